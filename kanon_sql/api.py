@@ -1,0 +1,119 @@
+"""The Python surface: one call from data to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from kanon_sql import audit as asking
+from kanon_sql.audit import CompiledAudit
+from kanon_sql.models import Model
+from kanon_sql.result import AuditResult
+from kanon_sql.spec import AuditSpec, ReferenceSpec, TableSpec, table_spec
+
+Names = str | Iterable[str]
+
+
+def audit(
+    data: Any,
+    *,
+    quasi_identifiers: Names = (),
+    sensitive: Names = (),
+    checks: Iterable[Model] = (),
+    entity: str | None = None,
+    identifiers: Names = (),
+    references: Mapping[str, Any] | None = None,
+    where: str | None = None,
+    first: int | None = None,
+    nulls: Literal["value", "wildcard"] = "value",
+    sensitive_nulls: Literal["value", "unknown"] = "value",
+    null_strings: Names = (),
+    delimiter: str | None = None,
+    name: str | None = None,
+    engine: Any = None,
+    show_values: bool = False,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+) -> AuditResult:
+    """What privacy models hold of a table, and what it has where nothing was demanded.
+
+    `data` is a path or a glob, a pandas, polars or pyarrow table, a DuckDB relation, a table's
+    name where `engine` says which database it is in, or an `AuditSpec`, which says the rest
+    itself. `quasi_identifiers` are what someone may know of a person ("*" is every column that
+    has no other part), `sensitive` what must not become known. `references` are the tables of
+    k-map by name: data like `data`, or a `ReferenceSpec`. `engine` is a URL (duckdb:FILE) or an
+    open DuckDB connection. `timeout` is in seconds.
+
+    With `show_values` the result holds values of the data: personal data.
+
+    Raises `SpecError` for a question that can't be asked, `InputError` for data that can't be
+    read whole. A table on which the database fails has the status `error`.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"zip": ["02138", "02138", "02139"], "age": [30, 30, 41]})
+    >>> audit(people, quasi_identifiers=["zip", "age"]).tables[0].summary.k
+    1
+    """
+    spec = data if isinstance(data, AuditSpec) else _spec(
+        data, quasi_identifiers, sensitive, checks, references,
+        entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
+        sensitive_nulls=sensitive_nulls, null_strings=null_strings, delimiter=delimiter, name=name,
+    )  # fmt: skip
+    return asking.audit(
+        spec,
+        engine=engine,
+        show_values=show_values,
+        memory_limit=memory_limit,
+        threads=threads,
+        timeout=timeout,
+    )
+
+
+def compile(
+    data: Any,
+    *,
+    quasi_identifiers: Names = (),
+    sensitive: Names = (),
+    checks: Iterable[Model] = (),
+    references: Mapping[str, Any] | None = None,
+    engine: Any = None,
+    **parts: Any,
+) -> CompiledAudit:
+    """The SQL that `audit` would run, step by step; nothing but the catalogue is read.
+
+    Takes what `audit` takes, the limits and `show_values` left out.
+    """
+    spec = data if isinstance(data, AuditSpec) else _spec(
+        data, quasi_identifiers, sensitive, checks, references, **parts
+    )  # fmt: skip
+    return asking.compile(spec, engine=engine)
+
+
+def _spec(
+    data: Any,
+    quasi_identifiers: Names,
+    sensitive: Names,
+    checks: Iterable[Model],
+    references: Mapping[str, Any] | None,
+    **parts: Any,
+) -> AuditSpec:
+    table: TableSpec = table_spec(
+        source=data,
+        quasi_identifiers=_list(quasi_identifiers),
+        sensitive=_list(sensitive),
+        checks=list(checks),
+        references={
+            name: reference if isinstance(reference, ReferenceSpec) else {"source": reference}
+            for name, reference in (references or {}).items()
+        },
+        **{key: _list(value) if key in _LISTS else value for key, value in parts.items()},
+    )
+    return AuditSpec(tables=[table])
+
+
+_LISTS = ("identifiers", "null_strings")
+
+
+def _list(names: Names) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

@@ -1,0 +1,276 @@
+"""Asks the question: runs a plan on an engine and reads the verdicts off the rows."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kanon_sql.engines import connect
+from kanon_sql.engines.base import Engine, Row
+from kanon_sql.errors import EngineError, InputError
+from kanon_sql.plan import Plan, SensitiveStep, Step, plan_audit, without_short_keys
+from kanon_sql.result import AuditResult, Status, TableResult
+from kanon_sql.spec import AuditSpec, TableSpec
+from kanon_sql.verdicts import (
+    Answers,
+    histogram,
+    refuse_without_entity,
+    risk,
+    status,
+    summary,
+    verdicts,
+    warnings,
+)
+from kanon_sql.version import VERSION
+
+Watch = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class CompiledTable:
+    """The SQL of one table's audit: the text of each step by its name."""
+
+    name: str
+    steps: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return "\n\n\n".join(f"{text};" for text in self.steps.values())
+
+
+@dataclass(frozen=True)
+class CompiledAudit:
+    """The SQL that an audit would run, in the order in which it would. Prints itself whole."""
+
+    tables: tuple[CompiledTable, ...]
+
+    def __str__(self) -> str:
+        return "\n\n\n".join(str(table) for table in self.tables)
+
+
+def audit(
+    spec: AuditSpec,
+    *,
+    engine: Any = None,
+    show_values: bool = False,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    watch: Watch | None = None,
+) -> AuditResult:
+    """Audit every table of `spec` where it lies.
+
+    `engine` is what `connect` accepts and stands in for each table's own `connect`. `timeout` is
+    in seconds, for each table. `watch` is told in words what each statement asks as it starts.
+
+    Raises `SpecError` or `InputError` before anything of a table is asked that can't be answered.
+    A table on which the engine fails has the status `error`.
+    """
+    results = []
+    for table in spec.tables:
+        with _opened(table, engine, memory_limit, threads) as opened:
+            plan = _planned(table, opened)
+            results.append(_audited(plan, opened, show_values, timeout, watch))
+    return AuditResult(tuple(results), VERSION)
+
+
+def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
+    """The SQL that `audit` would run, without running it: the tables are opened, not read."""
+    tables = []
+    for table in spec.tables:
+        with _opened(table, engine) as opened:
+            plan = _planned(table, opened)
+            dialect = f"{opened.dialect}, as executed"
+            tables.append(
+                CompiledTable(_name(plan), {step.name: step.text(dialect) for step in plan.steps})
+            )
+    return CompiledAudit(tuple(tables))
+
+
+def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
+    """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
+    sentences = []
+    for table in spec.tables:
+        with _opened(table, engine) as opened:
+            plan = _planned(table, opened)
+            gates = sum(check.gates for check in plan.bound.checks)
+            sentences.append(
+                f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
+                f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
+                f"{gates} checks, {len(plan.steps)} statements."
+            )
+    return sentences
+
+
+# --- opening --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _opened(
+    table: TableSpec,
+    engine: Any,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Iterator[Engine]:
+    opened = connect(
+        engine if engine is not None else table.connect,
+        memory_limit=memory_limit,
+        threads=threads,
+        delimiter=table.delimiter,
+        null_strings=table.null_strings,
+    )
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def _planned(spec: TableSpec, engine: Engine) -> Plan:
+    table = engine.table(spec.source)
+    references = {
+        name: engine.table(reference.source) for name, reference in spec.references.items()
+    }
+    return plan_audit(spec, table, references)
+
+
+def _name(plan: Plan) -> str:
+    return plan.bound.spec.name or plan.bound.table.name
+
+
+# --- asking ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Asker:
+    """Asks one step after the other, and tells who watches."""
+
+    engine: Engine
+    watch: Watch | None
+
+    def rows(self, step: Step) -> list[Row]:
+        if self.watch:
+            self.watch(step.question)
+        return self.engine.query(step.sql)
+
+    def row(self, step: Step) -> Row:
+        return self.rows(step)[0]
+
+
+@contextmanager
+def _time_limit(engine: Engine, seconds: float | None) -> Iterator[None]:
+    """Cancel the running statement after so many seconds, with a sentence of why."""
+    if seconds is None:
+        yield
+        return
+    expired = threading.Event()
+
+    def cancel() -> None:
+        expired.set()
+        engine.cancel()
+
+    timer = threading.Timer(seconds, cancel)
+    timer.start()
+    try:
+        yield
+    except EngineError:
+        if expired.is_set():
+            raise EngineError(
+                f"stopped after {seconds:g} seconds, the time limit. Raise --timeout, or ask less."
+            ) from None
+        raise
+    finally:
+        timer.cancel()
+
+
+def _audited(
+    plan: Plan, engine: Engine, show_values: bool, timeout: float | None, watch: Watch | None
+) -> TableResult:
+    started = time.monotonic()
+    try:
+        with _time_limit(engine, timeout):
+            return _answered(plan, _Asker(engine, watch), show_values, started)
+    except EngineError as error:
+        return _result(plan, "error", engine, started, error=str(error))
+
+
+def _answered(plan: Plan, ask: _Asker, show_values: bool, started: float) -> TableResult:
+    for precaution in plan.precautions:
+        fault = precaution.fault(ask.row(precaution.step))
+        if fault is not None:
+            raise InputError(fault)
+    if plan.keys and not _tells_apart(ask.row(plan.keys)):
+        plan = without_short_keys(plan)
+    answers = _answers(plan, ask)
+    refuse_without_entity(plan, answers.sizes)
+    checks = tuple(verdicts(plan, answers))
+    return _result(
+        plan,
+        status(checks) if answers.sizes else "no_data",
+        ask.engine,
+        started,
+        warnings=tuple(warnings(plan, answers)),
+        summary=summary(answers),
+        histogram=histogram(answers.sizes),
+        checks=checks,
+        risk=risk(plan, answers),
+        shown={step.name: [dict(row) for row in ask.rows(step)] for step in plan.shown}
+        if show_values
+        else None,
+    )
+
+
+def _tells_apart(keys: Row) -> bool:
+    return bool(keys["kanon_values"] == keys["kanon_keys"])
+
+
+def _answers(plan: Plan, ask: _Asker) -> Answers:
+    """Run every step, and stop if two of them did not see the same table."""
+    sensitive = {read.column.name: ask.rows(read.step) for read in plan.sensitive}
+    sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
+    if any(histogram(seen) != histogram(sizes) for seen in sensitive.values()):
+        raise EngineError(
+            f"{plan.bound.table.name} changed while it was being audited; run the audit again."
+        )
+    return Answers(
+        sizes=sizes,
+        sensitive=sensitive,
+        diverse_by_spelling={
+            read.column.name: classes
+            for read in plan.sensitive
+            if (classes := _diverse_by_spelling(read, ask))
+        },
+        profiles=ask.row(plan.profiles) if plan.profiles and sizes else None,
+        matches={step.step.name: ask.row(step.step) for step in plan.references if sizes},
+        first_records=ask.row(plan.first_records) if plan.first_records else None,
+    )
+
+
+def _diverse_by_spelling(read: SensitiveStep, ask: _Asker) -> int:
+    """How many classes look diverse only thanks to spelling; counted only if any value does."""
+    if read.spellings is None or read.by_spelling is None:
+        return 0
+    values = ask.row(read.spellings)
+    if values["kanon_spellings"] == values["kanon_values"]:
+        return 0
+    return int(ask.row(read.by_spelling)["kanon_diverse_by_spelling_classes"] or 0)
+
+
+def _result(
+    plan: Plan, status: Status, engine: Engine, started: float, **found: Any
+) -> TableResult:
+    bound = plan.bound
+    return TableResult(
+        name=_name(plan),
+        engine=engine.name,
+        status=status,
+        quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),
+        sensitive=tuple(column.name for column in bound.sensitive),
+        entity=bound.entity.name if bound.entity else None,
+        nulls=bound.spec.nulls,
+        sql={step.name: step.sql for step in plan.steps},
+        seconds=time.monotonic() - started,
+        **found,
+    )

@@ -1,0 +1,336 @@
+"""Where a spec meets the catalogue: every name becomes a column, every check a complete model.
+
+What is bound can be asked; whatever cannot be is refused here, before any SQL is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kanon_sql.engines.base import Column, Table
+from kanon_sql.errors import SpecError, did_you_mean, no_such_column
+from kanon_sql.expressions import Condition, condition
+from kanon_sql.models import Homogeneity, KAnonymity, KMap, Model
+from kanon_sql.spec import ReferenceSpec, TableSpec
+
+Comparison = Literal["as_is", "as_text", "by_pattern"]
+
+_FAMILIES = {
+    "text": ("VARCHAR", "CHAR", "TEXT", "STRING", "ENUM", "UUID"),
+    "number": (
+        "TINYINT", "SMALLINT", "INT", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
+        "UBIGINT", "UHUGEINT", "DOUBLE", "FLOAT", "REAL", "DECIMAL", "NUMERIC",
+    ),
+    "time": ("DATE", "TIMESTAMP"),
+    "boolean": ("BOOL",),
+    "nested": ("STRUCT", "MAP", "UNION", "LIST", "VARIANT"),
+}  # fmt: skip
+
+
+def family(type: str) -> str:
+    """The kind of values a column type holds.
+
+    >>> family("DECIMAL(10,2)"), family("VARCHAR"), family("INTEGER[]"), family("BLOB")
+    ('number', 'text', 'nested', 'BLOB')
+    """
+    if type.endswith("]"):
+        return "nested"
+    return next((name for name, types in _FAMILIES.items() if type.startswith(types)), type)
+
+
+@dataclass(frozen=True)
+class BoundColumn:
+    """A column in the part it plays. `alias` is its name in every set above the records."""
+
+    name: str
+    type: str
+    alias: str
+    few_values: bool = False
+    hashed: bool = False
+    """Whether frequency sets group it by its hash, which must then be proved to be exact."""
+
+    @property
+    def is_text(self) -> bool:
+        return family(self.type) == "text"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A quasi-identifier, the reference's column for it, and how their cells are compared."""
+
+    column: BoundColumn
+    reference: BoundColumn
+    how: Comparison
+
+
+@dataclass(frozen=True)
+class BoundReference:
+    """A reidentification dataset with its columns found."""
+
+    name: str
+    table: Table
+    columns: Mapping[str, BoundColumn]
+    """The reference's column for each quasi-identifier, by the quasi-identifier's name."""
+    entity: BoundColumn | None
+    weight: BoundColumn | None
+    where: Condition | None
+
+
+@dataclass(frozen=True)
+class BoundCheck:
+    """A model whose columns and reference are known; `asked` where a person named it."""
+
+    model: Model
+    asked: bool
+
+    @property
+    def gates(self) -> bool:
+        return self.asked and self.model.gates
+
+
+@dataclass(frozen=True)
+class BoundSpec:
+    """One table's question, complete."""
+
+    spec: TableSpec
+    table: Table
+    quasi_identifiers: tuple[BoundColumn, ...]
+    sensitive: tuple[BoundColumn, ...]
+    entity: BoundColumn | None
+    where: Condition | None
+    references: Mapping[str, BoundReference]
+    checks: tuple[BoundCheck, ...]
+
+    @property
+    def wildcard(self) -> bool:
+        """Whether a NULL in a quasi-identifier matches everything."""
+        return self.spec.nulls == "wildcard"
+
+    @property
+    def unassigned(self) -> tuple[str, ...]:
+        """The columns that no part was given to."""
+        assigned = {column.name for column in (*self.quasi_identifiers, *self.sensitive)}
+        assigned |= {find(name, self.table).name for name in self.spec.identifiers}
+        assigned |= {self.entity.name} if self.entity else set()
+        return tuple(name for name in self.table.column_names if name not in assigned)
+
+
+def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> BoundSpec:
+    """Bind every name of `spec` to the columns of the tables. Raises `SpecError`."""
+    quasi_identifiers = tuple(_quasi_identifiers(spec, table))
+    sensitive = tuple(
+        _column(name, table, alias=f"kanon_sensitive_{place}")
+        for place, name in enumerate(spec.sensitive, start=1)
+    )
+    entity = _column(spec.entity, table, alias="kanon_entity") if spec.entity else None
+    _refuse_two_parts(
+        [(column, "a quasi-identifier") for column in quasi_identifiers]
+        + [(column, "sensitive") for column in sensitive]
+        + [(find(name, table), "an identifier") for name in spec.identifiers]
+        + ([(entity, "the entity")] if entity else [])
+    )
+    for column in (*quasi_identifiers, *sensitive, *([entity] if entity else [])):
+        _refuse_nested(column, table)
+    if spec.nulls == "wildcard" and entity:
+        raise SpecError(
+            "nulls: wildcard is not defined with an entity: compatible records form no classes in "
+            "which people could be counted. Leave out one of the two."
+        )
+    return BoundSpec(
+        spec=spec,
+        table=table,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        entity=entity,
+        where=_condition(spec.where, table),
+        references={
+            name: _bind_reference(name, reference, references[name], quasi_identifiers)
+            for name, reference in spec.references.items()
+        },
+        checks=tuple(_checks(spec, table, sensitive)),
+    )
+
+
+def find(name: str, table: Table) -> Column:
+    """The column of this name: as spelled, else the only one that differs by case alone."""
+    exact = [column for column in table.columns if column.name == name]
+    folded = [column for column in table.columns if column.name.casefold() == name.casefold()]
+    matches = exact or folded
+    if len(matches) != 1:
+        raise no_such_column(name, table.name, table.column_names)
+    return matches[0]
+
+
+def _column(name: str, table: Table, alias: str | None = None) -> BoundColumn:
+    column = find(name, table)
+    return BoundColumn(column.name, column.type, alias or column.name, column.few_values)
+
+
+def _quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
+    names = list(spec.quasi_identifiers)
+    if names == ["*"] and "*" not in table.column_names:
+        other = [*spec.sensitive, *spec.identifiers, *([spec.entity] if spec.entity else [])]
+        taken = {find(name, table).name for name in other}
+        names = [name for name in table.column_names if name not in taken]
+    if not names:
+        raise SpecError(
+            "no quasi-identifiers are named: which columns may someone know of a person? "
+            f"Columns of {table.name}: {', '.join(table.column_names)}."
+        )
+    for place, name in enumerate(names, start=1):
+        column = _column(name, table)
+        collides = column.name.casefold().startswith("kanon_")
+        alias = f"kanon_quasi_identifier_{place}" if collides else column.name
+        yield replace(column, alias=alias)
+
+
+def _refuse_two_parts(parts: Sequence[tuple[BoundColumn | Column, str]]) -> None:
+    seen: dict[str, str] = {}
+    for column, part in parts:
+        earlier = seen.setdefault(column.name, part)
+        if earlier != part:
+            raise SpecError(f'column "{column.name}" is both {earlier} and {part}; choose one.')
+    names = [column.name for column, _ in parts]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise SpecError(f'column "{repeated}" is named twice.')
+
+
+def _refuse_nested(column: BoundColumn, table: Table) -> None:
+    if family(column.type) == "nested":
+        raise SpecError(
+            f'column "{column.name}" of {table.name} is nested ({column.type}). A privacy model '
+            "compares single values: take its fields apart into columns of their own."
+        )
+
+
+def _condition(text: str | None, table: Table) -> Condition | None:
+    if text is None:
+        return None
+    return condition(text, table.name, {column.name: column.type for column in table.columns})
+
+
+def _bind_reference(
+    name: str, spec: ReferenceSpec, table: Table, quasi_identifiers: tuple[BoundColumn, ...]
+) -> BoundReference:
+    known = {column.name for column in quasi_identifiers}
+    renamed: dict[str, str] = {}
+    for here, there in spec.columns.items():
+        matches = [q for q in known if q == here] or [
+            q for q in known if q.casefold() == here.casefold()
+        ]
+        if len(matches) != 1:
+            raise SpecError(
+                f'reference {name}: columns: "{here}" is no quasi-identifier. Quasi-identifiers: '
+                f"{', '.join(sorted(known))}.{did_you_mean(here, known)}"
+            )
+        renamed[matches[0]] = there
+    columns = {
+        column.name: _column(renamed.get(column.name, column.name), table, column.alias)
+        for column in quasi_identifiers
+    }
+    for column in columns.values():
+        _refuse_nested(column, table)
+    return BoundReference(
+        name=name,
+        table=table,
+        columns=columns,
+        entity=_column(spec.entity, table, "kanon_entity") if spec.entity else None,
+        weight=_column(spec.weight, table) if spec.weight else None,
+        where=_condition(spec.where, table),
+    )
+
+
+def pairs(bound: BoundSpec, reference: BoundReference, match: str) -> tuple[Pair, ...]:
+    """How each quasi-identifier is compared with the reference's column for it.
+
+    Raises `SpecError` where the two hold values that can never be equal.
+    """
+    return tuple(
+        Pair(column, reference.columns[column.name], _comparison(bound, reference, column, match))
+        for column in bound.quasi_identifiers
+    )
+
+
+def _comparison(
+    bound: BoundSpec, reference: BoundReference, column: BoundColumn, match: str
+) -> Comparison:
+    other = reference.columns[column.name]
+    here, there = family(column.type), family(other.type)
+    if here != there and "text" not in (here, there):
+        raise SpecError(
+            f'reference {reference.name}: column "{other.name}" is {other.type}, and '
+            f'"{column.name}" of {bound.table.name} is {column.type}: they can never be equal. '
+            "Give both the same type."
+        )
+    if bound.wildcard:
+        return "by_pattern"
+    if here == "text" and match == "containment":
+        return "by_pattern"
+    return "as_is" if here == there != "text" else "as_text"
+
+
+def _checks(
+    spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
+) -> Iterator[BoundCheck]:
+    """What was asked, then what is measured unasked."""
+    asked = [_complete(model, spec, table, sensitive) for model in spec.checks]
+    yield from (BoundCheck(model, asked=True) for model in asked)
+    if not any(isinstance(model, KAnonymity) for model in asked):
+        yield BoundCheck(KAnonymity(), asked=False)
+    matched = {model.reference for model in asked if isinstance(model, KMap)}
+    for reference in spec.references:
+        if reference not in matched:
+            yield BoundCheck(KMap(reference=reference), asked=False)
+    if spec.nulls != "wildcard":
+        for column in sensitive:
+            unasked = Homogeneity(sensitive=column.name)
+            if unasked not in asked:
+                yield BoundCheck(unasked, asked=False)
+
+
+def _complete(
+    model: Model, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
+) -> Model:
+    """The same model with its column or reference named as the tables name it."""
+    match model:
+        case KMap():
+            return model.model_copy(update={"reference": _reference_name(model, spec)})
+        case Homogeneity():
+            if spec.nulls == "wildcard":
+                raise SpecError(
+                    f"{model.name()} is not defined with nulls: wildcard, where records form no "
+                    "classes; k_anonymity and k_map are."
+                )
+            name = find(model.sensitive, table).name
+            if name not in [column.name for column in sensitive]:
+                raise SpecError(
+                    f'{model.name()}: "{name}" is not among the sensitive attributes; '
+                    "declare it as one."
+                )
+            return model.model_copy(update={"sensitive": name})
+    return model
+
+
+def _reference_name(model: KMap, spec: TableSpec) -> str:
+    names = list(spec.references)
+    if model.reference is not None and model.reference in names:
+        return model.reference
+    if not names:
+        raise SpecError(
+            "k_map needs a reference: the table of the people who could be meant "
+            "(--reference FILE, or references: in a spec)."
+        )
+    if model.reference is None and len(names) == 1:
+        return names[0]
+    if model.reference is None:
+        raise SpecError(
+            f"k_map: there are several references ({', '.join(names)}); name one, as in "
+            f"k_map:k={model.k or 10},reference={names[0]}."
+        )
+    raise SpecError(
+        f'k_map: there is no reference "{model.reference}". References: {", ".join(names)}.'
+        f"{did_you_mean(model.reference, names)}"
+    )

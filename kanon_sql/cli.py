@@ -1,0 +1,334 @@
+"""The command line. It parses, calls, prints and exits; whatever is heavy is imported when used.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 nothing demanded fails, 1 a check
+is violated, 2 a bad question or input, 3 the engine failed, 4 no data, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kanon_sql.errors import KanonError, SpecError, did_you_mean
+from kanon_sql.options import (
+    VERBOSITY,
+    audit_options,
+    compile_options,
+    demo_options,
+    is_spec_file,
+    question,
+    validate_options,
+)
+
+if TYPE_CHECKING:
+    from kanon_sql.audit import CompiledAudit
+    from kanon_sql.result import AuditResult
+    from kanon_sql.spec import AuditSpec
+
+ENGINE_FAILED = 3
+INTERRUPTED = 130
+_LATER = (
+    "anonymize", "profile", "report", "explain", "init", "dbt-package", "diff", "baseline",
+)  # fmt: skip
+
+
+class Failure(Exception):
+    """An error as the user sees it: one message and an exit code."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class CommandLine(click.Group):
+    """A group whose commands return their exit code and whose errors all look alike."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        return sys.exit(_exit_code_of(run)) if standalone_mode else run()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (Failure, click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if ctx.meta.get(VERBOSITY, 0) > 1:
+                traceback.print_exc()
+            raise _failure(error) from error
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            known = self.list_commands(ctx)
+            raise click.UsageError(
+                f'there is no command "{args[0]}".{did_you_mean(args[0], known)}', ctx
+            )
+        return super().resolve_command(ctx, args)
+
+
+def _exit_code_of(run: Callable[[], Any]) -> int:
+    """What the command ends with, after saying what went wrong, if anything did."""
+    try:
+        return int(run() or 0)
+    except Failure as failure:
+        _say_error(str(failure))
+        return failure.exit_code
+    except click.ClickException as error:
+        _say_error(error.format_message())
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(f"{error.ctx.command_path} --help tells how it is used.", err=True)
+        return error.exit_code
+    except click.Abort:
+        click.echo("Interrupted; nothing was written.", err=True)
+        return INTERRUPTED
+
+
+def _failure(error: Exception) -> Failure:
+    """The error in words. One that nobody foresaw keeps its own: they could hold data."""
+    if isinstance(error, KanonError):
+        return Failure(str(error), error.exit_code)
+    kind = type(error).__name__
+    return Failure(
+        f"something unforeseen went wrong ({kind}). -vv shows where, and may show values.",
+        ENGINE_FAILED,
+    )
+
+
+def _say_error(message: str) -> None:
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(message, err=True)
+
+
+@click.group(
+    cls=CommandLine,
+    name="kanon-sql",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Every option of a command can be set by its environment variable, as in "
+    "KANON_SQL_MEMORY_LIMIT=2GB; one that may be repeated has a value a line.",
+)
+@click.version_option(package_name="kanon-sql", prog_name="kanon-sql")
+@click.pass_context
+def main(context: click.Context, /) -> None:
+    """Audit the privacy of a table where it lies, by SQL.
+
+    Begin with kanon-sql demo.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@main.command()
+@click.argument("target")
+@audit_options
+@click.pass_context
+def audit(context: click.Context, /, target: str, **values: Any) -> int:
+    """Check which privacy models hold.
+
+    TARGET is a file or glob (.parquet .csv .tsv .json .arrow), a table (with --connect), or a
+    spec file (.yml). Without a threshold the audit measures what the table has.
+
+    Exit codes: 0 every check holds, or nothing was demanded; 1 a check is violated; 2 a bad
+    question or input; 3 the engine failed; 4 no data; 130 interrupted.
+    """
+    spec = question(context, target, values)
+    output = _output(target, spec, values)
+    with _watching(context) as watch:
+        from kanon_sql.audit import audit as run
+
+        result = run(spec, watch=watch, **_limits(values))
+    if result.exit_code == ENGINE_FAILED:
+        failed = (f"{table.name}: {table.error}" for table in result.tables if table.error)
+        raise Failure("\n".join(failed), ENGINE_FAILED)
+    _deliver(_rendered(result, values["format"], to_terminal=output is None), output)
+    return result.exit_code
+
+
+@main.command(name="compile")
+@click.argument("target")
+@compile_options
+@click.option("--dialect", default="duckdb", show_default=True, help="The SQL to write.")
+@click.option("--step", metavar="NAME", help="Only this statement.")
+@click.pass_context
+def compile_(
+    context: click.Context, /, target: str, dialect: str, step: str | None, **values: Any
+) -> int:
+    """Print the SQL of an audit and run none of it.
+
+    It takes the options of audit, so that one word turns an audit into its SQL; what bounds a run
+    has nothing to bound here.
+    """
+    if dialect != "duckdb":
+        raise SpecError(f"--dialect {dialect} comes in a later release; there is duckdb.")
+    spec = question(context, target, values)
+    output = _output(target, spec, values)
+    from kanon_sql.audit import compile as compile_audit
+
+    compiled = compile_audit(spec)
+    _deliver(_only_step(compiled, step) if step else str(compiled), output)
+    return 0
+
+
+@main.command()
+@click.argument("target")
+@validate_options
+@click.pass_context
+def validate(context: click.Context, /, target: str, **values: Any) -> int:
+    """Open the tables and resolve the columns, without asking anything of the data."""
+    spec = question(context, target, values)
+    from kanon_sql.audit import validate as look
+
+    _deliver("\n".join(look(spec)), None)
+    return 0
+
+
+@main.command()
+def schema() -> int:
+    """Print the JSON Schema of a spec file, for editors."""
+    import json
+
+    from kanon_sql.spec import json_schema
+
+    _deliver(json.dumps(json_schema(), indent=2, ensure_ascii=False), None)
+    return 0
+
+
+@main.command()
+@click.argument("folder", default="kanon-demo")
+@click.option("--force", is_flag=True, help="Write into a folder that holds files.")
+@demo_options
+@click.pass_context
+def demo(context: click.Context, /, folder: str, force: bool) -> int:
+    """Write made-up data with a spec into FOLDER (default kanon-demo) and audit it.
+
+    The data are patients and a voter list with their names; nobody in them exists.
+    """
+    from kanon_sql import demo as example
+
+    path = Path(folder)
+    example.write(path, force=force)
+    with _watching(context) as watch:
+        from kanon_sql.audit import audit as run
+        from kanon_sql.spec import AuditSpec
+
+        result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
+    _deliver(f"{_rendered(result, 'human')}\n\n{example.what_next(path)}", None)
+    return 0
+
+
+def _comes_later(name: str) -> click.Command:
+    """A command that is promised: it says so, and ends as a question that can't be asked."""
+
+    def refuse(arguments: Sequence[str]) -> None:
+        raise SpecError(f"kanon-sql {name} comes in a later release.")
+
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        context_settings={"ignore_unknown_options": True, "help_option_names": []},
+        hidden=True,
+    )
+
+
+for _name in _LATER:
+    main.add_command(_comes_later(_name))
+
+
+def _limits(values: dict[str, Any]) -> dict[str, Any]:
+    """What bounds a run, as `audit` takes it."""
+    return {key: values[key] for key in ("show_values", "memory_limit", "threads", "timeout")}
+
+
+def _output(target: str, spec: AuditSpec, values: dict[str, Any]) -> Path | None:
+    """The file to write, once it is sure that it may be written."""
+    if values["output"] is None:
+        return None
+    from kanon_sql.output import check_writable
+
+    path = Path(values["output"])
+    check_writable(path, inputs=_inputs(target, spec), force=values["force"])
+    return path
+
+
+def _inputs(target: str, spec: AuditSpec) -> Iterator[str]:
+    """Every file that the audit may read."""
+    if is_spec_file(target):
+        yield target
+    for table in spec.tables:
+        yield str(table.source)
+        if table.connect:
+            yield table.connect.removeprefix("duckdb:")
+        yield from (str(reference.source) for reference in table.references.values())
+
+
+@contextmanager
+def _watching(context: click.Context) -> Iterator[Callable[[str], None]]:
+    """What is told each step: a line with -v, else a spinner where stderr is a terminal."""
+    if context.meta.get(VERBOSITY, 0):
+        yield lambda step: click.echo(step, err=True)
+    elif sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("opening the data") as status:
+            yield status.update
+    else:
+        yield lambda step: None
+
+
+def _rendered(result: AuditResult, form: str, *, to_terminal: bool = True) -> str:
+    if form == "json":
+        return result.to_json()
+    if form == "markdown":
+        from kanon_sql.report import markdown
+
+        return markdown.render(result)
+    from kanon_sql.report import human
+
+    if not (to_terminal and sys.stdout.isatty()):
+        return human.render(result)
+    colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return human.render(result, colour=colour, width=min(shutil.get_terminal_size().columns, 140))
+
+
+def _only_step(compiled: CompiledAudit, step: str) -> str:
+    """The statement of this name, of each table that has it."""
+    found = [table.steps[step] for table in compiled.tables if step in table.steps]
+    if not found:
+        names = list(dict.fromkeys(name for table in compiled.tables for name in table.steps))
+        raise SpecError(
+            f'there is no step "{step}". Steps: {", ".join(names)}.{did_you_mean(step, names)}'
+        )
+    return "\n\n".join(found)
+
+
+def _deliver(text: str, output: Path | None) -> None:
+    """Print the text, or write it to the file. A reader who has gone away changes no verdict."""
+    if output:
+        from kanon_sql.output import write_whole
+
+        write_whole(output, f"{text}\n")
+        return
+    try:
+        click.echo(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

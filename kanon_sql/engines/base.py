@@ -1,0 +1,60 @@
+"""What an engine is: something that answers one SELECT at a time and never writes.
+
+A new engine is one file with one class that has these members. An engine knows a database and
+nothing of privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the catalogue spells it, with its type in the engine's own words."""
+
+    name: str
+    type: str
+    few_values: bool = False
+    """Whether the file stores it as a dictionary throughout, so that hashing it is nearly free."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Something that can stand after FROM.
+
+    `name` is what people call it, `sql` what the engine reads (DuckDB spelling), `text` is true
+    where every column is text because the file has no types (CSV).
+    """
+
+    name: str
+    sql: str
+    columns: tuple[Column, ...]
+    text: bool = False
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+
+class Engine(Protocol):
+    """Answers SELECT statements where the data lies."""
+
+    name: str
+    dialect: str
+
+    def table(self, target: Any) -> Table:
+        """The table that `target` names. Raises `InputError` if it can't be read whole."""
+
+    def query(self, sql: str) -> list[Row]:
+        """The rows of one SELECT, as mappings. Raises `EngineError`."""
+
+    def cancel(self) -> None:
+        """Stop the running statement, in the server too. Safe from another thread."""
+
+    def close(self) -> None:
+        """Let go of everything, leaving nothing behind."""

@@ -1,0 +1,161 @@
+"""Conditions that a user writes: checked against an allow-list before they become SQL.
+
+A condition is one scalar expression over the table's own columns. A statement, a subquery, an
+aggregate, a function that is not on the list or a name that is no column is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from kanon_sql.errors import SpecError, no_such_column
+from kanon_sql.templates import DIALECT
+
+_ALLOWED = (
+    exp.And, exp.Or, exp.Not, exp.Paren,
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
+    exp.Between, exp.In, exp.Is, exp.Like, exp.ILike,
+    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg,
+    exp.Case, exp.If, exp.Coalesce, exp.Nullif,
+    exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.Substring, exp.Left, exp.Right,
+    exp.Abs, exp.Floor, exp.Ceil, exp.Extract, exp.Year, exp.Month, exp.Day,
+    exp.Cast, exp.DataType, exp.DataTypeParam,
+    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.Tuple,
+)  # fmt: skip
+_CASTS = (
+    "VARCHAR", "TEXT", "CHAR", "INT", "BIGINT", "SMALLINT", "TINYINT", "DOUBLE", "FLOAT",
+    "DECIMAL", "DATE", "TIMESTAMP", "BOOLEAN",
+)  # fmt: skip
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
+_PREDICATES = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Case, exp.Coalesce,
+               exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike)  # fmt: skip
+_ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+_NUMBER = re.compile(r"\s*[-+]?\d+(\.\d*)?\s*")
+
+
+@dataclass(frozen=True)
+class TextCast:
+    """A text column that a condition compares with a number or a date, and so must cast."""
+
+    column: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A checked condition: its SQL, the columns it reads and the casts it makes."""
+
+    sql: str
+    columns: tuple[str, ...]
+    casts: tuple[TextCast, ...]
+
+
+def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
+    """Check `text` against the allow-list and the columns (name to type) of `table`.
+
+    Text columns are cast where they are compared with a number or a date. Raises `SpecError`.
+    """
+    expression = _one_expression(text)
+    for node in expression.walk():
+        _refuse_unless_allowed(node, text)
+    for column in expression.find_all(exp.Column):
+        column.replace(_as_spelled(column, table, tuple(columns)))
+    if not _is_predicate(expression, columns):
+        raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
+    casts = dict.fromkeys(
+        cast
+        for node in expression.find_all(*_COMPARISONS, *_ARITHMETIC)
+        for cast in _cast_text(node, columns, text)
+    )
+    read = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
+    return Condition(expression.sql(dialect=DIALECT, comments=False), tuple(read), tuple(casts))
+
+
+def _one_expression(text: str) -> exp.Expr:
+    try:
+        statements = sqlglot.parse(f"select {text}", read=DIALECT)
+    except sqlglot.errors.SqlglotError:
+        raise SpecError(f"where: {text!r} is not an expression.") from None
+    select = statements[0] if len(statements) == 1 else None
+    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+        raise SpecError(f"where: {text!r} must be one expression, as in: age >= 18 and sex = 'F'.")
+    used = {name for name, value in select.args.items() if value}
+    if not used <= {"expressions", "kind"} or any(node.comments for node in select.walk()):
+        raise SpecError(f"where: {text!r} must be an expression alone, with no clause or comment.")
+    expression = select.expressions[0]
+    if isinstance(expression, exp.Alias):
+        raise SpecError(f"where: {text!r} must be an expression alone, with no name.")
+    # A parent, so that every node below can be replaced in place.
+    return exp.Paren(this=expression)
+
+
+def _is_predicate(expression: exp.Expr, types: Mapping[str, str]) -> bool:
+    inner = expression.unnest()
+    if isinstance(inner, exp.Column):
+        return types[inner.name] == "BOOLEAN"
+    return isinstance(inner, _PREDICATES)
+
+
+def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
+    if not isinstance(node, _ALLOWED) or isinstance(node, exp.Subquery | exp.Query):
+        found = node.name or node.key if isinstance(node, exp.Func) else node.key
+        raise SpecError(
+            f"where: {found} may not stand in a condition ({text!r}). Comparisons, and, or, not, "
+            "in, between, like, is null, arithmetic, case, and a few functions of text, numbers "
+            "and dates may."
+        )
+    if isinstance(node, exp.In) and (node.args.get("query") or node.args.get("unnest")):
+        raise SpecError(f"where: a subquery may not stand in a condition ({text!r}).")
+    if isinstance(node, exp.Cast) and node.to.this.name not in _CASTS:
+        raise SpecError(f"where: a cast to {node.to.sql(DIALECT)} may not stand in a condition.")
+
+
+def _as_spelled(column: exp.Column, table: str, names: tuple[str, ...]) -> exp.Column:
+    if column.table:
+        raise SpecError(f'where: name columns alone, without "{column.table}." before them.')
+    exact = [name for name in names if name == column.name]
+    folded = [name for name in names if name.casefold() == column.name.casefold()]
+    matches = exact or folded
+    if len(matches) != 1:
+        raise SpecError(f"where: {no_such_column(column.name, table, names)}")
+    return exp.column(matches[0], quoted=True)
+
+
+def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> Iterator[TextCast]:
+    """Cast the text columns of one comparison that stand against a number or a date."""
+    operands = [side for side in node.iter_expressions() if not isinstance(side, exp.Query)]
+    wanted = next((kind for side in operands if (kind := _kind(side))), None)
+    if isinstance(node, _ARITHMETIC):
+        wanted = "DOUBLE"
+    for side in operands:
+        if not isinstance(side, exp.Column) or types[side.name] != "VARCHAR":
+            continue
+        if wanted:
+            side.replace(exp.cast(side.copy(), wanted))
+            yield TextCast(side.name, wanted)
+        elif isinstance(node, _ORDERINGS) and any(
+            other.is_string and _NUMBER.fullmatch(other.name) for other in operands
+        ):
+            raise SpecError(
+                f'where: "{side.name}" is text, and text orders 9 after 10. Write the number '
+                f"without quotes ({text!r})."
+            )
+
+
+def _kind(side: exp.Expr) -> str | None:
+    """The type that a literal forces on a text column beside it."""
+    if isinstance(side, _ARITHMETIC):
+        return "DOUBLE"
+    if isinstance(side, exp.Paren):
+        return _kind(side.this)
+    if isinstance(side, exp.Literal) and not side.is_string:
+        return "DOUBLE"
+    if isinstance(side, exp.Cast) and side.to.this.name in ("DATE", "TIMESTAMP"):
+        return str(side.to.this.name)
+    return None

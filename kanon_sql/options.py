@@ -1,0 +1,427 @@
+"""The command line's options, and the question that their values ask.
+
+An option that is part of the question has no place beside a spec file, which asks its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.types import FloatParamType, IntParamType, StringParamType
+
+from kanon_sql.errors import SpecError, did_you_mean
+
+if TYPE_CHECKING:
+    from kanon_sql.models import Model
+    from kanon_sql.spec import AuditSpec
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+DEFAULT_REFERENCE = "reference"
+VERBOSITY = "kanon_sql.verbosity"
+"""Where a command's context keeps how much it tells."""
+_FORMATS = ("human", "json", "markdown")
+_LATER_FORMATS = ("junit", "sarif", "github")
+
+
+# Kinds of values
+
+
+class OneALine(StringParamType):
+    """Text of a repeatable option; its environment variable holds one value a line."""
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return rv.splitlines()
+
+
+class WholeNumber(IntParamType):
+    """1 or more."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if re.fullmatch(r"0*[1-9][0-9]*", str(value)):
+            return int(value)
+        raise SpecError(f"{_flag(param)} must be a whole number, 1 or more; found {value!r}.")
+
+
+class Seconds(FloatParamType):
+    """More than 0."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)?", str(value)) and float(value) > 0:
+            return float(value)
+        raise SpecError(f"{_flag(param)} must be a number of seconds above 0; found {value!r}.")
+
+
+class Format(StringParamType):
+    """One of the formats that exist; those to come are named for what they are."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in _FORMATS:
+            return str(value)
+        there_are = f"there are {', '.join(_FORMATS)}"
+        if value in _LATER_FORMATS:
+            raise SpecError(f"--format {value} comes in a later release; {there_are}.")
+        near = did_you_mean(str(value), _FORMATS)
+        raise SpecError(f"there is no format {value!r}; {there_are}.{near}")
+
+
+def _flag(param: click.Parameter | None) -> str:
+    return param.opts[0] if param else "the value"
+
+
+# The options
+
+
+class QuestionOption(click.Option):
+    """An option that is a part of the question."""
+
+
+def _option(flag: str, cls: type[click.Option], **settings: Any) -> Callable[[Command], Command]:
+    """An option that the environment can set too: `--memory-limit` is KANON_SQL_MEMORY_LIMIT."""
+    variable = f"KANON_SQL_{flag.removeprefix('--').replace('-', '_').upper()}"
+    return click.option(flag, cls=cls, envvar=variable, **settings)
+
+
+def _asked(flag: str, **settings: Any) -> Callable[[Command], Command]:
+    if settings.get("multiple"):
+        settings["type"] = OneALine()
+    return _option(flag, QuestionOption, **settings)
+
+
+def _run(flag: str, **settings: Any) -> Callable[[Command], Command]:
+    return _option(flag, click.Option, **settings)
+
+
+def _remember_verbosity(context: click.Context, _: click.Parameter, value: int) -> int:
+    context.meta[VERBOSITY] = value
+    return value
+
+
+_COLUMNS: dict[str, Any] = {"multiple": True, "metavar": "COL,…"}
+
+_QUESTION = (
+    _asked("--qi", **_COLUMNS, help="Quasi-identifiers; '*' is every column without another part."),
+    _asked("--sensitive", **_COLUMNS, help="What must not become known of a person."),
+    _asked("--identifiers", **_COLUMNS, help="Columns that name a person outright."),
+    _asked("--entity", metavar="COL", help="Whom a record is about; k then counts people."),
+    _asked(
+        "--k",
+        type=WholeNumber(),
+        metavar="N",
+        help="k-anonymity: at least N records in each class.",
+    ),
+    _asked(
+        "--k-map",
+        type=WholeNumber(),
+        metavar="N",
+        help="k-map: at least N matches in the reference.",
+    ),
+    _asked(
+        "--check",
+        multiple=True,
+        metavar="MODEL[:KEY=VALUE,…]",
+        help="Any model: k_anonymity:k=5, k_map:k=5,reference=voters, homogeneity:sensitive=COL.",
+    ),
+    _asked(
+        "--reference",
+        multiple=True,
+        metavar="[NAME=]SRC",
+        help="The reidentification dataset. Where there are several, begin the value of the "
+        "options below with NAME and a colon, and name one in --check.",
+    ),
+    _asked(
+        "--reference-columns",
+        multiple=True,
+        metavar="[NAME:]COL=COL,…",
+        help="Its own name for a quasi-identifier: zip=zip_code.",
+    ),
+    _asked(
+        "--reference-where", multiple=True, metavar="[NAME:]EXPR", help="Only these of its records."
+    ),
+    _asked(
+        "--reference-entity", multiple=True, metavar="[NAME:]COL", help="Whom its record is about."
+    ),
+    _asked(
+        "--reference-weight",
+        multiple=True,
+        metavar="[NAME:]COL",
+        help="How many people its record stands for.",
+    ),
+    _asked("--where", metavar="EXPR", help="Only the records for which this holds."),
+    _asked(
+        "--first",
+        type=WholeNumber(),
+        metavar="N",
+        help="Only the first N records, in the file's order.",
+    ),
+    _asked(
+        "--nulls",
+        type=click.Choice(["value", "wildcard"]),
+        help="NULL in a quasi-identifier: a value of its own (default), or it matches everything.",
+    ),
+    _asked(
+        "--sensitive-nulls",
+        type=click.Choice(["value", "unknown"]),
+        help="NULL in a sensitive attribute: a value of its own (default), or unknown.",
+    ),
+    _asked("--null-string", multiple=True, metavar="TEXT", help="Stands for NULL in a text file."),
+    _asked("--delimiter", metavar="C", help="What separates the fields of a text file."),
+    _asked("--connect", metavar="URL", help="Where the table lies: duckdb:FILE."),
+)
+_RUN = (
+    _run("--show-values", is_flag=True, help="Show values of small classes: personal data."),
+    _run("--memory-limit", metavar="SIZE", help="As in 2GB; more is spilled to a private folder."),
+    _run("--threads", type=WholeNumber(), metavar="N", help="At most so many."),
+    _run(
+        "--timeout",
+        type=Seconds(),
+        metavar="SECONDS",
+        help="Give up after so long, with exit code 3.",
+    ),
+)
+_OUTPUT = (
+    _run("--output", metavar="FILE", help="Write the result there, whole or not at all."),
+    _run("--force", is_flag=True, help="Overwrite the output."),
+)
+_FORMAT = (
+    _run(
+        "--format",
+        type=Format(),
+        metavar="human|json|markdown",
+        default="human",
+        show_default=True,
+        help="How the result is written.",
+    ),
+)
+_TELL = (
+    click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        callback=_remember_verbosity,
+        help="Tell each step on stderr; -vv also where an error came from.",
+    ),
+)
+
+
+def _together(
+    *groups: Iterable[Callable[[Command], Command]],
+) -> Callable[[Command], Command]:
+    """The options of these groups as one decorator, listed by --help in this order."""
+
+    def decorate(command: Command) -> Command:
+        for group in reversed(groups):
+            for option in reversed(tuple(group)):
+                command = option(command)
+        return command
+
+    return decorate
+
+
+audit_options = _together(_QUESTION, _FORMAT, _OUTPUT, _RUN, _TELL)
+compile_options = _together(_QUESTION, _OUTPUT, _RUN, _TELL)
+validate_options = _together(_QUESTION, _TELL)
+demo_options = _together(_TELL)
+
+
+# From values to a question
+
+
+def question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
+    """What a command's target and options ask. Raises `SpecError`."""
+    from kanon_sql.spec import AuditSpec, table_spec
+
+    if is_spec_file(target):
+        _refuse_a_second_question(context, target)
+        return AuditSpec.from_file(target)
+    quasi_identifiers = _names("--qi", values["qi"])
+    if not quasi_identifiers:
+        raise SpecError(
+            "there are no quasi-identifiers: name what an attacker may know of a person, as in "
+            "--qi zip,birth_date,sex; --qi '*' takes every column."
+        )
+    references = _references(values)
+    parts = {
+        "source": target,
+        "quasi_identifiers": quasi_identifiers,
+        "sensitive": _names("--sensitive", values["sensitive"]),
+        "identifiers": _names("--identifiers", values["identifiers"]),
+        "null_strings": list(values["null_string"]),
+        "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
+        "references": references,
+        "checks": _checks(values, list(references)),
+        **{key: values[key] for key in ("entity", "where", "first", "connect")},
+        **{key: values[key] for key in ("nulls", "sensitive_nulls") if values[key]},
+    }
+    return AuditSpec(tables=[table_spec(**parts)])
+
+
+def is_spec_file(target: str) -> bool:
+    return target.lower().endswith((".yml", ".yaml"))
+
+
+def _refuse_a_second_question(context: click.Context, target: str) -> None:
+    """Raise if an option asks what the spec file should."""
+    sources = {
+        option: context.get_parameter_source(option.name or "")
+        for option in context.command.params
+        if isinstance(option, QuestionOption)
+    }
+    given = [
+        str(option.envvar) if source is click.core.ParameterSource.ENVIRONMENT else option.opts[0]
+        for option, source in sources.items()
+        if source is not click.core.ParameterSource.DEFAULT
+    ]
+    if given:
+        raise SpecError(
+            f"{target} asks the question, so {', '.join(given)} has no place beside it. "
+            "Write it into the file, or name a table in place of the file."
+        )
+
+
+def _names(flag: str, texts: Iterable[str]) -> list[str]:
+    return [name for text in texts for name in column_names(flag, text)]
+
+
+def column_names(flag: str, text: str) -> list[str]:
+    """The names in a comma-separated text; one with a comma or a quote is quoted as in CSV.
+
+    >>> column_names("--qi", 'zip, "last, first"')
+    ['zip', 'last, first']
+
+    Raises `SpecError` for a name that is empty or a quote that is left open.
+    """
+    try:
+        [names] = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise SpecError(
+            f"{flag} {text!r} is not a list of names; quote one with a comma or a quote as in CSV."
+        ) from None
+    if not all(names):
+        raise SpecError(f"{flag} {text!r} has an empty name.")
+    return names
+
+
+def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
+    """The checks asked, the short forms first."""
+    from kanon_sql.models import KAnonymity, KMap
+
+    checks: list[Model] = [KAnonymity(k=values["k"])] if values["k"] else []
+    if values["k_map"]:
+        if len(references) != 1:
+            raise SpecError(_which_reference(values["k_map"], references))
+        checks.append(KMap(k=values["k_map"], reference=references[0]))
+    return [*checks, *(check_named(text) for text in values["check"])]
+
+
+def _which_reference(k: int, references: list[str]) -> str:
+    if not references:
+        return "--k-map needs the table to link against: --reference SRC."
+    examples = " or ".join(f"--check k_map:k={k},reference={name}" for name in references)
+    return f"--k-map can't tell which of the references is meant: write {examples}."
+
+
+def check_named(text: str) -> Model:
+    """The model that `MODEL[:KEY=VALUE,…]` asks.
+
+    >>> check_named("k_map:k=5,reference=voters").parameters["reference"]
+    'voters'
+
+    Raises `SpecError` for an unknown model, a key that is unknown or there twice, or a value
+    that is none.
+    """
+    from kanon_sql.models import model_named
+    from kanon_sql.yaml_document import scalar_or_list
+
+    name, colon, rest = text.partition(":")
+    model = model_named(name.strip())
+    parameters: dict[str, Any] = {}
+    for part in _outer_parts(rest) if colon else ():
+        key, equals, value = part.partition("=")
+        key = key.strip()
+        if not (key and equals and value.strip()):
+            raise SpecError(f"--check {text}: {part.strip()!r} is not KEY=VALUE, as in k=5.")
+        if key in parameters:
+            raise SpecError(f"--check {text}: {key} is there twice.")
+        parameters[key] = scalar_or_list(value)
+    return model(**parameters)
+
+
+def _outer_parts(text: str) -> Iterator[str]:
+    """The parts between commas that stand outside quotes and brackets."""
+    part, quote, depth = "", "", 0
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            yield part
+            part = ""
+            continue
+        part += character
+    yield part
+
+
+def _references(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every reference by its name, with its own columns, filter, entity and weight."""
+    references: dict[str, dict[str, Any]] = {}
+    for text in values["reference"]:
+        name, source = _named_source(text)
+        if name in references:
+            raise SpecError(
+                f'there are two references called "{name}": name them, as in '
+                "--reference voters=voters.parquet."
+            )
+        references[name] = {"source": source}
+    for name, text in _of_references("--reference-columns", values, references):
+        columns = references[name].setdefault("columns", {})
+        for pair in column_names("--reference-columns", text):
+            column, equals, own = pair.partition("=")
+            if not (column and equals and own):
+                raise SpecError(f"--reference-columns {pair!r} is not COL=COL, as in zip=zip_code.")
+            if column in columns:
+                raise SpecError(f'--reference-columns names "{column}" twice.')
+            columns[column] = own
+    for part in ("where", "entity", "weight"):
+        for name, text in _of_references(f"--reference-{part}", values, references):
+            if part in references[name]:
+                raise SpecError(f"--reference-{part} is there twice for {name}.")
+            references[name][part] = text
+    return references
+
+
+def _named_source(text: str) -> tuple[str, str]:
+    """The name and the source in `[NAME=]SRC`; a path with an `=` of its own begins with `./`."""
+    named = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", text, re.DOTALL)
+    return (named[1], named[2]) if named else (DEFAULT_REFERENCE, text)
+
+
+def _of_references(
+    flag: str, values: Mapping[str, Any], references: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Each value of the option with the name of the reference that it is for."""
+    for text in values[flag.removeprefix("--").replace("-", "_")]:
+        prefix = re.match(r"(\w+):(?!:)\s*", text)
+        if prefix and prefix[1] in references:
+            yield prefix[1], text[prefix.end() :]
+        elif len(references) == 1:
+            yield next(iter(references)), text
+        elif not references:
+            raise SpecError(f"{flag} needs a --reference.")
+        else:
+            raise SpecError(
+                f"{flag} {text!r} is for which reference? Begin it with a name and a colon: "
+                f"{', '.join(f'{name}:' for name in references)}."
+            )

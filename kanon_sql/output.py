@@ -1,0 +1,71 @@
+"""Files and folders that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from glob import glob
+from pathlib import Path
+
+from kanon_sql.errors import SpecError
+
+
+def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
+    """Raise `SpecError` unless `path` may be written.
+
+    A file that the audit reads is never written, even with `force`.
+    """
+    if not path.parent.is_dir():
+        raise SpecError(f"there is no folder {path.parent} to write {path.name} into.")
+    if path.is_dir():
+        raise SpecError(f"{path} is a folder; name a file.")
+    if any(_same_file(path, source) for source in inputs):
+        raise SpecError(f"{path} is what is audited and will not be written; name another file.")
+    if path.exists() and not force:
+        raise SpecError(f"{path} is there already; --force overwrites it.")
+
+
+def _same_file(path: Path, source: str) -> bool:
+    """Whether the file is the source itself or one of those that the source, a glob, matches."""
+    files = [source, *glob(source, recursive=True)]
+    return path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write the text beside `path` first, then put it in place in one step."""
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(beside, _usual_mode(0o666))
+        os.replace(beside, path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder to fill beside `folder`, which takes its place when all went well."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        yield beside
+        beside.chmod(_usual_mode(0o777))
+        if folder.exists():
+            for file in beside.iterdir():
+                os.replace(file, folder / file.name)
+        else:
+            beside.rename(folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _usual_mode(wanted: int) -> int:
+    """The permissions that a new file would have: a temporary one is its owner's alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return wanted & ~mask

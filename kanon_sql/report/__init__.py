@@ -1,0 +1,1 @@
+"""What an audit found, in words and pictures: for a terminal, a document and a notebook."""

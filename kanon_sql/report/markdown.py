@@ -1,0 +1,87 @@
+"""An audit as Markdown, for a pull request or a document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from kanon_sql.report import wording
+from kanon_sql.result import AuditResult, TableResult
+
+_MARKS = re.compile(r"[\\`*|<>\[\]~]|(?<!\w)_|_(?!\w)")
+
+
+def render(result: AuditResult) -> str:
+    """The result as Markdown, without a newline at its end."""
+    blocks = [block for table in result.tables for block in _section(table)]
+    closing = wording.closing(result)
+    if closing:
+        blocks.append(f"**{_escaped(closing)}**")
+    return wording.plain("\n\n".join(blocks))
+
+
+def _section(table: TableResult) -> Iterator[str]:
+    unanswered = wording.unanswered(table)
+    if unanswered:
+        yield f"**{_escaped(unanswered)}**"
+        return
+    name, *rest = wording.headline(table)
+    yield f"## {_escaped(name)}"
+    yield _escaped(" · ".join(rest))
+    yield _verdicts(table)
+    if table.warnings:
+        yield "\n>\n".join(f"> **Warning:** {_escaped(warning)}" for warning in table.warnings)
+    if table.histogram:
+        yield _histogram(table)
+    yield from (_escaped(text) for text in wording.findings(table))
+    yield from (
+        f"What {_escaped(title)} does not promise: {_escaped(sentence)}"
+        for title, sentence in wording.silences(table)
+    )
+    yield _escaped(" ".join([wording.outcome(table), *wording.advice(table)]))
+    yield from _shown(table)
+    yield f"*{_escaped(wording.footer(table))}*"
+
+
+def _verdicts(table: TableResult) -> str:
+    return _table(
+        ["", "check", "found", "reach"],
+        (
+            [f"**{found.word}**", *map(_escaped, (found.title, found.achieved, found.extent))]
+            for found in wording.verdicts(table)
+        ),
+    )
+
+
+def _histogram(table: TableResult) -> str:
+    return _table(
+        ["class size", wording.members(table), "share"],
+        ([size.label, wording.number(size.count), size.share] for size in wording.histogram(table)),
+        numbers=True,
+    )
+
+
+def _shown(table: TableResult) -> Iterator[str]:
+    if table.shown is None:
+        return
+    yield f"> **{_escaped(wording.PERSONAL_DATA)}**"
+    for name, rows in table.shown.items():
+        yield f"### {_escaped(name)}"
+        cells = wording.cells(rows)
+        escaped = [[_escaped(cell) for cell in row] for row in cells]
+        yield _table(escaped[0], escaped[1:]) if escaped else "none"
+
+
+def _table(header: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
+    columns = list(header)
+    rule = ["---:" if numbers else "---"] * len(columns)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (columns, rule, *rows))
+
+
+def _escaped(text: str) -> str:
+    r"""The text with every character that Markdown would read as a mark made harmless.
+
+    >>> _escaped("birth_date *zip* a|b")
+    'birth_date \\*zip\\* a\\|b'
+    """
+    return _MARKS.sub(lambda mark: f"\\{mark[0]}", text)

@@ -1,0 +1,98 @@
+"""An audit in a notebook: a fragment of HTML that needs nothing beside itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+
+from kanon_sql.report import wording
+from kanon_sql.result import AuditResult, TableResult
+
+_COLOURS = {"violated": "#b3261e", "holds": "#1b6e3c", "measured": "inherit"}
+_CELL = "text-align:left;padding:.1em 1em .1em 0;white-space:nowrap"
+_FIGURE = "text-align:right;padding:.1em 1em .1em 0;white-space:nowrap"
+_LONGEST_BAR = 16.0
+"""In em, so that it grows with the letters."""
+
+
+def render(result: AuditResult) -> str:
+    """The result as HTML."""
+    blocks = [block for table in result.tables for block in _section(table)]
+    closing = wording.closing(result)
+    if closing:
+        blocks.append(_paragraph(f"<b>{escape(closing)}</b>"))
+    return "\n".join([f'<div style="max-width:60em">{blocks[0]}', *blocks[1:], "</div>"])
+
+
+def _section(table: TableResult) -> Iterator[str]:
+    unanswered = wording.unanswered(table)
+    if unanswered:
+        yield _paragraph(f"<b>{escape(unanswered)}</b>")
+        return
+    name, *rest = wording.headline(table)
+    yield _paragraph(f"<b>{escape(name)}</b> · {escape(' · '.join(rest))}")
+    yield _verdicts(table)
+    yield from (_paragraph(f"<b>Warning:</b> {escape(warning)}") for warning in table.warnings)
+    if table.histogram:
+        yield _histogram(table)
+    yield from (_paragraph(escape(text)) for text in wording.findings(table))
+    yield from (
+        _paragraph(f"What {escape(title)} does not promise: {escape(sentence)}")
+        for title, sentence in wording.silences(table)
+    )
+    yield _paragraph(escape(" ".join([wording.outcome(table), *wording.advice(table)])))
+    yield from _shown(table)
+    yield _paragraph(f"<small>{escape(wording.footer(table))}</small>")
+
+
+def _verdicts(table: TableResult) -> str:
+    return _table(
+        [
+            f'<b style="color:{_COLOURS[verdict.status]}">{verdict.word}</b>',
+            *map(escape, (verdict.title, verdict.achieved, verdict.extent)),
+        ]
+        for verdict in wording.verdicts(table)
+    )
+
+
+def _histogram(table: TableResult) -> str:
+    bins = wording.histogram(table)
+    most = max(size.fraction for size in bins)
+    return _paragraph(escape(wording.histogram_title(table))) + _table(
+        (
+            [size.label, _bar(size, most), wording.number(size.count), size.share, size.note]
+            for size in bins
+        ),
+        styles=(_FIGURE, _CELL, _FIGURE, _FIGURE, _CELL),
+    )
+
+
+def _bar(size: wording.Bin, most: float) -> str:
+    colour = _COLOURS["violated"] if size.small else "#5b7fa6"
+    width = _LONGEST_BAR * size.fraction / most
+    return f'<div style="background:{colour};height:.8em;width:{width:.2f}em"></div>'
+
+
+def _shown(table: TableResult) -> Iterator[str]:
+    if table.shown is None:
+        return
+    yield _paragraph(f"<b>{escape(wording.PERSONAL_DATA)}</b>")
+    for name, rows in table.shown.items():
+        cells = wording.cells(rows) or [["none"]]
+        yield _paragraph(escape(name)) + _table([*map(escape, row)] for row in cells)
+
+
+def _table(rows: Iterable[Sequence[str]], styles: Sequence[str] | None = None) -> str:
+    """A table without a header row, since each row begins with what it is about."""
+    lines = (
+        "".join(
+            f'<td style="{style}">{cell}</td>'
+            for cell, style in zip(row, styles or [_CELL] * len(row), strict=True)
+        )
+        for row in rows
+    )
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+def _paragraph(markup: str) -> str:
+    return f'<p style="margin:.5em 0">{markup}</p>'

@@ -1,0 +1,191 @@
+"""What an audit found, as plain frozen values. `to_dict` gives the JSON contract."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kanon_sql.errors import PrivacyViolation
+
+Status = Literal["holds", "violated", "measured", "no_data", "error"]
+
+EXIT_CODES: dict[Status, int] = {"error": 3, "violated": 1, "no_data": 4, "measured": 0, "holds": 0}
+"""The exit code of each status, the worst first: the order in which one table's status wins."""
+
+
+@dataclass(frozen=True)
+class HistogramBin:
+    """The classes of one size, and the records in them."""
+
+    size: int
+    classes: int
+    records: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The table at a glance. Sizes are records, or distinct people where an entity is set.
+
+    `people` is None without an entity; every other figure is None for a table without records.
+    """
+
+    records: int
+    people: int | None = None
+    classes: int | None = None
+    k: int | None = None
+    average_class_size: float | None = None
+    largest_class: int | None = None
+    uniques: int | None = None
+    records_with_null_qi: int | None = None
+    suppressed: int | None = None
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One model's verdict. `holds` is None where nothing was demanded.
+
+    `achieved` is what the table has, in the model's own measure; `details` holds what the model
+    says beside it, and each of its keys stands beside `achieved` in the JSON.
+    """
+
+    model: str
+    parameters: Mapping[str, Any]
+    holds: bool | None
+    achieved: Any
+    violating_classes: int | None = None
+    violating_records: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "parameters": dict(self.parameters),
+            "holds": self.holds,
+            "achieved": self.achieved,
+            "violating_classes": self.violating_classes,
+            "violating_records": self.violating_records,
+            **self.details,
+        }
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """One table's audit. `shown` holds values of the data, and only where they were asked for."""
+
+    name: str
+    engine: str
+    status: Status
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    entity: str | None = None
+    nulls: str = "value"
+    warnings: tuple[str, ...] = ()
+    summary: Summary = Summary(records=0)
+    histogram: tuple[HistogramBin, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    risk: Mapping[str, Any] = field(default_factory=dict)
+    sql: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    error: str | None = None
+    shown: Mapping[str, list[dict[str, Any]]] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "engine": self.engine,
+            "status": self.status,
+            "warnings": list(self.warnings),
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "sensitive": list(self.sensitive),
+            "entity": self.entity,
+            "nulls": self.nulls,
+            "levels": None,
+            "summary": vars(self.summary),
+            "histogram": [vars(size) for size in self.histogram],
+            "checks": [check.to_dict() for check in self.checks],
+            "risk": dict(self.risk),
+            "sql": dict(self.sql),
+            **({"error": self.error} if self.error else {}),
+            **({"shown_values": dict(self.shown)} if self.shown is not None else {}),
+        }
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit found in every table it looked at. Prints itself as the command line does."""
+
+    tables: tuple[TableResult, ...]
+    version: str
+
+    @property
+    def status(self) -> Status:
+        """The worst status of any table: error, violated, no_data, holds, measured."""
+        found = {table.status for table in self.tables}
+        order: tuple[Status, ...] = ("error", "violated", "no_data", "holds", "measured")
+        return next(status for status in order if status in found)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+    @property
+    def holds(self) -> bool:
+        """Whether something was demanded and every demand is met."""
+        return self.status == "holds"
+
+    def raise_if_violated(self) -> None:
+        """Raise `PrivacyViolation`, naming the checks, unless every check that gates holds.
+
+        A table without data raises too: nothing was shown to hold.
+        """
+        if self.status in ("holds", "measured"):
+            return
+        failed = [
+            f"{table.name}: {check.model}"
+            for table in self.tables
+            for check in table.checks
+            if check.holds is False
+        ]
+        failed += [f"{table.name}: no data" for table in self.tables if table.status == "no_data"]
+        failed += [f"{table.name}: {table.error}" for table in self.tables if table.error]
+        raise PrivacyViolation("not every check holds: " + "; ".join(failed))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as the JSON has it: plain values, an infinite number as "Infinity"."""
+        plain = {
+            "kanon_sql": self.version,
+            "status": self.status,
+            "tables": [table.to_dict() for table in self.tables],
+        }
+        finite: dict[str, Any] = _finite(plain)
+        return finite
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        from kanon_sql.report.human import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        from kanon_sql.report.notebook import render
+
+        return render(self)
+
+
+def _finite(value: Any) -> Any:
+    """The same value with infinities as text and undefined numbers as null."""
+    match value:
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case float() if math.isnan(value):
+            return None
+        case Mapping():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+    return value

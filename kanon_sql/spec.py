@@ -1,0 +1,319 @@
+"""The question: which table, which columns play which part, which checks. No SQL, no database.
+
+A spec comes from a YAML file, from the command line's options or from Python; all three become
+the same `AuditSpec`, and bad input is refused here with the place where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+
+from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.hierarchy import GeneralizationHierarchy
+from kanon_sql.models import MODELS, Count, Model, model_named
+from kanon_sql.yaml_document import YamlDocument
+
+Nulls = Literal["value", "wildcard"]
+SensitiveNulls = Literal["value", "unknown"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, arbitrary_types_allowed=True
+    )
+
+
+def _check_from_mapping(value: Any) -> Any:
+    """Read `{k_anonymity: {k: 5}}`, `{homogeneity: {sensitive: s}}` or a model itself."""
+    if isinstance(value, Model):
+        return value
+    if isinstance(value, str):
+        value = {value: {}}
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ValueError("must be one model with its parameters, as in {k_anonymity: {k: 5}}")
+    [(name, parameters)] = value.items()
+    if not isinstance(parameters, dict | None):
+        raise ValueError(f"the parameters of {name} must be a mapping, as in {{k: 5}}")
+    return model_named(str(name))(**(parameters or {}))
+
+
+def _check_schema() -> dict[str, Any]:
+    """The JSON Schema of one check: exactly one of the models, with its own parameters."""
+    return {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+        "properties": {name: model.model_json_schema() for name, model in MODELS.items()},
+    }
+
+
+Check = Annotated[
+    Model,
+    BeforeValidator(_check_from_mapping),
+    PlainSerializer(lambda check: {check.name(): check.parameters}),
+    WithJsonSchema(_check_schema()),
+]
+
+
+class ReferenceSpec(_Part):
+    """The reidentification dataset: who could be meant, as an attacker would have it."""
+
+    source: Any
+    """A file, a glob or a table."""
+    columns: dict[str, str] = {}
+    """The reference's own name for a quasi-identifier, where it differs."""
+    where: str | None = None
+    """Only the records for which this holds."""
+    entity: str | None = None
+    """The column that says which person a record is about; people are counted, not records."""
+    weight: str | None = None
+    """A column of whole numbers: how many people a record stands for."""
+
+    @model_validator(mode="after")
+    def _counts_one_thing(self) -> ReferenceSpec:
+        if self.entity and self.weight:
+            raise ValueError(
+                "has both entity and weight; people are counted by one or the other, not both"
+            )
+        return self
+
+
+def _names(value: Any) -> Any:
+    """Let one column stand for a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+ColumnNames = Annotated[list[str], BeforeValidator(_names)]
+
+
+def _generalisable(value: Any) -> Any:
+    """Let quasi-identifiers be a plain list of columns: nothing is said of their levels."""
+    value = _names(value)
+    if isinstance(value, list | tuple):
+        repeated = _first_repeated(value)
+        if repeated is not None:
+            raise ValueError(f'column "{repeated}" is named twice')
+        return {name: {} for name in value}
+    if isinstance(value, dict):
+        return {name: {} if hierarchy is None else hierarchy for name, hierarchy in value.items()}
+    return value
+
+
+class TableSpec(_Part):
+    """One table and what is asked of it."""
+
+    source: Any
+    """A file, a glob or a table, or from Python the data itself."""
+    name: str | None = None
+    """What the result calls the table; the file's or table's own name without it."""
+    connect: str | None = None
+    """Where the table lies, as in duckdb:warehouse.duckdb; a file without it."""
+    quasi_identifiers: Annotated[
+        dict[str, GeneralizationHierarchy], BeforeValidator(_generalisable)
+    ] = {}
+    """What an attacker may know of a person. "*" is every column that has no other part."""
+    sensitive: ColumnNames = []
+    """What must not become known of a person."""
+    entity: str | None = None
+    """The column that says which person a record is about; k then counts distinct people."""
+    identifiers: ColumnNames = []
+    """Columns that name a person outright and are never published."""
+    where: str | None = None
+    """Only the records for which this holds."""
+    first: Count | None = None
+    """Only the first so many records, in the order of the file."""
+    nulls: Nulls = "value"
+    """NULL in a quasi-identifier is a value of its own, or a wildcard that matches everything."""
+    sensitive_nulls: SensitiveNulls = "value"
+    """NULL in a sensitive attribute is a value of its own, or unknown."""
+    null_strings: ColumnNames = []
+    """What else stands for NULL in a text file, beside the empty field."""
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    """What separates the fields of a text file; found on its header line without it."""
+    references: dict[str, ReferenceSpec] = {}
+    """Reidentification datasets by name."""
+    checks: list[Check] = []
+    """The privacy models asked of the table."""
+
+    @model_validator(mode="after")
+    def _columns_play_one_part(self) -> TableSpec:
+        seen: dict[str, str] = {}
+        for part, column in self._parts():
+            if seen.setdefault(column, part) != part:
+                raise ValueError(
+                    f'column "{column}" is both {seen[column]} and {part}; it can play one part'
+                )
+        for part, columns in (("sensitive", self.sensitive), ("identifiers", self.identifiers)):
+            repeated = _first_repeated(columns)
+            if repeated is not None:
+                raise ValueError(f'column "{repeated}" is named twice in {part}')
+        return self
+
+    def _parts(self) -> Iterator[tuple[str, str]]:
+        yield from (("a quasi-identifier", column) for column in self.quasi_identifiers)
+        yield from (("sensitive", column) for column in self.sensitive)
+        yield from (("an identifier", column) for column in self.identifiers)
+        if self.entity:
+            yield "the entity", self.entity
+
+
+class Defaults(_Part):
+    """What holds for every table that does not say otherwise."""
+
+    connect: str | None = None
+    nulls: Nulls = "value"
+    sensitive_nulls: SensitiveNulls = "value"
+    null_strings: ColumnNames = []
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+
+
+class AuditSpec(_Part):
+    """Everything one audit asks, over one or several tables."""
+
+    version: Literal[1] = 1
+    defaults: Defaults = Defaults()
+    tables: Annotated[list[TableSpec], Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _apply_defaults(cls, value: Any) -> Any:
+        match value:
+            case {"defaults": dict(defaults), "tables": list(tables)}:
+                return {
+                    **value,
+                    "tables": [
+                        defaults | table if isinstance(table, dict) else table for table in tables
+                    ],
+                }
+        return value
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> AuditSpec:
+        """The spec that a YAML file holds; relative files in it are looked for beside it.
+
+        Raises `SpecError` with file, line and column for anything that is not a spec.
+        """
+        document = YamlDocument.read(Path(path))
+        try:
+            spec = cls.model_validate(document.value)
+        except ValidationError as error:
+            location, message, at_key = _first_fault(error)
+            raise document.error(location, message, at_key=at_key) from None
+        folder = Path(path).parent
+        return spec.model_copy(update={"tables": [_beside(table, folder) for table in spec.tables]})
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a spec file, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **AuditSpec.model_json_schema(),
+        "title": "kanon-sql spec",
+    }
+
+
+def table_spec(**parts: Any) -> TableSpec:
+    """The spec of one table, from Python or the command line.
+
+    Raises `SpecError` worded for someone who wrote no file.
+    """
+    try:
+        return TableSpec(**parts)
+    except ValidationError as error:
+        location, message, _ = _first_fault(error)
+        place = ".".join(str(step) for step in location if isinstance(step, str))
+        raise SpecError(f"{place}: {message}" if place else message) from None
+
+
+def _beside(table: TableSpec, folder: Path) -> TableSpec:
+    """The same table with relative files taken from `folder`."""
+
+    def resolved(source: str) -> str:
+        return source if table.connect else str(folder / source)
+
+    connect = table.connect
+    if connect and connect.startswith("duckdb:"):
+        connect = f"duckdb:{folder / connect.removeprefix('duckdb:')}"
+    references = {
+        name: reference.model_copy(update={"source": resolved(reference.source)})
+        for name, reference in table.references.items()
+    }
+    return table.model_copy(
+        update={"source": resolved(table.source), "connect": connect, "references": references}
+    )
+
+
+def _first_repeated(names: Sequence[str]) -> str | None:
+    return next((name for i, name in enumerate(names) if name in names[:i]), None)
+
+
+def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool]:
+    """Where the first fault lies, one sentence for it, and whether it is the key that is wrong."""
+    faults = error.errors(include_url=False)
+    fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
+    location = fault["loc"]
+    if "levels" in location[:-1]:
+        level = location[: location.index("levels") + 2]
+        return level, f"this is not a level. Levels: {_LEVELS}.", False
+    match fault["type"]:
+        case "extra_forbidden":
+            key, place = str(location[-1]), _place(location[:-1])
+            known = _known_keys(location[:-1])
+            return location, f'unknown key "{key}"{place}.{did_you_mean(key, known)}', True
+        case "missing":
+            return (
+                location[:-1],
+                f'the key "{location[-1]}" is missing{_place(location[:-1])}.',
+                False,
+            )
+        case "value_error":
+            return location, str(fault["ctx"]["error"]), False
+        case "literal_error":
+            return location, f"must be {fault['ctx']['expected']}; found {fault['input']!r}.", False
+        case "too_short":
+            return location, "must not be empty.", False
+        case _:
+            wanted = fault["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+            return location, f"must be {wanted}; found {fault['input']!r}.", False
+
+
+_LEVELS = (
+    "{width: 5}, {round: 10}, {depths: [1]}, {mask: right}, {prefix: 3}, {cuts: [18, 65]}, "
+    "{years: 5}, day, month, quarter, year, suppress"
+)
+
+
+def _place(location: Sequence[int | str]) -> str:
+    """The place in words that fit after a key's name: ` in tables[0].references.voters`."""
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+    return f" in {steps.lstrip('.')}" if steps else ""
+
+
+def _known_keys(location: Sequence[int | str]) -> list[str]:
+    """The keys that the mapping at `location` may have."""
+    match [step for step in location if isinstance(step, str)]:
+        case []:
+            part: type[BaseModel] = AuditSpec
+        case ["defaults"]:
+            part = Defaults
+        case [_, "references", _]:
+            part = ReferenceSpec
+        case [_, "quasi_identifiers", _]:
+            part = GeneralizationHierarchy
+        case _:
+            part = TableSpec
+    return list(part.model_fields)

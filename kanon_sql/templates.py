@@ -1,0 +1,219 @@
+"""Loads the SQL macros of `templates/` and renders them; holds Python's side of the host contract.
+
+The macros in `templates/macros/shared` are plain Jinja that dbt loads unchanged. What differs
+between the two hosts has one name in the `kanon_sql` namespace and two implementations: the
+functions of `HOST` here, and `templates/macros/dbt_only` there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import sqlglot
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from sqlglot import exp
+
+from kanon_sql.errors import SpecError
+
+DIALECT = "duckdb"
+
+
+def identifier(name: str) -> str:
+    """The name, quoted so that it can be nothing but a name.
+
+    >>> identifier('a"b')
+    '"a""b"'
+    """
+    return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)
+
+
+def literal(value: str) -> str:
+    """The text as a SQL literal.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return exp.Literal.string(value).sql(dialect=DIALECT)
+
+
+def positive_int(value: Any, name: str) -> int:
+    """The value, if it is a whole number of 1 or more; the last door before SQL text."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SpecError(f"{name} must be a whole number, 1 or more; found {value!r}.")
+    return value
+
+
+def fail(message: str) -> None:
+    raise SpecError(message)
+
+
+def _ident(column: Any) -> str:
+    """The column's own name, where records are read."""
+    return identifier(column if isinstance(column, str) else column.name)
+
+
+def _alias(column: Any) -> str:
+    """What the sets above the records call the column."""
+    name = column if isinstance(column, str) else column.alias
+    return name if name.startswith("kanon_") else identifier(name)
+
+
+def _hash(value: str) -> str:
+    return f"hash({value})"
+
+
+def _key(column: Any) -> str:
+    """What a frequency set groups by: the column, or its hash where that tells as much."""
+    return _hash(_ident(column)) if getattr(column, "hashed", False) else _ident(column)
+
+
+def _is_null(column: Any) -> str:
+    """Whether a key stands for NULL."""
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} = {_hash('cast(null as varchar)')}"
+    return f"{_alias(column)} is null"
+
+
+def _is_suppressed(column: Any) -> str:
+    """Whether a key stands for a cell that is only `*`, which only text can be."""
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} = {_hash(literal('*'))}"
+    if isinstance(column, str) or column.is_text:
+        return f"cast({_alias(column)} as varchar) = '*'"
+    return "false"
+
+
+def _same(left: str, right: str) -> str:
+    """Whether two cells are equal, where NULL equals NULL."""
+    return f"{left} is not distinct from {right}"
+
+
+def _number_or_null(text: str) -> str:
+    """The number that a text spells in plain decimal digits, else NULL."""
+    return (
+        f"case when regexp_full_match({text}, '-?[0-9]+([.][0-9]+)?') "
+        f"then cast({text} as double) end"
+    )
+
+
+def _cast_or_null(text: str, type: str) -> str:
+    return f"try_cast({text} as {type})"
+
+
+def _as_text(value: str, type: str) -> str:
+    """The text of a value; a whole number is spelled without a decimal point."""
+    if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
+        return (
+            f"case when {value} = floor({value}) and abs({value}) < 1e15 "
+            f"then cast(cast({value} as bigint) as varchar) else cast({value} as varchar) end"
+        )
+    return f"cast({value} as varchar)"
+
+
+def _spelling(text: str) -> str:
+    """A text without what people overlook: case, outer spaces, the spelling of a number."""
+    return f"coalesce(cast(try_cast(trim({text}) as double) as varchar), lower(trim({text})))"
+
+
+HOST = {
+    "ident": _ident,
+    "alias": _alias,
+    "literal": literal,
+    "positive_int": positive_int,
+    "fail": fail,
+    "hash": _hash,
+    "key": _key,
+    "is_null": _is_null,
+    "is_suppressed": _is_suppressed,
+    "same": _same,
+    "number_or_null": _number_or_null,
+    "cast_or_null": _cast_or_null,
+    "as_text": _as_text,
+    "spelling": _spelling,
+    "text_type": lambda: "varchar",
+    "float_type": lambda: "double",
+}
+"""The host contract: one name for what differs between dbt and Python."""
+
+
+def folder() -> Path:
+    """Where the templates lie: inside the installed package, or beside it in a checkout."""
+    installed = Path(__file__).parent / "templates"
+    return installed if installed.is_dir() else Path(__file__).parent.parent / "templates"
+
+
+@cache
+def _macros() -> dict[str, Any]:
+    """Host functions and macros by name: what `kanon_sql.name` finds in a macro."""
+    environment = ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader(folder() / "macros" / "shared"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    namespace = SimpleNamespace(**HOST)
+    macros = vars(namespace)
+    environment.globals["kanon_sql"] = namespace
+    for name in sorted(environment.list_templates(extensions=["sql"])):
+        module = environment.get_template(name).module
+        for macro, definition in vars(module).items():
+            if macro.startswith("_"):
+                continue
+            if macro in macros:
+                raise RuntimeError(f"the macro {macro} is defined twice, in {name} too")
+            macros[macro] = definition
+    return macros
+
+
+def render(macro: str, **arguments: Any) -> str:
+    """The text of one macro, without the blank lines around it."""
+    text: str = _macros()[macro](**arguments)
+    return text.strip()
+
+
+def macro_names() -> list[str]:
+    """Every macro of the shared folder, host functions left out."""
+    return sorted(set(_macros()) - set(HOST))
+
+
+def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
+    """The parsed statement, if it is one SELECT that reads nothing but `tables`.
+
+    `tables` are FROM items as DuckDB spells them. Raises `SpecError` otherwise: such a statement
+    is never executed.
+    """
+    statements = sqlglot.parse(sql, read=DIALECT)
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise SpecError("a plan's step must be exactly one SELECT.")
+    statement = statements[0]
+    writing = statement.find(exp.DDL, exp.DML, exp.Command, exp.Into)
+    if writing is not None and not isinstance(writing, exp.Query):
+        raise SpecError(f"a plan's step must only read; found {writing.key}.")
+    named = {cte.alias for cte in statement.find_all(exp.CTE)}
+    declared = {
+        _plain(sqlglot.parse_one(f"select 1 from {table}", read=DIALECT)) for table in tables
+    }
+    for table in statement.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not table.db and table.name in named:
+            continue
+        if _source(table) not in declared:
+            raise SpecError(f"a plan's step may read its own tables only; found {table.sql()}.")
+    return statement
+
+
+def _plain(select: exp.Expr) -> str:
+    table = select.find(exp.Table)
+    if table is None:
+        raise SpecError("a table can't be told from its FROM text.")
+    return _source(table)
+
+
+def _source(table: exp.Table) -> str:
+    bare = table.copy()
+    bare.set("alias", None)
+    return bare.sql(dialect=DIALECT)

@@ -1,0 +1,155 @@
+"""A YAML file whose every value knows its line, so that an error can point at it.
+
+Plain scalars follow YAML 1.2: `no` is a word, 02138 and 2025-01-01 are text. A key that stands
+twice in one mapping is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kanon_sql.errors import SpecError
+
+Location = Sequence[int | str]
+
+
+class _Loader(yaml.SafeLoader):
+    yaml_implicit_resolvers = {}  # noqa: RUF012  PyYAML's own name for it
+
+
+for _tag, _pattern, _first_characters in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
+    ("float", r"[-+]?(0|[1-9][0-9]*)?(\.[0-9]+)([eE][-+]?[0-9]+)?", "-+.0123456789"),
+    ("float", r"[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?[eE][-+]?[0-9]+", "-+0123456789"),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), list(_first_characters)
+    )
+
+
+def scalar_or_list(text: str) -> Any:
+    """The value of a YAML scalar or flow list, as an option's value is written.
+
+    >>> scalar_or_list('[HIV, "a,b", no, 02138]')
+    ['HIV', 'a,b', 'no', '02138']
+    >>> scalar_or_list("0.2")
+    0.2
+
+    Raises `SpecError` if it is neither.
+    """
+    try:
+        value = yaml.load(text, _Loader)
+    except yaml.YAMLError:
+        raise SpecError(
+            f"{text!r} is not a value: a number, a word or a [list, of, them]."
+        ) from None
+    return value
+
+
+@dataclass(frozen=True)
+class YamlDocument:
+    """A parsed file: its value, and the node behind each part of the value."""
+
+    path: Path
+    lines: tuple[str, ...]
+    value: Any
+    root: yaml.Node
+
+    @classmethod
+    def read(cls, path: Path) -> YamlDocument:
+        """Raises `SpecError` if the file can't be read or is not YAML."""
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise SpecError(f"there is no file {path}.") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise SpecError(f"{path} can't be read as UTF-8 text: {error}.") from None
+        lines = tuple(text.splitlines())
+        loader = _Loader(text)
+        try:
+            root = loader.get_single_node()
+            if root is None:
+                raise SpecError(f"{path} is empty; kanon-sql demo writes an example of a spec.")
+            _refuse_repeated_keys(path, lines, root)
+            value = loader.construct_document(root)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            raise SpecError(
+                _pointed(path, lines, mark, f"this is not YAML: {error.problem or error.context}.")
+            ) from None
+        except yaml.YAMLError as error:
+            raise SpecError(f"{path} is not YAML: {error}") from None
+        finally:
+            loader.dispose()
+        return cls(path, lines, value, root)
+
+    def error(self, location: Location, message: str, *, at_key: bool = False) -> SpecError:
+        """An error that points at the value (or the key) at `location`, or as near as there is."""
+        node = self.root
+        for position, step in enumerate(location):
+            child = _child(node, step)
+            if child is None:
+                break
+            key, node_below = child
+            last = position == len(location) - 1
+            node = key if last and at_key and key is not None else node_below
+        return SpecError(_pointed(self.path, self.lines, node.start_mark, message, _width(node)))
+
+
+def _child(node: yaml.Node, step: int | str) -> tuple[yaml.Node | None, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == str(step):
+                return key, value
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return None, node.value[step]
+    return None
+
+
+def _refuse_repeated_keys(path: Path, lines: tuple[str, ...], node: yaml.Node) -> None:
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if key.value in seen:
+                raise SpecError(
+                    _pointed(
+                        path,
+                        lines,
+                        key.start_mark,
+                        f'the key "{key.value}" is there twice.',
+                        _width(key),
+                    )
+                )
+            seen.add(key.value)
+            _refuse_repeated_keys(path, lines, value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _refuse_repeated_keys(path, lines, item)
+
+
+def _width(node: yaml.Node) -> int:
+    same_line = node.end_mark.line == node.start_mark.line
+    return max(1, node.end_mark.column - node.start_mark.column) if same_line else 1
+
+
+def _pointed(
+    path: Path, lines: Sequence[str], mark: yaml.Mark | None, message: str, width: int = 1
+) -> str:
+    """The message with its place, the line before, the line itself and a marker below."""
+    if mark is None:
+        return f"{path}: {message}"
+    shown = [
+        f"{number + 1:>5} | {lines[number]}"
+        for number in (mark.line - 1, mark.line)
+        if 0 <= number < len(lines)
+    ]
+    marker = f"{'':>5} | {' ' * mark.column}{'^' * width}"
+    return "\n".join([f"{path}:{mark.line + 1}:{mark.column + 1}: {message}", *shown, marker])

@@ -1,0 +1,53 @@
+{#
+    The records that a question is about: a relation, or those of its records that pass a filter.
+#}
+{% macro records(relation, columns, where=none, first=none) %}
+{% if where is none and first is none %}
+{{ relation }}
+{%- else %}
+(
+    select
+{{ kanon_sql.names(columns) | indent(4, first=true) }}
+    from {{ relation }}
+{% if where is not none %}
+    where {{ where }}
+{% endif %}
+{% if first is not none %}
+    limit {{ kanon_sql.positive_int(first, "first") }}
+{% endif %}
+) as kanon_source
+{%- endif %}
+{% endmacro %}
+
+
+{#
+    The frequency set of some columns: each combination of their values, with the number of
+    records that have it. NULL is a value like any other, because GROUP BY takes it for one.
+
+    Samarati and Sweeney 1998, Protecting privacy when disclosing information; LeFevre, DeWitt,
+    Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, section 1.1.
+#}
+{% macro frequency_set(relation, columns) %}
+select
+{{ kanon_sql.aliased_keys(columns) }},
+    count(*) as kanon_records
+from {{ relation }}
+group by
+{{ kanon_sql.keys(columns) }}
+{%- endmacro %}
+
+
+{#
+    The same law one step up: a coarser frequency set is the sum of a finer one, so that the
+    records themselves are never counted twice.
+
+    LeFevre, DeWitt, Ramakrishnan 2005, section 3.1 (roll-up property).
+#}
+{% macro roll_up(finer, columns) %}
+select
+{{ kanon_sql.aliases(columns) }},
+    sum(kanon_records) as kanon_records
+from {{ finer }}
+group by
+{{ kanon_sql.aliases(columns) }}
+{%- endmacro %}

@@ -1,0 +1,37 @@
+{#
+    Homogeneity: a class whose records all have one sensitive value, so that belonging to the
+    class gives the value away. With an entity, some value is held by every person of the class.
+
+    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
+    section 2.1 (homogeneity attack).
+#}
+{% macro homogeneity(entity=none) -%}
+{{ "kanon_distinct = 1" if entity is none else "kanon_most_people = kanon_size" }}
+{%- endmacro %}
+
+
+{#
+    Classes that look diverse and are not: their values differ only by case, outer spaces or the
+    spelling of a number. One row.
+#}
+{% macro diverse_by_spelling(relation, columns, sensitive) %}
+with
+
+class_values as (
+    {{ kanon_sql.frequency_set(relation, columns + [sensitive]) | trim | indent(4) }}
+),
+
+classes as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        count(*) as kanon_distinct,
+        count(distinct {{ kanon_sql.spelling(kanon_sql.alias(sensitive)) }}) as kanon_spellings
+    from class_values
+    where {{ kanon_sql.alias(sensitive) }} is not null
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+)
+
+select {{ kanon_sql.classes_where("kanon_distinct > 1 and kanon_spellings = 1", "diverse_by_spelling") }}
+from classes
+{%- endmacro %}

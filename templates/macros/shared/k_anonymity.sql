@@ -1,0 +1,88 @@
+{#
+    k-anonymity: every combination of quasi-identifier values occurs in at least k records, or
+    for at least k people where an entity is named. The smallest size below is the table's k.
+
+    Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3.
+#}
+{% macro k_anonymity(relation, columns, entity=none) %}
+with
+
+{% if entity is none %}
+classes as (
+    select
+{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
+        count(*) as kanon_size,
+        count(*) as kanon_records
+    from {{ relation | indent(4) }}
+    group by
+{{ kanon_sql.keys(columns) | indent(4, first=true) }}
+)
+{%- else %}
+class_people as (
+    {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
+),
+
+classes as (
+    {{ kanon_sql.count_people("class_people", columns, entity) | trim | indent(4) }}
+)
+{%- endif %}
+
+
+{{ kanon_sql.class_sizes(columns, [] if entity is none else ["sum(kanon_without_entity) as kanon_without_entity"]) }}
+{%- endmacro %}
+
+
+{# The size of each class in distinct people, from the frequency set that names them. #}
+{% macro count_people(class_people, columns, entity) %}
+select
+{{ kanon_sql.aliases(columns) }},
+    count(*) as kanon_size,
+    sum(kanon_records) as kanon_records,
+    sum(case when {{ kanon_sql.is_null(entity) }} then kanon_records else 0 end) as kanon_without_entity
+from {{ class_people }}
+group by
+{{ kanon_sql.aliases(columns) }}
+{%- endmacro %}
+
+
+{#
+    What all classes of one size have in common: how many they are, how many records they hold.
+    The histogram, k, the uniques and every count of records in small classes are read off it.
+#}
+{% macro class_sizes(columns, measures=[]) %}
+select
+    kanon_size,
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    sum(case when {{ kanon_sql.any_null(columns) }} then kanon_records else 0 end) as kanon_with_null,
+    sum(case when {{ kanon_sql.all_suppressed(columns) }} then kanon_records else 0 end) as kanon_suppressed
+{%- for measure in measures %},
+    {{ measure }}
+{%- endfor %}
+
+from classes
+group by kanon_size
+order by kanon_size
+{%- endmacro %}
+
+
+{#
+    The classes that are too small, by their values. Their values are personal data: a person
+    runs this query, an audit does so only where it was told to show values.
+#}
+{% macro small_classes(relation, columns, k, entity=none, first=none) %}
+select
+{{ kanon_sql.names(columns) }},
+    {{ "count(*)" if entity is none else "count(distinct " ~ kanon_sql.ident(entity) ~ ")" }} as kanon_size
+from {{ relation }}
+group by
+{{ kanon_sql.names(columns) }}
+having {{ "count(*)" if entity is none else "count(distinct " ~ kanon_sql.ident(entity) ~ ")" }} < {{ kanon_sql.positive_int(k, "k") }}
+order by
+    kanon_size,
+{{ kanon_sql.names(columns) }}
+{%- if first is not none %}
+
+limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endif %}
+{%- endmacro %}

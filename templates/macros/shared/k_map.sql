@@ -1,0 +1,149 @@
+{#
+    k-map: every combination of quasi-identifier values of the release occurs at least k times in
+    the reidentification dataset. A class of the release that the reference lacks counts 0: both
+    sides are aggregated first and added up, so that no class is lost in a join.
+
+    Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
+    IJUFKS 10(5), section 2. Risks: El Emam 2013, Guide to the de-identification of personal
+    health information, chapter 16 (journalist and marketer risk).
+
+    `pairs` are the quasi-identifiers with the reference's column for each and how their cells
+    are compared: `as_is` by equality, `as_text` by equality of their text, `by_pattern` also
+    where a generalised cell takes in the reference's (see matching_cells.sql).
+    `measures` are what the checks ask of each class, where kanon_population is the number of
+    people of the reference in it.
+#}
+{% macro k_map(release, columns, entity, reference, pairs, reference_entity, reference_weight, measures, wildcard=false) %}
+{% set patterns = pairs | selectattr("how", "eq", "by_pattern") | list %}
+with
+
+{% if entity is not none %}
+release_people as (
+    {{ kanon_sql.frequency_set(release, columns + [entity]) | trim | indent(4) }}
+),
+
+{% endif %}
+release_classes as (
+    select
+{% for pair in pairs %}
+        {{ kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), pair.column.type) }} as {{ kanon_sql.alias(pair.column) }},
+{% endfor %}
+        count(*) as kanon_size,
+        {{ "count(*)" if entity is none else "sum(kanon_records)" }} as kanon_records
+    from {{ (release if entity is none else "release_people") | indent(4) }}
+    group by
+{% for pair in pairs %}
+        {{ kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), pair.column.type) }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+reference_classes as (
+    select
+{% for pair in pairs %}
+        {{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), pair.reference.type) }} as {{ kanon_sql.alias(pair.column) }},
+{% endfor %}
+{% if reference_entity is not none %}
+        {{ kanon_sql.ident(reference_entity) }} as kanon_entity
+{% elif reference_weight is not none %}
+        sum(cast({{ kanon_sql.ident(reference_weight) }} as bigint)) as kanon_population
+{% else %}
+        count(*) as kanon_population
+{% endif %}
+    from {{ reference | indent(4) }}
+    group by
+{% for pair in pairs %}
+        {{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), pair.reference.type) }}{{ "," if not loop.last or reference_entity is not none }}
+{% endfor %}
+{% if reference_entity is not none %}
+        {{ kanon_sql.ident(reference_entity) }}
+{% endif %}
+),
+{% for pair in patterns %}
+
+{{ kanon_sql.matching_cells(loop.index, pair, wildcard) }},
+{% endfor %}
+
+reference_as_released as (
+    select
+{% for pair in pairs %}
+        {{ "matching_cells_" ~ (patterns.index(pair) + 1) ~ ".kanon_released" if pair.how == "by_pattern" else "reference_classes." ~ kanon_sql.alias(pair.column) }} as {{ kanon_sql.alias(pair.column) }},
+{% endfor %}
+        {{ "sum(reference_classes.kanon_population)" if reference_entity is none else "count(distinct reference_classes.kanon_entity)" }} as kanon_population
+    from reference_classes
+{% for pair in patterns %}
+    inner join matching_cells_{{ loop.index }}
+        on matching_cells_{{ loop.index }}.kanon_referred = reference_classes.{{ kanon_sql.alias(pair.column) }}
+{% endfor %}
+    group by
+{% for pair in pairs %}
+        {{ "matching_cells_" ~ (patterns.index(pair) + 1) ~ ".kanon_released" if pair.how == "by_pattern" else "reference_classes." ~ kanon_sql.alias(pair.column) }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+both_sides as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        kanon_size,
+        kanon_records,
+        0 as kanon_population
+    from release_classes
+
+    union all
+
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        0 as kanon_size,
+        0 as kanon_records,
+        kanon_population
+    from reference_as_released
+),
+
+matched as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        sum(kanon_size) as kanon_size,
+        sum(kanon_records) as kanon_records,
+        sum(kanon_population) as kanon_population
+    from both_sides
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+    having sum(kanon_size) > 0
+),
+
+classes as (
+    select
+        kanon_size,
+        kanon_records,
+        kanon_population,
+        case when kanon_population < kanon_size then kanon_size else kanon_population end as kanon_union
+    from matched
+)
+
+select
+    count(*) as kanon_classes,
+    sum(kanon_size) as kanon_sizes,
+    min(kanon_population) as kanon_least_population,
+    min(kanon_union) as kanon_least_union,
+    sum(kanon_union) as kanon_unions,
+    sum(cast(kanon_size as {{ kanon_sql.float_type() }}) / nullif(kanon_union, 0)) as kanon_reidentified,
+    {{ kanon_sql.classes_where("kanon_population = 0", "unmatched") }},
+    {{ kanon_sql.records_where("kanon_population = 0", "unmatched") }},
+    {{ kanon_sql.classes_where("kanon_population > 0 and kanon_population < kanon_size", "exceeding") }}
+{%- for measure in measures %},
+    {{ measure }}
+{%- endfor %}
+
+from classes
+{%- endmacro %}
+
+
+{# A cell as both sides are compared by it; where it is joined it is text, and never NULL. #}
+{% macro cell(pair, column, type) -%}
+{% if pair.how == "as_is" -%}
+{{ column }}
+{%- elif pair.how == "as_text" -%}
+{{ kanon_sql.as_text(column, type) }}
+{%- else -%}
+coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
+{%- endif %}
+{%- endmacro %}

@@ -1,0 +1,191 @@
+{#
+    Which cells of the reference a cell of the release stands for, column by column.
+
+    A cell stands for itself. One that is only `*` stands for anything, NULL included. A `*` at
+    either end stands for exactly one character each, at equal length. [a,b) [a,b] (a,b] [a,b[
+    ]a,b] take in the numbers between, as written. a-b does too, where nothing else in either
+    column speaks against a range; it is open at b where another cell of the release begins there.
+    Where NULL is a wildcard, it matches everything on both sides. In doubt a cell doesn't match,
+    which makes the population smaller.
+
+    Cells travel as text with '=' before them, and NULL as the empty text, so that they can be
+    joined by equality.
+#}
+{% macro matching_cells(place, pair, wildcard=false) -%}
+{% set cells = "cells_" ~ place %}
+cell_texts_{{ place }} as (
+    select
+        kanon_cell,
+        max(kanon_released) as kanon_released,
+        max(kanon_referred) as kanon_referred,
+        case when kanon_cell <> '' then substring(kanon_cell, 2, length(kanon_cell)) end as kanon_text
+    from (
+        select distinct {{ kanon_sql.alias(pair.column) }} as kanon_cell, 1 as kanon_released, 0 as kanon_referred
+        from release_classes
+
+        union all
+
+        select distinct {{ kanon_sql.alias(pair.column) }} as kanon_cell, 0 as kanon_released, 1 as kanon_referred
+        from reference_classes
+    ) as kanon_cells
+    group by kanon_cell
+),
+
+{{ kanon_sql.parsed_cells(cells, "cell_texts_" ~ place) }},
+
+ranges_{{ place }} as (
+    select
+        kanon_cell,
+        kanon_low,
+        kanon_high,
+        kanon_low_open,
+        case
+            when kanon_kind = 'range' and kanon_high in (
+                select coalesce(kanon_number, kanon_low)
+                from {{ cells }}
+                where kanon_released = 1 and coalesce(kanon_number, kanon_low) is not null
+            ) then 1
+            else kanon_high_open
+        end as kanon_high_open
+    from {{ cells }}
+    where
+        kanon_released = 1
+        and (
+            kanon_kind = 'interval'
+            or (kanon_kind = 'range' and 0 = (select count(*) from {{ cells }} where kanon_kind in ('mask', 'text')))
+        )
+),
+
+masks_{{ place }} as (
+    select distinct
+        kanon_length,
+        kanon_stars_left,
+        kanon_kept
+    from {{ cells }}
+    where kanon_released = 1 and kanon_kind = 'mask'
+),
+
+stems_{{ place }} as (
+    select
+        cells.kanon_cell,
+        cells.kanon_kind,
+        cells.kanon_released,
+        cells.kanon_referred,
+        masks.kanon_length,
+        masks.kanon_stars_left,
+        masks.kanon_kept,
+        case when cells.kanon_stars_left = masks.kanon_stars_left and cells.kanon_kept = masks.kanon_kept then 1 else 0 end as kanon_is_mask,
+        substring(cells.kanon_text, masks.kanon_stars_left + 1, masks.kanon_kept) as kanon_stem
+    from {{ cells }} as cells
+    inner join masks_{{ place }} as masks
+        on masks.kanon_length = cells.kanon_length
+),
+
+matching_cells_{{ place }} as (
+    select
+        released.kanon_cell as kanon_released,
+        referred.kanon_cell as kanon_referred
+    from {{ cells }} as released
+    inner join {{ cells }} as referred
+        on referred.kanon_referred = 1
+        and referred.kanon_cell = released.kanon_cell
+    where released.kanon_released = 1
+
+    union
+
+    select
+        released.kanon_cell as kanon_released,
+        referred.kanon_cell as kanon_referred
+    from {{ cells }} as released
+    cross join {{ cells }} as referred
+    where
+        released.kanon_released = 1
+        and referred.kanon_referred = 1
+        and {{ "(released.kanon_kind in ('any', 'null') or referred.kanon_kind = 'null')" if wildcard else "released.kanon_kind = 'any'" }}
+
+    union
+
+    select
+        released.kanon_cell as kanon_released,
+        referred.kanon_cell as kanon_referred
+    from stems_{{ place }} as released
+    inner join stems_{{ place }} as referred
+        on referred.kanon_length = released.kanon_length
+        and referred.kanon_stars_left = released.kanon_stars_left
+        and referred.kanon_kept = released.kanon_kept
+        and referred.kanon_stem = released.kanon_stem
+    where
+        released.kanon_released = 1
+        and released.kanon_kind = 'mask'
+        and released.kanon_is_mask = 1
+        and referred.kanon_referred = 1
+
+    union
+
+    select
+        ranges.kanon_cell as kanon_released,
+        referred.kanon_cell as kanon_referred
+    from ranges_{{ place }} as ranges
+    inner join {{ cells }} as referred
+        on referred.kanon_number >= ranges.kanon_low
+        and referred.kanon_number <= ranges.kanon_high
+    where
+        referred.kanon_referred = 1
+        and (referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0)
+        and (referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0)
+)
+{%- endmacro %}
+
+
+{#
+    Cells with what they may stand for. kanon_kind is one of null, any, number, interval, range,
+    mask, text; an interval or a range goes from kanon_low to kanon_high; of a mask the
+    kanon_kept characters after kanon_stars_left are known.
+#}
+{% macro parsed_cells(name, texts) -%}
+{{ name }}_in_parts as (
+    select
+        {{ texts }}.*,
+        length(kanon_text) as kanon_length,
+        length(kanon_text) - length(ltrim(kanon_text, '*')) as kanon_stars_left,
+        length(kanon_text) - length(rtrim(kanon_text, '*')) as kanon_stars_right,
+        substring(kanon_text, 1, 1) as kanon_opens,
+        substring(kanon_text, length(kanon_text), 1) as kanon_closes,
+        trim(substring(kanon_text, 2, position(',' in kanon_text) - 2)) as kanon_before_comma,
+        trim(substring(kanon_text, position(',' in kanon_text) + 1, length(kanon_text) - position(',' in kanon_text) - 1)) as kanon_after_comma,
+        substring(kanon_text, 1, position('-' in substring(kanon_text, 2, length(kanon_text)))) as kanon_before_dash,
+        substring(kanon_text, position('-' in substring(kanon_text, 2, length(kanon_text))) + 2, length(kanon_text)) as kanon_after_dash
+    from {{ texts }}
+),
+
+{{ name }}_in_numbers as (
+    select
+        {{ name }}_in_parts.*,
+        kanon_length - kanon_stars_left - kanon_stars_right as kanon_kept,
+        {{ kanon_sql.number_or_null("kanon_text") }} as kanon_number,
+        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then {{ kanon_sql.number_or_null("kanon_before_comma") }} end as kanon_interval_low,
+        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then {{ kanon_sql.number_or_null("kanon_after_comma") }} end as kanon_interval_high,
+        {{ kanon_sql.number_or_null("kanon_before_dash") }} as kanon_range_low,
+        {{ kanon_sql.number_or_null("kanon_after_dash") }} as kanon_range_high
+    from {{ name }}_in_parts
+),
+
+{{ name }} as (
+    select
+        {{ name }}_in_numbers.*,
+        case when kanon_interval_low <= kanon_interval_high then kanon_interval_low when kanon_range_low < kanon_range_high then kanon_range_low end as kanon_low,
+        case when kanon_interval_low <= kanon_interval_high then kanon_interval_high when kanon_range_low < kanon_range_high then kanon_range_high end as kanon_high,
+        case when kanon_opens in ('(', ']') then 1 else 0 end as kanon_low_open,
+        case when kanon_closes in (')', '[') then 1 else 0 end as kanon_high_open,
+        case
+            when kanon_text is null then 'null'
+            when kanon_length > 0 and kanon_stars_left = kanon_length then 'any'
+            when kanon_number is not null then 'number'
+            when kanon_interval_low <= kanon_interval_high then 'interval'
+            when kanon_range_low < kanon_range_high then 'range'
+            when kanon_stars_left + kanon_stars_right > 0 then 'mask'
+            else 'text'
+        end as kanon_kind
+    from {{ name }}_in_numbers
+)
+{%- endmacro %}

@@ -1,0 +1,76 @@
+{#
+    k-anonymity where NULL matches everything: the size of a record is the number of records that
+    are compatible with it. Matching is not transitive, so there are no classes but patterns: the
+    distinct combinations, NULLs included.
+
+    Two patterns are compatible when they agree wherever neither has a NULL. That is an equality
+    join, once every pattern is written as each set of NULLs (mask) would see it.
+
+    Templ, Kowarik, Meindl 2015, Statistical disclosure control for micro-data using sdcMicro,
+    JSS 67(4), section 4.1 (missing values in key variables).
+#}
+{% macro k_anonymity_with_wildcards(relation, columns) %}
+with
+
+patterns as (
+    select
+{{ kanon_sql.names(columns) | indent(4, first=true) }},
+        {% for column in columns %}case when {{ kanon_sql.ident(column) }} is null then '1' else '0' end{{ " || " if not loop.last }}{% endfor %} as kanon_mask,
+        count(*) as kanon_records
+    from {{ relation | indent(4) }}
+    group by
+{{ kanon_sql.names(columns) | indent(4, first=true) }}
+),
+
+masks as (
+    select distinct kanon_mask
+    from patterns
+),
+
+patterns_as_seen as (
+    select
+        masks.kanon_mask as kanon_seen_by,
+        patterns.kanon_mask,
+{% for column in columns %}
+        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.ident(column)) }} as {{ kanon_sql.ident(column) }},
+{% endfor %}
+        sum(patterns.kanon_records) as kanon_records
+    from patterns
+    cross join masks
+    group by
+        masks.kanon_mask,
+        patterns.kanon_mask,
+{% for column in columns %}
+        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.ident(column)) }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+classes as (
+    select
+{% for column in columns %}
+        patterns.{{ kanon_sql.ident(column) }},
+{% endfor %}
+        max(patterns.kanon_records) as kanon_records,
+        sum(patterns_as_seen.kanon_records) as kanon_size
+    from patterns
+    cross join masks
+    inner join patterns_as_seen
+        on patterns_as_seen.kanon_seen_by = patterns.kanon_mask
+        and patterns_as_seen.kanon_mask = masks.kanon_mask
+{% for column in columns %}
+        and {{ kanon_sql.same("patterns_as_seen." ~ kanon_sql.ident(column), kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.ident(column))) }}
+{% endfor %}
+    group by
+{% for column in columns %}
+        patterns.{{ kanon_sql.ident(column) }}{{ "," if not loop.last }}
+{% endfor %}
+)
+
+{{ kanon_sql.class_sizes(columns, ["min(kanon_records) as kanon_size_as_value"]) }}
+{%- endmacro %}
+
+
+{# A column's value, or NULL where the mask has one in this place. #}
+{% macro unless_masked(mask, place, column) -%}
+case when substring({{ mask }}, {{ place }}, 1) = '1' then null else {{ column }} end
+{%- endmacro %}

@@ -1,0 +1,87 @@
+{#
+    What must be so before a question means anything. Each answer is one row of counts.
+#}
+
+{# Records without an entity: no person can be counted for them. #}
+{% macro without_entity(relation, entity) %}
+select
+    count(*) as kanon_records,
+    sum(case when {{ kanon_sql.ident(entity) }} is null then 1 else 0 end) as kanon_without_entity
+from {{ relation }}
+{%- endmacro %}
+
+
+{# Values of a text column that are no number (or date), where a condition needs one. #}
+{% macro not_castable(relation, column, type) %}
+select
+    count({{ kanon_sql.ident(column) }}) as kanon_values,
+    sum(case when {{ kanon_sql.ident(column) }} is not null and {{ kanon_sql.cast_or_null(kanon_sql.ident(column), type) }} is null then 1 else 0 end) as kanon_not_castable
+from {{ relation }}
+{%- endmacro %}
+
+
+{# Weights that are no number of people: NULL, text, negative or fractional. #}
+{% macro not_a_weight(relation, weight) %}
+select
+    count(*) as kanon_records,
+    sum(
+        case
+            when {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} >= 0
+            and {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} = floor({{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }})
+            then 0
+            else 1
+        end
+    ) as kanon_not_a_weight
+from {{ relation }}
+{%- endmacro %}
+
+
+{# How many values a column has, and how many are left when case, outer spaces and the spelling
+   of numbers are set aside. #}
+{% macro spellings(relation, column) %}
+select
+    count(*) as kanon_values,
+    count(distinct {{ kanon_sql.spelling("kanon_value") }}) as kanon_spellings
+from (
+    select distinct {{ kanon_sql.ident(column) }} as kanon_value
+    from {{ relation }}
+    where {{ kanon_sql.ident(column) }} is not null
+) as kanon_values
+{%- endmacro %}
+
+
+{# How many different values the first records have in each column. #}
+{% macro distinct_in_first(relation, columns, first) %}
+select
+    count(*) as kanon_records
+{%- for column in columns %},
+    count(distinct {{ kanon_sql.ident(column) }}) as kanon_distinct_{{ loop.index }}
+{%- endfor %}
+
+from (
+    select
+{{ kanon_sql.names(columns) | indent(4, first=true) }}
+    from {{ relation }}
+    limit {{ kanon_sql.positive_int(first, "first") }}
+) as kanon_first
+{%- endmacro %}
+
+
+{# Cells of a text column that can never equal a number: other text, or another spelling of it. #}
+{% macro text_beside_numbers(relation, column) %}
+with
+
+texts as (
+    select distinct cast({{ kanon_sql.ident(column) }} as {{ kanon_sql.text_type() }}) as kanon_text
+    from {{ relation | indent(4) }}
+),
+
+{{ kanon_sql.parsed_cells("cells", "texts") }}
+
+select
+    sum(case when kanon_kind = 'text' then 1 else 0 end) as kanon_text,
+    sum(case when kanon_kind <> 'text' then 1 else 0 end) as kanon_like_numbers,
+    sum(case when kanon_kind = 'number' and kanon_text <> {{ kanon_sql.as_text("kanon_number", "DOUBLE") }} then 1 else 0 end) as kanon_spelled_otherwise
+from cells
+where kanon_kind <> 'null'
+{%- endmacro %}
