@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kanon_sql.api import audit, compile
-    from kanon_sql.audit import CompiledAudit
+    from kanon_sql.auditor import CompiledAudit
     from kanon_sql.engines import connect
     from kanon_sql.errors import (
         EngineError,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "audit": "api",
     "compile": "api",
-    "CompiledAudit": "audit",
+    "CompiledAudit": "auditor",
     "connect": "engines",
     "EngineError": "errors",
     "InputError": "errors",

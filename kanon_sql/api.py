@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from kanon_sql import audit as asking
-from kanon_sql.audit import CompiledAudit
+from kanon_sql import auditor
+from kanon_sql.auditor import CompiledAudit
 from kanon_sql.models import Model
 from kanon_sql.result import AuditResult
 from kanon_sql.spec import AuditSpec, ReferenceSpec, TableSpec, table_spec
@@ -60,7 +60,7 @@ def audit(
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
         sensitive_nulls=sensitive_nulls, null_strings=null_strings, delimiter=delimiter, name=name,
     )  # fmt: skip
-    return asking.audit(
+    return auditor.audit(
         spec,
         engine=engine,
         show_values=show_values,
@@ -87,7 +87,7 @@ def compile(
     spec = data if isinstance(data, AuditSpec) else _spec(
         data, quasi_identifiers, sensitive, checks, references, **parts
     )  # fmt: skip
-    return asking.compile(spec, engine=engine)
+    return auditor.compile(spec, engine=engine)
 
 
 def _spec(

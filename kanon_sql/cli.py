@@ -30,7 +30,7 @@ from kanon_sql.options import (
 )
 
 if TYPE_CHECKING:
-    from kanon_sql.audit import CompiledAudit
+    from kanon_sql.auditor import CompiledAudit
     from kanon_sql.result import AuditResult
     from kanon_sql.spec import AuditSpec
 
@@ -152,7 +152,7 @@ def audit(context: click.Context, /, target: str, **values: Any) -> int:
     spec = question(context, target, values)
     output = _output(target, spec, values)
     with _watching(context) as watch:
-        from kanon_sql.audit import audit as run
+        from kanon_sql.auditor import audit as run
 
         result = run(spec, watch=watch, **_limits(values))
     if result.exit_code == ENGINE_FAILED:
@@ -165,22 +165,20 @@ def audit(context: click.Context, /, target: str, **values: Any) -> int:
 @main.command(name="compile")
 @click.argument("target")
 @compile_options
-@click.option("--dialect", default="duckdb", show_default=True, help="The SQL to write.")
-@click.option("--step", metavar="NAME", help="Only this statement.")
 @click.pass_context
 def compile_(
     context: click.Context, /, target: str, dialect: str, step: str | None, **values: Any
 ) -> int:
     """Print the SQL of an audit and run none of it.
 
-    It takes the options of audit, so that one word turns an audit into its SQL; what bounds a run
+    Takes the options of audit, so that one word turns an audit into its SQL; what bounds a run
     has nothing to bound here.
     """
     if dialect != "duckdb":
         raise SpecError(f"--dialect {dialect} comes in a later release; there is duckdb.")
     spec = question(context, target, values)
     output = _output(target, spec, values)
-    from kanon_sql.audit import compile as compile_audit
+    from kanon_sql.auditor import compile as compile_audit
 
     compiled = compile_audit(spec)
     _deliver(_only_step(compiled, step) if step else str(compiled), output)
@@ -194,7 +192,7 @@ def compile_(
 def validate(context: click.Context, /, target: str, **values: Any) -> int:
     """Open the tables and resolve the columns, without asking anything of the data."""
     spec = question(context, target, values)
-    from kanon_sql.audit import validate as look
+    from kanon_sql.auditor import validate as look
 
     _deliver("\n".join(look(spec)), None)
     return 0
@@ -226,7 +224,7 @@ def demo(context: click.Context, /, folder: str, force: bool) -> int:
     path = Path(folder)
     example.write(path, force=force)
     with _watching(context) as watch:
-        from kanon_sql.audit import audit as run
+        from kanon_sql.auditor import audit as run
         from kanon_sql.spec import AuditSpec
 
         result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
@@ -287,9 +285,17 @@ def _watching(context: click.Context) -> Iterator[Callable[[str], None]]:
         yield lambda step: click.echo(step, err=True)
     elif sys.stderr.isatty():
         from rich.console import Console
+        from rich.text import Text
 
-        with Console(stderr=True).status("opening the data") as status:
-            yield status.update
+        console = Console(stderr=True)
+        with console.status("Opening the data") as status:
+
+            def show(step: str) -> None:
+                line = Text(step)
+                line.truncate(console.width - len("⠋ "), overflow="ellipsis")
+                status.update(line)
+
+            yield show
     else:
         yield lambda step: None
 
@@ -306,7 +312,7 @@ def _rendered(result: AuditResult, form: str, *, to_terminal: bool = True) -> st
     if not (to_terminal and sys.stdout.isatty()):
         return human.render(result)
     colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return human.render(result, colour=colour, width=min(shutil.get_terminal_size().columns, 140))
+    return human.render(result, colour=colour, width=shutil.get_terminal_size().columns)
 
 
 def _only_step(compiled: CompiledAudit, step: str) -> str:

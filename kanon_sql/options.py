@@ -28,7 +28,7 @@ _FORMATS = ("human", "json", "markdown")
 _LATER_FORMATS = ("junit", "sarif", "github")
 
 
-# Kinds of values
+# --- kinds of values ------------------------------------------------------------------------
 
 
 class OneALine(StringParamType):
@@ -75,7 +75,7 @@ def _flag(param: click.Parameter | None) -> str:
     return param.opts[0] if param else "the value"
 
 
-# The options
+# --- the options ----------------------------------------------------------------------------
 
 
 class QuestionOption(click.Option):
@@ -199,10 +199,15 @@ _FORMAT = (
         help="How the result is written.",
     ),
 )
+_COMPILED = (
+    _run("--dialect", default="duckdb", show_default=True, help="The SQL to write."),
+    _run("--step", metavar="NAME", help="Only this statement."),
+)
 _TELL = (
     click.option(
         "-v",
         "--verbose",
+        envvar="KANON_SQL_VERBOSE",
         count=True,
         expose_value=False,
         callback=_remember_verbosity,
@@ -226,12 +231,12 @@ def _together(
 
 
 audit_options = _together(_QUESTION, _FORMAT, _OUTPUT, _RUN, _TELL)
-compile_options = _together(_QUESTION, _OUTPUT, _RUN, _TELL)
+compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)
 validate_options = _together(_QUESTION, _TELL)
 demo_options = _together(_TELL)
 
 
-# From values to a question
+# --- from values to a question --------------------------------------------------------------
 
 
 def question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:

@@ -284,8 +284,10 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
             return location, str(fault["ctx"]["error"]), False
         case "literal_error":
             return location, f"must be {fault['ctx']['expected']}; found {fault['input']!r}.", False
-        case "too_short":
+        case "too_short" | "string_too_short":
             return location, "must not be empty.", False
+        case "string_too_long":
+            return location, f"must be one character; found {fault['input']!r}.", False
         case _:
             wanted = fault["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
             return location, f"must be {wanted}; found {fault['input']!r}.", False

@@ -192,12 +192,10 @@ def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
         raise SpecError("a plan's step must be exactly one SELECT.")
     statement = statements[0]
     writing = statement.find(exp.DDL, exp.DML, exp.Command, exp.Into)
-    if writing is not None and not isinstance(writing, exp.Query):
+    if writing is not None:
         raise SpecError(f"a plan's step must only read; found {writing.key}.")
     named = {cte.alias for cte in statement.find_all(exp.CTE)}
-    declared = {
-        _plain(sqlglot.parse_one(f"select 1 from {table}", read=DIALECT)) for table in tables
-    }
+    declared = {_declared(table) for table in tables}
     for table in statement.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and not table.db and table.name in named:
             continue
@@ -206,8 +204,9 @@ def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
     return statement
 
 
-def _plain(select: exp.Expr) -> str:
-    table = select.find(exp.Table)
+@cache
+def _declared(from_item: str) -> str:
+    table = sqlglot.parse_one(f"select 1 from {from_item}", read=DIALECT).find(exp.Table)
     if table is None:
         raise SpecError("a table can't be told from its FROM text.")
     return _source(table)

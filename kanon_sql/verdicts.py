@@ -219,7 +219,8 @@ def _prosecutor(bound: BoundSpec, sizes: Sizes) -> dict[str, Any]:
         if bound.wildcard
         else _total(sizes, "kanon_classes")
     )
-    at_risk = [row for row in sizes if row["kanon_size"] * AT_RISK < 1]
+    least_size = -(-AT_RISK.denominator // AT_RISK.numerator)
+    at_risk = [row for row in sizes if row["kanon_size"] < least_size]
     people_at_risk = _total(at_risk, "kanon_records") if bound.wildcard else _people(at_risk)
     return {
         "highest": 1 / _smallest(sizes),
@@ -270,11 +271,11 @@ def _unassigned_identifiers(plan: Plan, answers: Answers) -> Iterator[str]:
     if row is None or row["kanon_records"] < 2:
         return
     looked_at = int(row["kanon_records"])
-    where = "all records" if looked_at < FIRST_RECORDS else f"the first {looked_at:,} records"
+    where = "every record" if looked_at < FIRST_RECORDS else f"each of the first {looked_at:,} records"
     for place, name in enumerate(plan.bound.unassigned, start=1):
         if row[f"kanon_distinct_{place}"] == looked_at:
             yield (
-                f'"{name}" has a different value in each of {where}, so it may identify people by '
+                f'"{name}" has a different value in {where}, so it may identify people by '
                 "itself. If it is published, it is a quasi-identifier; if not, declare it as an "
                 "identifier or as the entity."
             )

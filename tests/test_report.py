@@ -1,15 +1,20 @@
+# ruff: noqa: RUF001  a range of sizes is written with an en dash
 """The reports: hand-made results in, whole texts out."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 
 import pytest
 
 from kanon_sql.models import MODELS
 from kanon_sql.report import human, markdown, notebook, wording
 from kanon_sql.result import AuditResult, CheckResult, HistogramBin, Summary, TableResult
+
+TEXTS = Path(__file__).parent / "reports"
+"""The whole texts, as files that can be looked at."""
 
 VIOLATED = TableResult(
     name="patients.parquet",
@@ -114,7 +119,7 @@ MADE_FOR_PEOPLE = dataclasses.replace(
     VIOLATED,
     entity="patient_id",
     sensitive=(),
-    summary=dataclasses.replace(VIOLATED.summary, people=650, records=900, uniques=1),
+    summary=dataclasses.replace(VIOLATED.summary, people=590, records=900, uniques=1),
     histogram=(HistogramBin(1, classes=1, records=400), HistogramBin(300, classes=2, records=500)),
     checks=(
         CheckResult(
@@ -127,11 +132,25 @@ MADE_FOR_PEOPLE = dataclasses.replace(
             details={"profile_k": 1, "profile_uniques": 1},
         ),
     ),
+    risk={
+        "prosecutor": {
+            "highest": 1.0,
+            "average": 3 / 601,
+            "at_risk": 1 / 601,
+            "threshold": 0.2,
+        },
+        "journalist": None,
+        "marketer": None,
+    },
 )
 
 
 def audited(*tables: TableResult) -> AuditResult:
     return AuditResult(tables, version="0.1.0")
+
+
+def text(name: str) -> str:
+    return (TEXTS / name).read_text(encoding="utf-8").removesuffix("\n")
 
 
 def with_checks(*checks: CheckResult, table: TableResult = VIOLATED) -> TableResult:
@@ -142,8 +161,230 @@ def with_checks(*checks: CheckResult, table: TableResult = VIOLATED) -> TableRes
 
 
 def test_a_violated_table_says_how_bad_it_is_and_what_to_try():
-    assert human.render(audited(VIOLATED)) == ""
+    assert human.render(audited(VIOLATED)) == text("violated.txt")
 
 
 def test_a_table_that_holds_says_what_the_models_leave_open():
-    assert human.render(audited(HOLDS)) == ""
+    assert human.render(audited(HOLDS)) == text("holds.txt")
+
+
+def test_a_wide_terminal_has_a_line_a_check():
+    assert human.render(audited(VIOLATED), width=150).splitlines()[2:4] == [
+        "  VIOLATED  k-anonymity            k is 1, asked for 5                  "
+        "1,200 records (60.0 %) in 600 classes of fewer than 5 records",
+        "  measured  homogeneity diagnosis  310 classes with a single diagnosis  "
+        "10 classes of 2 or more records share one value, 300 records are alone",
+    ]
+
+
+def test_people_are_counted_as_people_and_records_as_records():
+    assert human.render(audited(MADE_FOR_PEOPLE)) == text("people.txt")
+
+
+def test_the_reading_of_null_that_protects_less_comes_first():
+    wildcard = CheckResult("k_anonymity", {"k": 2}, True, 3, details={"achieved_nulls_as_value": 1})
+    table = dataclasses.replace(
+        HOLDS, nulls="wildcard", sensitive=(), checks=(wildcard,), seconds=0.0
+    )
+    assert human.render(audited(table)).splitlines()[:4] == [
+        "release.csv · 1,030 records · quasi-identifiers zip · NULL matches every value",
+        "",
+        "  holds     k-anonymity  k is 1 with NULL as a value, 3 with NULL as a wildcard,",
+        "            asked for 2",
+    ]
+
+
+def test_a_reference_is_named_with_the_attacker_and_the_journalist_risk():
+    table = dataclasses.replace(
+        with_checks(LINKED),
+        risk={
+            **VIOLATED.risk,
+            "journalist": {"highest": 0.5, "average": 0.1, "at_risk": 0.04, "threshold": 0.2},
+        },
+    )
+    lines = human.render(audited(table)).splitlines()
+    assert lines[3:5] == [
+        "  VIOLATED  k-map voters  k is 0 in voters, asked for 10",
+        "            8 records (0.4 %) in 2 classes that match fewer than 10 in voters",
+    ]
+    assert lines[18:24] == [
+        "  k-map voters has this attacker in mind: someone who looks for a person in a",
+        "  list of voters.",
+        "",
+        "  Linking through the reference finds a person with a chance of 50.0 % at most,",
+        "  and of 10.0 % on average (journalist risk). The chance is above 20 % for 4.0 %",
+        "  of the records.",
+    ]
+
+
+def test_nothing_demanded_is_measured_and_says_how_to_demand():
+    measured = CheckResult("k_anonymity", {}, None, 1)
+    table = dataclasses.replace(with_checks(measured), status="measured")
+    lines = human.render(audited(table)).splitlines()
+    assert lines[3] == "  measured  k-anonymity  k is 1  the smallest class has 1 record"
+    assert lines[-3:-1] == [
+        "  Nothing was demanded, so nothing can fail.",
+        "  With --k 5 the audit ends with exit code 1 if a class is smaller than 5.",
+    ]
+
+
+def test_warnings_stand_between_the_verdicts_and_the_histogram():
+    table = dataclasses.replace(
+        HOLDS,
+        warnings=('"ssn" differs in every record, so it may point at people. Is it published?',),
+    )
+    assert human.render(audited(table)).splitlines()[6:11] == [
+        "",
+        '  warning   "ssn" differs in every record, so it may point at people. Is it',
+        "            published?",
+        "",
+        "  Records by the size of their class",
+    ]
+
+
+def test_values_are_shown_under_a_warning():
+    table = dataclasses.replace(
+        VIOLATED,
+        shown={
+            "small_classes": [
+                {"zip": "02138", "sex": None, "kanon_size": 1},
+                {"zip": "02139", "sex": "F", "kanon_size": 2},
+            ]
+        },
+    )
+    lines = human.render(audited(table)).splitlines()
+    assert lines[-7:-1] == [
+        "  This output now contains personal data (--show-values). Handle it as such.",
+        "",
+        "  small_classes",
+        "    zip   · sex  · kanon_size",
+        "    02138 · NULL · 1",
+        "    02139 · F    · 2",
+    ]
+
+
+def test_shown_values_that_are_too_wide_for_columns_fold_between_values():
+    row = {f"column {number}": "x" * 20 for number in range(5)}
+    table = dataclasses.replace(VIOLATED, shown={"small_classes": [row]})
+    assert human.render(audited(table)).splitlines()[-5:-1] == [
+        "  small_classes",
+        "    column 0 · column 1 · column 2 · column 3 · column 4",
+        "    xxxxxxxxxxxxxxxxxxxx · xxxxxxxxxxxxxxxxxxxx · xxxxxxxxxxxxxxxxxxxx ·",
+        "      xxxxxxxxxxxxxxxxxxxx · xxxxxxxxxxxxxxxxxxxx",
+    ]
+
+
+def test_several_tables_have_a_section_each_and_a_closing_line():
+    nothing = dataclasses.replace(HOLDS, name="empty.csv", status="no_data")
+    broken = dataclasses.replace(
+        HOLDS, name="big.parquet", status="error", error="the memory limit was reached."
+    )
+    assert human.render(audited(nothing, broken, HOLDS)) == "\n".join(
+        [
+            "empty.csv: no data. No record was found, so nothing is shown to hold (exit code",
+            "4). Look at the source and at the filter.",
+            "",
+            "big.parquet: the audit failed: the memory limit was reached.",
+            "",
+            text("holds.txt"),
+            "",
+            "3 tables: 1 no data (empty.csv); 1 failed (big.parquet); 1 holds (release.csv).",
+        ]
+    )
+
+
+def test_a_model_without_words_of_its_own_shows_its_numbers():
+    unknown = CheckResult(
+        "delta_presence",
+        {"reference": "voters", "min": 0.1, "max": 0.5},
+        False,
+        {"min": 0.25, "max": float("inf")},
+        violating_classes=3,
+        violating_records=30,
+    )
+    assert human.render(audited(with_checks(unknown))).splitlines()[3:5] == [
+        "  VIOLATED  delta_presence voters  reaches min 0.25, max infinite, asked for min",
+        "            0.1, max 0.5",
+    ]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_words_of_its_own(name):
+    assert name in wording.PHRASES
+
+
+def test_colour_adds_nothing_but_colour():
+    coloured = human.render(audited(VIOLATED), colour=True)
+    assert "\x1b[1;31m  VIOLATED" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == human.render(audited(VIOLATED))
+
+
+@pytest.mark.parametrize("table", [VIOLATED, HOLDS, MADE_FOR_PEOPLE, with_checks(LINKED)])
+@pytest.mark.parametrize("width", [80, 100, 133])
+def test_no_line_is_wider_than_asked(table, width):
+    lines = human.render(audited(table), width=width).splitlines()
+    assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize("render", [human.render, markdown.render, notebook.render])
+@pytest.mark.parametrize("table", [VIOLATED, HOLDS, MADE_FOR_PEOPLE, with_checks(LINKED)])
+def test_no_report_calls_a_table_safe_or_anonymous(render, table):
+    words = set(re.findall(r"[a-z-]+", render(audited(table)).lower()))
+    assert "k-anonymity" in words or "k-map" in words
+    assert words.isdisjoint({"safe", "anonymous"})
+
+
+def test_a_name_can_not_move_the_cursor():
+    table = dataclasses.replace(HOLDS, name="a\x1b[2Jb\n.csv")
+    first, *_ = human.render(audited(table)).splitlines()
+    assert first.startswith(r"a\x1b[2Jb\n.csv · ")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "k", "labels"),
+    [
+        ([1, 3, 7, 20, 200], None, ["1", "2–4", "5–9", "10–99", "100+"]),
+        ([1, 3, 7, 20, 200], 3, ["1", "2", "3–4", "5–9", "10–99", "100+"]),
+        ([20, 2_000], 1_000, ["10–99", "100–999", "1,000+"]),
+        ([7], 5, ["5–9"]),
+    ],
+)
+def test_every_demanded_k_begins_a_bin(sizes, k, labels):
+    table = dataclasses.replace(
+        with_checks(CheckResult("k_anonymity", {"k": k} if k else {}, None, sizes[0])),
+        histogram=tuple(HistogramBin(size, 1, size) for size in sizes),
+    )
+    assert [size.label for size in wording.histogram(table)] == labels
+
+
+# For a document and a notebook
+
+
+def test_markdown():
+    assert markdown.render(audited(VIOLATED)) == text("violated.md")
+
+
+def test_markdown_reads_no_marks_in_names():
+    table = dataclasses.replace(
+        VIOLATED, name="a|b*c*.csv", quasi_identifiers=("birth_date", "_x_")
+    )
+    assert markdown.render(audited(table)).splitlines()[:3] == [
+        r"## a\|b\*c\*.csv",
+        "",
+        r"2,000 records · quasi-identifiers birth_date, \_x\_ · sensitive diagnosis",
+    ]
+
+
+def test_notebook():
+    assert notebook.render(audited(HOLDS)) == text("holds.html")
+
+
+def test_notebook_runs_nothing_that_a_name_holds():
+    table = dataclasses.replace(VIOLATED, name="<script>alert(1)</script>")
+    assert "<script>" not in notebook.render(audited(table))
+    assert "&lt;script&gt;" in notebook.render(audited(table))
+
+
+def test_a_result_prints_itself():
+    assert str(audited(HOLDS)) == human.render(audited(HOLDS))
+    assert audited(HOLDS)._repr_html_() == notebook.render(audited(HOLDS))

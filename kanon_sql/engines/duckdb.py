@@ -9,8 +9,8 @@ class DuckDBEngine:
         self.con = connection.cursor() if connection is not None else duckdb.connect(); self.i=0
         if threads: self.con.execute(f"set threads={threads}")
     def table(self, target: Any) -> Table:
-        if isinstance(target,str):
-            t = f"read_csv('{target}', all_varchar=true)" if target.endswith('csv') else f"read_parquet('{target}')" if target.endswith('parquet') else target
+        if isinstance(target,(str,__import__("pathlib").Path)):
+            t = f"read_csv('{target}', all_varchar=true)" if str(target).endswith('csv') else f"read_parquet('{target}')" if str(target).endswith("parquet") else target; target=str(target)
             name=target.split('/')[-1]
         else:
             self.i+=1; t=name=f"kanon_input_{self.i}"; self.con.register(t,target)

@@ -12,6 +12,7 @@ from kanon_sql.result import AuditResult, TableResult
 _STYLES = {"violated": "bold red", "holds": "bold green", "measured": "bold"}
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _WIDEST_BAR = 28
+_WIDEST_PROSE = 100
 _INDENT = "  "
 _UNDER_TITLE = " " * 12
 
@@ -41,14 +42,15 @@ def _section(table: TableResult, width: int) -> list[Line]:
     unanswered = wording.unanswered(table)
     if unanswered:
         return _folded(unanswered, width, style="bold")
+    prose = min(width, _WIDEST_PROSE)
     blocks = (
         _headline(table, width),
         _verdicts(table, width),
-        _warnings(table, width),
+        _warnings(table, prose),
         _histogram(table, width),
-        *(_folded(text, width, _INDENT) for text in wording.findings(table)),
-        _silences(table, width),
-        _advice(table, width),
+        *(_folded(text, prose, _INDENT) for text in wording.findings(table)),
+        _silences(table, prose),
+        _advice(table, prose),
         _shown(table, width),
     )
     lines = list(chain.from_iterable(_separated([block for block in blocks if block])))
@@ -85,7 +87,7 @@ def _verdicts(table: TableResult, width: int) -> list[Line]:
 def _warnings(table: TableResult, width: int) -> list[Line]:
     return [
         line
-        for warning in table.warnings
+        for warning in wording.warnings(table)
         for line in _folded(f"  warning   {warning}", width, rest=_UNDER_TITLE, style="yellow")
     ]
 
@@ -140,7 +142,7 @@ def _advice(table: TableResult, width: int) -> list[Line]:
 
 def _shown(table: TableResult, width: int) -> list[Line]:
     """The values that were asked for, under a warning."""
-    if table.shown is None:
+    if not table.shown:
         return []
     lines = _folded(wording.PERSONAL_DATA, width, _INDENT, style="bold yellow")
     for name, rows in table.shown.items():
@@ -160,7 +162,7 @@ def _values(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
         yield from _folded(text.rstrip(), width, _INDENT * 2, rest=_INDENT * 3)
 
 
-# Lines
+# --- lines ----------------------------------------------------------------------------------
 
 
 def _folded(

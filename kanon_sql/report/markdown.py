@@ -30,7 +30,9 @@ def _section(table: TableResult) -> Iterator[str]:
     yield _escaped(" · ".join(rest))
     yield _verdicts(table)
     if table.warnings:
-        yield "\n>\n".join(f"> **Warning:** {_escaped(warning)}" for warning in table.warnings)
+        yield "\n>\n".join(
+            f"> **Warning:** {_escaped(warning)}" for warning in wording.warnings(table)
+        )
     if table.histogram:
         yield _histogram(table)
     yield from (_escaped(text) for text in wording.findings(table))
@@ -62,7 +64,7 @@ def _histogram(table: TableResult) -> str:
 
 
 def _shown(table: TableResult) -> Iterator[str]:
-    if table.shown is None:
+    if not table.shown:
         return
     yield f"> **{_escaped(wording.PERSONAL_DATA)}**"
     for name, rows in table.shown.items():

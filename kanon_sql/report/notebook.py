@@ -32,7 +32,9 @@ def _section(table: TableResult) -> Iterator[str]:
     name, *rest = wording.headline(table)
     yield _paragraph(f"<b>{escape(name)}</b> · {escape(' · '.join(rest))}")
     yield _verdicts(table)
-    yield from (_paragraph(f"<b>Warning:</b> {escape(warning)}") for warning in table.warnings)
+    yield from (
+        _paragraph(f"<b>Warning:</b> {escape(warning)}") for warning in wording.warnings(table)
+    )
     if table.histogram:
         yield _histogram(table)
     yield from (_paragraph(escape(text)) for text in wording.findings(table))
@@ -74,7 +76,7 @@ def _bar(size: wording.Bin, most: float) -> str:
 
 
 def _shown(table: TableResult) -> Iterator[str]:
-    if table.shown is None:
+    if not table.shown:
         return
     yield _paragraph(f"<b>{escape(wording.PERSONAL_DATA)}</b>")
     for name, rows in table.shown.items():

@@ -60,7 +60,7 @@ class Bin:
     note: str = ""
 
 
-# Numbers and names
+# --- numbers and names ----------------------------------------------------------------------
 
 
 def plain(text: str) -> str:
@@ -69,7 +69,8 @@ def plain(text: str) -> str:
 
 
 def number(value: int | float) -> str:
-    """
+    """A number with its thousands apart; a fraction with four digits.
+
     >>> number(1204311), number(0.25), number(float("inf"))
     ('1,204,311', '0.25', 'infinite')
     """
@@ -81,7 +82,8 @@ def number(value: int | float) -> str:
 
 
 def counted(value: int, noun: str) -> str:
-    """
+    """A number with the thing it counts.
+
     >>> plain(counted(1, "class")), plain(counted(2100, "class"))
     ('1 class', '2,100 classes')
     """
@@ -138,14 +140,14 @@ def members(table: TableResult) -> str:
     return "people" if table.entity else "records"
 
 
-# One entry a model
+# --- one entry a model ----------------------------------------------------------------------
 
 
 def _k_anonymity(check: CheckResult, table: TableResult) -> Phrases:
     k: int | None = check.parameters.get("k")
     as_value = check.details.get("achieved_nulls_as_value")
     found = f"k is {number(check.achieved)}"
-    if as_value is not None:
+    if as_value is not None and as_value != check.achieved:
         found = (
             f"k is {number(as_value)} with NULL as a value, "
             f"{number(check.achieved)} with NULL as a wildcard"
@@ -172,16 +174,16 @@ def _k_map(check: CheckResult, table: TableResult) -> Phrases:
 
 def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
     sensitive = printable(check.parameters["sensitive"])
-    alone = check.details.get("singleton_classes", 0)
-    together = check.achieved - alone
-    found = f"{counted(check.achieved, 'class')} with a single {sensitive}"
     if check.achieved == 0:
-        extent = f"every class has at least two values of {sensitive}"
-    elif check.holds is False:
-        extent = f"{_violating(check, table)}: {_homogeneous_parts(together, alone, table)}"
-    else:
-        extent = _homogeneous_parts(together, alone, table)
-    return Phrases(_asked(found, None if check.holds is None else "none"), extent)
+        return Phrases(
+            f"no class with a single {sensitive}", "every class has two values of it or more"
+        )
+    found = f"{counted(check.achieved, 'class')} with a single {sensitive}"
+    alone = check.details.get("singleton_classes", 0)
+    parts = _homogeneous_parts(check.achieved - alone, alone, table)
+    if check.holds is None:
+        return Phrases(found, parts)
+    return Phrases(_asked(found, "none"), f"{_violating(check, table)}: {parts}")
 
 
 def _homogeneous_parts(together: int, alone: int, table: TableResult) -> str:
@@ -199,7 +201,7 @@ def _any_model(check: CheckResult, table: TableResult) -> Phrases:
         for key, value in check.parameters.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     )
-    found = f"{_measure(check.achieved)} achieved"
+    found = f"reaches {_measure(check.achieved)}"
     extent = _violating(check, table) if check.violating_classes else ""
     return Phrases(_asked(found, asked or None), extent)
 
@@ -254,7 +256,7 @@ def _reference(check: CheckResult) -> str:
     return printable(str(check.parameters.get("reference") or "the reference"))
 
 
-# The parts of a table's report
+# --- the parts of a table's report ----------------------------------------------------------
 
 
 def headline(table: TableResult) -> list[str]:
@@ -273,6 +275,10 @@ def headline(table: TableResult) -> list[str]:
 
 def verdicts(table: TableResult) -> list[Verdict]:
     return [verdict(check, table) for check in table.checks]
+
+
+def warnings(table: TableResult) -> list[str]:
+    return [printable(warning) for warning in table.warnings]
 
 
 def histogram_title(table: TableResult) -> str:
@@ -338,13 +344,13 @@ def _prosecutor(table: TableResult) -> Iterator[str]:
     uniques, whose = table.summary.uniques, members(table)
     of_all = sum(size.count for size in histogram(table))
     found = (
-        f"with certainty for {number(uniques)} of {number(of_all)} {whose}"
+        f"with certainty for {number(uniques)} of {number(of_all)} {whose}, and with a chance of"
         if uniques
-        else f"with a chance of {percent(risk['highest'])} at most"
+        else f"with a chance of {percent(risk['highest'])} at most, and of"
     )
     yield (
         "Someone who knows that a person is in this table, and knows these columns, finds the "
-        f"person {found}, and with {percent(risk['average'])} on average (prosecutor risk). "
+        f"person {found} {percent(risk['average'])} on average (prosecutor risk). "
         f"{_above_threshold(risk, table)}"
     )
 
@@ -357,7 +363,7 @@ def _assumed_attackers(table: TableResult) -> Iterator[str]:
         if "assumes" in check.details
     }
     for title, attacker in assumed.items():
-        yield f"{title} assumes an attacker who is {attacker}."
+        yield f"{title} has this attacker in mind: {attacker}."
 
 
 def _journalist(table: TableResult) -> Iterator[str]:
@@ -366,7 +372,7 @@ def _journalist(table: TableResult) -> Iterator[str]:
     if risk:
         yield (
             f"Linking through the reference finds a person with a chance of "
-            f"{percent(risk['highest'])} at most, and with {percent(risk['average'])} on average "
+            f"{percent(risk['highest'])} at most, and of {percent(risk['average'])} on average "
             f"(journalist risk). {_above_threshold(risk, table)}"
         )
 
@@ -385,29 +391,31 @@ def silences(table: TableResult) -> list[tuple[str, str]]:
 
 def outcome(table: TableResult) -> str:
     """How many of the checks that can fail do."""
-    demanded = [check for check in table.checks if check.holds is not None]
-    violated = sum(check.holds is False for check in demanded)
-    if not demanded:
+    verdicts = [check.holds for check in table.checks if check.holds is not None]
+    violated = verdicts.count(False)
+    if not verdicts:
         return "Nothing was demanded, so nothing can fail."
+    if len(verdicts) == 1:
+        return "The check is violated." if violated else "The check holds."
     if violated:
-        total = counted(len(demanded), "check")
-        return f"{violated} of {total} {'is' if violated == 1 else 'are'} violated."
-    if len(demanded) == 1:
-        return "The check holds."
-    return f"All {len(demanded)} checks hold."
+        return f"{violated} of {len(verdicts)} checks {'is' if violated == 1 else 'are'} violated."
+    return f"{'Both' if len(verdicts) == 2 else f'All {len(verdicts)}'} checks hold."
 
 
 def advice(table: TableResult) -> list[str]:
     """What to try next."""
     if table.status == "measured":
         return ["With --k 5 the audit ends with exit code 1 if a class is smaller than 5."]
-    if table.status == "violated":
-        return [
-            "Fewer or coarser quasi-identifiers make larger classes: leave one out of --qi to see "
-            "what it costs, or publish a year for a date and the first digits of a code.",
-            "--show-values lists the classes behind a violated check.",
-        ]
-    return []
+    if table.status != "violated":
+        return []
+    larger_classes = (
+        "Fewer or coarser quasi-identifiers make larger classes: leave one out to see what it "
+        "costs, or publish a year for a date and the first digits of a code."
+    )
+    too_small = any(check.model == "k_anonymity" and check.holds is False for check in table.checks)
+    if too_small and table.shown is None and table.nulls == "value":
+        return [larger_classes, "--show-values lists classes that are too small."]
+    return [larger_classes]
 
 
 def footer(table: TableResult) -> str:
@@ -423,7 +431,7 @@ def unanswered(table: TableResult) -> str | None:
     """The sentence for a table of which nothing can be said, or None."""
     name = printable(table.name)
     if table.status == "error":
-        return f"{name}: the audit failed. {table.error or ''}".rstrip()
+        return f"{name}: the audit failed: {table.error}"
     if table.status == "no_data":
         return (
             f"{name}: no data. No record was found, so nothing is shown to hold (exit code 4). "

@@ -1,0 +1,238 @@
+"""Measures kanon-sql against what its user would otherwise do, as ratios of paired runs.
+
+    python benchmarks/run.py                     the 10-million-row table, a few minutes
+    python benchmarks/run.py --scale             also 1, 10 and 100 million rows under 2 GiB
+    python benchmarks/run.py --peers             also pyCANON and pandas, on the same data
+
+Needs `pip install 'kanon-sql[bench]'`. Writes benchmarks/results.md; the tables it makes lie in a
+folder of their own (`--data`), outside the checkout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import duckdb
+
+import kanon_sql as kanon
+
+HERE = Path(__file__).parent
+QUESTIONS = {
+    "thousands of classes": ["age", "education", "marital_status"],
+    "many classes": ["age", "sex", "race", "education", "occupation"],
+    "millions of classes": ["zip", "age", "sex"],
+    "nearly one a record": ["birth_date", "zip", "sex", "race", "education"],
+    "eight columns": [
+        "age", "sex", "race", "education", "marital_status", "occupation", "zip", "birth_date",
+    ],
+}  # fmt: skip
+SENSITIVE = "diagnosis"
+
+
+def census(rows: int, folder: Path) -> Path:
+    """The census-like table of so many rows, made once."""
+    path = folder / f"census_{rows}.parquet"
+    if not path.exists():
+        query = (HERE / "census.sql").read_text().replace("$rows", str(rows))
+        partial = path.with_suffix(".partial")
+        duckdb.sql(query).write_parquet(str(partial), row_group_size=500_000)
+        partial.rename(path)
+    return path
+
+
+def seconds(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def paired(ours: Callable[[], object], theirs: Callable[[], object], runs: int) -> Pair:
+    """Both once to warm up, then in turns; the median of the ratios."""
+    ours(), theirs()
+    times = [(seconds(theirs), seconds(ours)) for _ in range(runs)]
+    return Pair(
+        theirs=statistics.median(t for t, _ in times),
+        ours=statistics.median(o for _, o in times),
+        ratio=statistics.median(o / t for t, o in times),
+    )
+
+
+class Pair:
+    def __init__(self, theirs: float, ours: float, ratio: float) -> None:
+        self.theirs, self.ours, self.ratio = theirs, ours, ratio
+
+    def row(self, label: str) -> str:
+        return f"| {label} | {self.theirs:.2f} s | {self.ours:.2f} s | {self.ratio:.2f} |"
+
+
+def one_question(path: Path, runs: int) -> Iterator[str]:
+    """`audit --k` against the GROUP BY that an engineer would type."""
+    yield "| quasi-identifiers | GROUP BY | audit --k 5 | ratio |"
+    yield "|---|---|---|---|"
+    con = duckdb.connect()
+    for label, columns in QUESTIONS.items():
+        plain = (
+            f"select min(n) from (select {', '.join(columns)}, count(*) as n "
+            f"from read_parquet('{path}') group by {', '.join(columns)})"
+        )
+        yield paired(
+            lambda columns=columns: kanon.audit(
+                path, quasi_identifiers=columns, checks=[kanon.KAnonymity(k=5)]
+            ),
+            lambda plain=plain: con.execute(plain).fetchall(),
+            runs,
+        ).row(f"{', '.join(columns)} ({label})")
+
+
+def everything(path: Path, runs: int) -> Iterator[str]:
+    """All that is printed by default against one count(distinct sensitive)."""
+    yield f"| quasi-identifiers | count(distinct {SENSITIVE}) | audit --sensitive {SENSITIVE} | ratio |"
+    yield "|---|---|---|---|"
+    con = duckdb.connect()
+    for label, columns in QUESTIONS.items():
+        distinct = (
+            f"select min(n), min(d) from (select {', '.join(columns)}, count(*) as n, "
+            f"count(distinct {SENSITIVE}) as d from read_parquet('{path}') "
+            f"group by {', '.join(columns)})"
+        )
+        yield paired(
+            lambda columns=columns: kanon.audit(
+                path, quasi_identifiers=columns, sensitive=[SENSITIVE]
+            ),
+            lambda distinct=distinct: con.execute(distinct).fetchall(),
+            runs,
+        ).row(f"{', '.join(columns)} ({label})")
+
+
+def startup(runs: int) -> Iterator[str]:
+    """What it costs to start, against Python itself."""
+    command = str(Path(sys.executable).parent / "kanon-sql")
+    started = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "import kanon_sql": [sys.executable, "-c", "import kanon_sql"],
+        "kanon-sql --help": [command, "--help"],
+        "kanon-sql audit --help": [command, "audit", "--help"],
+    }
+    yield "| started | milliseconds |"
+    yield "|---|---|"
+    for label, arguments in started.items():
+        times = [
+            seconds(lambda a=arguments: subprocess.run(a, check=True, capture_output=True))
+            for _ in range(2 * runs + 1)
+        ]
+        yield f"| {label} | {1000 * statistics.median(times):.0f} |"
+
+
+def scale(folder: Path) -> Iterator[str]:
+    """1, 10 and 100 million rows: time and peak memory, under a limit of 2 GiB."""
+    yield "| rows | quasi-identifiers | seconds | peak memory | seconds a million rows |"
+    yield "|---|---|---|---|---|"
+    for rows in (1_000_000, 10_000_000, 100_000_000):
+        path = census(rows, folder)
+        for label in ("thousands of classes", "nearly one a record"):
+            measured = subprocess.run(
+                [sys.executable, __file__, "--measure", str(path), *QUESTIONS[label]],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            took, peak = json.loads(measured.stdout)
+            yield (
+                f"| {rows:,} | {label} | {took:.1f} | {peak / 2**20:.2f} GiB "
+                f"| {took / rows * 1e6:.3f} |"
+            )
+
+
+def measure(path: str, columns: list[str]) -> None:
+    """One audit under a memory limit, in a process of its own."""
+    took = seconds(
+        lambda: kanon.audit(
+            path,
+            quasi_identifiers=columns,
+            checks=[kanon.KAnonymity(k=5)],
+            memory_limit="2GiB",
+        )
+    )
+    json.dump([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss], sys.stdout)
+
+
+def peers(folder: Path) -> Iterator[str]:
+    """pyCANON and pandas on the same data and question."""
+    import pandas as pd
+    from pycanon import anonymity
+
+    columns = QUESTIONS["many classes"]
+    yield "| rows | by | theirs | audit --k 5 | ratio |"
+    yield "|---|---|---|---|---|"
+    for rows in (100_000, 1_000_000):
+        path = census(rows, folder)
+        frame = pd.read_parquet(path)
+        for label, theirs in (
+            ("pandas groupby", lambda f=frame: f.groupby(columns, dropna=False).size().min()),
+            ("pyCANON k_anonymity", lambda f=frame: anonymity.k_anonymity(f, columns)),
+        ):
+            pair = paired(
+                lambda p=path: kanon.audit(
+                    p, quasi_identifiers=columns, checks=[kanon.KAnonymity(k=5)]
+                ),
+                theirs,
+                1,
+            )
+            yield pair.row(f"{rows:,} | {label}")
+
+
+def machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}; "
+        f"Python {platform.python_version()}, DuckDB {version('duckdb')}, "
+        f"kanon-sql {version('kanon-sql')}. Median of paired runs, files warm."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "kanon-sql-bench")
+    parser.add_argument("--scale", action="store_true")
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        measure(options.measure[0], options.measure[1:])
+        return
+    options.data.mkdir(parents=True, exist_ok=True)
+    path = census(options.rows, options.data)
+    sections = [
+        (f"One question, {options.rows:,} rows", one_question(path, options.runs)),
+        (f"Everything printed by default, {options.rows:,} rows", everything(path, max(1, options.runs // 2))),
+        ("Starting", startup(options.runs)),
+    ]
+    if options.scale:
+        sections.append(("Size, memory limit 2 GiB", scale(options.data)))
+    if options.peers:
+        sections.append(("What people use today", peers(options.data)))
+    lines = ["# Benchmarks", "", machine()]
+    for title, rows in sections:
+        lines += ["", f"## {title}", ""]
+        for row in rows:
+            print(row, flush=True)
+            lines.append(row)
+    (HERE / "results.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,515 @@
+"""The command line: what is typed in; exit code, stdout and stderr out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from kanon_sql.cli import main
+from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.models import Homogeneity, KAnonymity, KMap
+from kanon_sql.options import check_named, column_names
+from kanon_sql.result import AuditResult, TableResult
+from kanon_sql.spec import AuditSpec, json_schema
+
+asking = import_module("kanon_sql.auditor")
+
+PATIENTS = """\
+id,zip,sex,diagnosis
+1,02138,F,flu
+2,02138,F,flu
+3,02138,M,flu
+4,02138,M,asthma
+5,02139,F,flu
+"""
+"""By zip: a class of four and one of one. By zip and sex: two of two, the first homogeneous."""
+
+VOTERS = """\
+zip_code,sex,voter_id,state
+02138,F,a,MA
+02138,F,b,MA
+02138,F,c,NH
+02138,M,d,MA
+02138,M,e,MA
+02139,F,f,MA
+02139,F,g,MA
+"""
+
+SPEC = """\
+version: 1
+tables:
+  - source: patients.csv
+    quasi_identifiers: [zip]
+    checks:
+      - k_anonymity: {k: 2}
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    """A folder with these files for every test, and an environment without options."""
+    monkeypatch.chdir(tmp_path)
+    for variable in [name for name in os.environ if name.startswith("KANON_SQL_")]:
+        monkeypatch.delenv(variable)
+    Path("patients.csv").write_text(PATIENTS)
+    Path("voters.csv").write_text(VOTERS)
+    Path("kanon.yml").write_text(SPEC)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line in this process."""
+
+    def typed(*arguments: str) -> Ended:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments), prog_name="kanon-sql")
+        out, err = capsys.readouterr()
+        return Ended(ended.value.code, out, err)
+
+    return typed
+
+
+def shell(command: str, **settings) -> subprocess.CompletedProcess[str]:
+    """Run `kanon-sql …` as a process of its own, in a shell."""
+    program = f"{sys.executable} -c 'from kanon_sql.cli import main; main(prog_name=\"kanon-sql\")'"
+    return subprocess.run(
+        command.replace("kanon-sql", program, 1),
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **settings,
+    )
+
+
+def achieved(ended: Ended, model: str) -> object:
+    """What the JSON says of a model."""
+    [table] = json.loads(ended.out)["tables"]
+    return next(check["achieved"] for check in table["checks"] if check["model"] == model)
+
+
+# How it ends
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("audit patients.csv --qi zip --k 1", 0),
+        ("audit patients.csv --qi zip", 0),
+        ("audit patients.csv --qi zip --k 2", 1),
+        ("audit patients.csv --qi zip --check homogeneity:sensitive=diagnosis", 2),
+        ("audit patients.csv --qi zip --sensitive diagnosis", 0),
+        ("audit patients.csv --qi zip --sensitive id --check homogeneity:sensitive=id", 1),
+        ("audit patients.csv --qi zip --k 0", 2),
+        ("audit patients.csv --qi town", 2),
+        ("audit nowhere.csv --qi zip", 2),
+        ("audit patients.csv --qi zip --where id=7", 4),
+        ("audit kanon.yml", 1),
+        ("compile patients.csv --qi zip --k 2", 0),
+        ("validate kanon.yml", 0),
+        ("validate patients.csv --qi town", 2),
+        ("schema", 0),
+        ("", 0),
+        ("--help", 0),
+    ],
+)
+def test_exit_codes(run, arguments, code):
+    assert run(*arguments.split()).code == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--k", "0"], "--k must be a whole number, 1 or more; found '0'."),
+        (["--k", "2.5"], "--k must be a whole number, 1 or more; found '2.5'."),
+        (["--k", "-1"], "--k must be a whole number, 1 or more; found '-1'."),
+        (
+            ["--k", "5; drop table"],
+            "--k must be a whole number, 1 or more; found '5; drop table'.",
+        ),
+        (["--timeout", "0"], "--timeout must be a number of seconds above 0; found '0'."),
+        (["--qi", "zip"], 'column "zip" is named twice'),
+        (["--qi", 'sex,"a'], "--qi 'sex,\"a' is not a list of names; quote one with a comma"),
+        (["--qi", "sex,,id"], "--qi 'sex,,id' has an empty name."),
+        (["--sensitive", "zip"], 'column "zip" is both a quasi-identifier and sensitive'),
+        (["--format", "sarif"], "--format sarif comes in a later release; there are human, json"),
+        (["--format", "jsn"], "there is no format 'jsn'; there are human, json, markdown. Did you"),
+        (["--check", "k_anonimity:k=2"], 'there is no model "k_anonimity". Models: k_anonymity'),
+        (["--check", "k_anonymity:k=2,k=3"], "--check k_anonymity:k=2,k=3: k is there twice."),
+        (["--check", "k_anonymity:n=2"], 'k_anonymity has no parameter "n". Its parameters: k.'),
+        (["--check", "k_anonymity:2"], "--check k_anonymity:2: '2' is not KEY=VALUE, as in k=5."),
+        (["--check", "k_anonymity:"], "--check k_anonymity:: '' is not KEY=VALUE, as in k=5."),
+        (["--k-map", "2"], "--k-map needs the table to link against: --reference SRC."),
+        (["--reference-entity", "id"], "--reference-entity needs a --reference."),
+        (["--kk", "2"], "No such option"),
+    ],
+)
+def test_bad_options(run, arguments, message):
+    ended = run("audit", "patients.csv", "--qi", "zip", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert message in ended.err
+    assert ended.err.startswith("error: ")
+
+
+def test_the_quasi_identifiers_must_be_named(run):
+    assert run("audit", "patients.csv", "--k", "2") == Ended(
+        2,
+        "",
+        "error: there are no quasi-identifiers: name what an attacker may know of a person, as in "
+        "--qi zip,birth_date,sex; --qi '*' takes every column.\n",
+    )
+
+
+def test_a_command_that_is_misspelled(run):
+    assert run("audti", "patients.csv").err == (
+        'error: there is no command "audti". Did you mean "audit"?\n'
+        "kanon-sql --help tells how it is used.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["anonymize", "profile", "report", "explain", "init", "dbt-package", "diff", "baseline"],
+)
+def test_commands_to_come_say_so_whatever_follows(run, command):
+    assert run(command, "patients.csv", "--k", "2", "--help") == Ended(
+        2, "", f"error: kanon-sql {command} comes in a later release.\n"
+    )
+
+
+# What is asked
+
+
+def test_column_names_are_quoted_as_in_csv():
+    assert column_names("--qi", 'zip, "last, first","a""b",🏠') == [
+        "zip",
+        "last, first",
+        'a"b',
+        "🏠",
+    ]
+
+
+def test_lists_of_columns_may_be_repeated(run):
+    once = run("audit", "patients.csv", "--qi", "zip,sex", "--format", "json")
+    twice = run("audit", "patients.csv", "--qi", "zip", "--qi", "sex", "--format", "json")
+    assert json.loads(once.out)["tables"][0]["quasi_identifiers"] == ["zip", "sex"]
+    assert once == twice
+
+
+def test_a_star_is_every_column_without_another_part(run):
+    arguments = ["--qi", "*", "--sensitive", "diagnosis", "--identifiers", "id", "--format", "json"]
+    ended = run("audit", "patients.csv", *arguments)
+    assert json.loads(ended.out)["tables"][0]["quasi_identifiers"] == ["zip", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("k_anonymity", KAnonymity()),
+        ("k_anonymity:k=5", KAnonymity(k=5)),
+        ("k_anonymity: k = 5 ", KAnonymity(k=5)),
+        ("k_map:k=5,reference=no,match=exact", KMap(k=5, reference="no", match="exact")),
+        ('homogeneity:sensitive="a, b"', Homogeneity(sensitive="a, b")),
+        ("homogeneity:sensitive='it''s'", Homogeneity(sensitive="it's")),
+    ],
+)
+def test_a_check_is_a_model_with_yaml_values(text, model):
+    assert check_named(text) == model
+
+
+def test_a_list_in_a_check_is_one_value():
+    with pytest.raises(SpecError, match="k_anonymity: k must be a whole number"):
+        check_named("k_anonymity:k=[1, 2]")
+
+
+LINKED = [
+    *["audit", "patients.csv", "--qi", "zip,sex", "--k-map", "2"],
+    *["--reference", "voters.csv", "--reference-columns", "zip=zip_code"],
+]
+
+
+def test_k_map_takes_the_only_reference(run):
+    ended = run(*LINKED, "--format", "json")
+    assert (ended.code, achieved(ended, "k_map")) == (0, 2)
+
+
+def test_a_reference_may_be_filtered_and_counted_in_people(run):
+    ended = run(
+        *[*LINKED, "--reference-entity", "voter_id", "--reference-where", "state = 'NH'"],
+        *["--format", "json"],
+    )
+    assert (ended.code, achieved(ended, "k_map")) == (1, 0)
+
+
+def test_options_of_several_references_begin_with_a_name(run):
+    both = ["--reference", "old=voters.csv", "--reference", "new=voters.csv"]
+    audit = ["audit", "patients.csv", "--qi", "zip", *both]
+    assert run(*audit, "--k-map", "2").err == (
+        "error: --k-map can't tell which of the references is meant: write --check "
+        "k_map:k=2,reference=old or --check k_map:k=2,reference=new.\n"
+    )
+    assert run(*audit, "--reference-columns", "zip=zip_code").err == (
+        "error: --reference-columns 'zip=zip_code' is for which reference? Begin it with a name "
+        "and a colon: old:, new:.\n"
+    )
+    ended = run(
+        *audit,
+        *["--reference-columns", "old:zip=zip_code", "--reference-columns", "new:zip=zip_code"],
+        *["--reference-where", "old: state = 'MA'", "--format", "json"],
+        *["--check", "k_map:k=3,reference=old", "--check", "k_map:k=2,reference=new"],
+    )
+    checks = json.loads(ended.out)["tables"][0]["checks"]
+    assert [(check["parameters"]["reference"], check["achieved"]) for check in checks[:2]] == [
+        ("old", 2),
+        ("new", 2),
+    ]
+
+
+def test_two_references_need_two_names(run):
+    twice = ["--reference", "voters.csv", "--reference", "voters.csv"]
+    ended = run("audit", "patients.csv", "--qi", "zip", *twice)
+    assert 'there are two references called "reference"' in ended.err
+
+
+def test_a_spec_file_asks_its_own_question(run, monkeypatch):
+    monkeypatch.setenv("KANON_SQL_SENSITIVE", "diagnosis")
+    assert run("audit", "kanon.yml", "--qi", "zip", "--k", "3") == Ended(
+        2,
+        "",
+        "error: kanon.yml asks the question, so --qi, KANON_SQL_SENSITIVE, --k has no place beside "
+        "it. Write it into the file, or name a table in place of the file.\n",
+    )
+
+
+def test_a_spec_file_takes_what_is_about_the_run(run):
+    limits = ["--threads", "1", "--memory-limit", "500MB", "--timeout", "60"]
+    assert run("audit", "kanon.yml", *limits).code == 1
+
+
+def test_a_fault_in_a_spec_file_points_at_its_line(run):
+    Path("kanon.yml").write_text(SPEC.replace("source:", "sorce:"))
+    assert run("audit", "kanon.yml") == Ended(
+        2,
+        "",
+        'error: kanon.yml:3:5: unknown key "sorce" in tables[0]. Did you mean "source"?\n'
+        "    2 | tables:\n"
+        "    3 |   - sorce: patients.csv\n"
+        "      |     ^^^^^\n",
+    )
+
+
+def test_every_option_can_be_set_by_the_environment(run, monkeypatch):
+    for variable, value in {"QI": "zip\nsex", "K": "3", "FORMAT": "json", "FIRST": "4"}.items():
+        monkeypatch.setenv(f"KANON_SQL_{variable}", value)
+    ended = run("audit", "patients.csv")
+    [table] = json.loads(ended.out)["tables"]
+    assert ended.code == 1
+    assert table["quasi_identifiers"] == ["zip", "sex"]
+    assert table["summary"]["records"] == 4
+    assert table["checks"][0]["parameters"] == {"k": 3}
+
+
+# What is printed
+
+
+def test_the_command_line_and_python_say_the_same(run):
+    ended = run("audit", "kanon.yml", "--format", "json")
+    assert ended.out == asking.audit(AuditSpec.from_file("kanon.yml")).to_json() + "\n"
+
+
+def test_the_human_text_is_plain_where_nobody_looks(run):
+    ended = run("audit", "patients.csv", "--qi", "zip", "--k", "2")
+    assert ended.out.startswith("patients.csv · 5 records · quasi-identifiers zip\n\n  VIOLATED  ")
+    assert "\x1b" not in ended.out
+    assert ended.err == ""
+
+
+def test_no_value_is_printed_unless_asked(run):
+    quiet = run("audit", "patients.csv", "--qi", "zip", "--k", "2")
+    loud = run("audit", "patients.csv", "--qi", "zip", "--k", "2", "--show-values")
+    assert "02139" not in quiet.out
+    assert "02139" in loud.out
+    assert "now contains personal data" in loud.out
+
+
+def test_the_steps_are_told_on_stderr(run):
+    plain = run("audit", "kanon.yml", "--format", "json")
+    verbose = run("audit", "kanon.yml", "--format", "json", "-v")
+    assert verbose.out == plain.out
+    assert "How many records of patients.csv share each combination of zip?" in verbose.err
+
+
+def test_markdown(run):
+    ended = run("audit", "kanon.yml", "--format", "markdown")
+    assert ended.out.startswith("## patients.csv\n\n5 records · quasi-identifiers zip\n")
+
+
+def test_compile_prints_what_audit_runs(run):
+    ended = run("compile", "patients.csv", "--qi", "zip", "--k", "2")
+    sql = json.loads(run("audit", "kanon.yml", "--format", "json").out)["tables"][0]["sql"]
+    assert all(statement in ended.out for statement in sql.values())
+
+
+def test_compile_prints_one_step(run):
+    whole = run("compile", "kanon.yml")
+    step = run("compile", "kanon.yml", "--step", "classes")
+    assert step.out.startswith("-- Question   How many records of patients.csv share")
+    assert step.out.rstrip() in whole.out
+    assert run("compile", "kanon.yml", "--step", "clases").err.endswith('Did you mean "classes"?\n')
+
+
+def test_compile_knows_one_dialect(run):
+    assert run("compile", "kanon.yml", "--dialect", "spark").err == (
+        "error: --dialect spark comes in a later release; there is duckdb.\n"
+    )
+
+
+def test_validate_says_what_it_found(run):
+    ended = run("validate", "kanon.yml")
+    assert ended.out.startswith("patients.csv: 4 columns, 1 of them quasi-identifiers; ")
+
+
+def test_schema_prints_the_schema(run):
+    assert json.loads(run("schema").out) == json_schema()
+
+
+# What is written
+
+
+def test_the_output_is_the_result_and_stdout_stays_empty(run):
+    printed = run("audit", "kanon.yml", "--format", "json")
+    written = run("audit", "kanon.yml", "--format", "json", "--output", "result.json")
+    assert written == Ended(1, "", "")
+    assert Path("result.json").read_text(encoding="utf-8") == printed.out
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("there.json", "there.json is there already; --force overwrites it."),
+        ("no/folder.json", "there is no folder no to write folder.json into."),
+        (".", ". is a folder; name a file."),
+    ],
+)
+def test_an_output_that_can_not_be_written_is_refused(run, output, message):
+    Path("there.json").write_text("mine")
+    ended = run("audit", "kanon.yml", "--output", output)
+    assert ended == Ended(2, "", f"error: {message}\n")
+    assert Path("there.json").read_text() == "mine"
+
+
+def test_force_overwrites(run):
+    Path("there.json").write_text("mine")
+    run("audit", "kanon.yml", "--output", "there.json", "--force")
+    assert Path("there.json").read_text(encoding="utf-8").startswith("patients.csv · 5 records")
+
+
+@pytest.mark.parametrize("target", ["kanon.yml", "./patients.csv", "patients.csv", "voters.csv"])
+def test_an_input_is_never_written(run, target):
+    Path("kanon.yml").write_text(
+        SPEC + "    references: {voters: {source: voters.csv, columns: {zip: zip_code}}}\n"
+    )
+    before = Path(target).read_bytes()
+    ended = run("audit", "kanon.yml", "--output", target, "--force")
+    assert "is what is audited and will not be written" in ended.err
+    assert Path(target).read_bytes() == before
+
+
+def test_a_file_that_a_glob_matches_is_an_input(run):
+    ended = run("audit", "pat*.csv", "--qi", "zip", "--output", "patients.csv", "--force")
+    assert (ended.code, Path("patients.csv").read_text()) == (2, PATIENTS)
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_written(run, monkeypatch):
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", fail)
+    files = set(os.listdir())
+    assert run("audit", "kanon.yml", "--output", "result.json").code == 3
+    assert set(os.listdir()) == files
+
+
+# What goes wrong
+
+
+def test_a_table_on_which_the_engine_failed_leaves_stdout_empty(run, monkeypatch):
+    failed = TableResult("big.parquet", "duckdb", "error", ("zip",), error="out of memory.")
+    result = AuditResult((failed,), version="0.1.0")
+    monkeypatch.setattr(asking, "audit", lambda *_, **__: result)
+    assert run("audit", "kanon.yml", "--format", "json") == Ended(
+        3, "", "error: big.parquet: out of memory.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (EngineError("the disk is full."), 3, "error: the disk is full.\n"),
+        (KeyboardInterrupt(), 130, "\nInterrupted; nothing was written.\n"),
+        (
+            ValueError("could not read 02138"),
+            3,
+            "error: something unforeseen went wrong (ValueError). -vv shows where, and may show "
+            "values.\n",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_a_sentence_without_values(run, monkeypatch, error, code, message):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(asking, "audit", fail)
+    assert run("audit", "kanon.yml") == Ended(code, "", message)
+
+
+def test_where_it_went_wrong_is_told_on_demand(run, monkeypatch):
+    def fail(*_, **__):
+        raise ValueError("could not read 02138")
+
+    monkeypatch.setattr(asking, "audit", fail)
+    assert "ValueError: could not read 02138" in run("audit", "kanon.yml", "-vv").err
+
+
+# As a process
+
+
+def test_help_loads_nothing_heavy():
+    heavy = ("duckdb", "sqlglot", "pydantic", "rich", "jinja2", "yaml")
+    script = (
+        "import sys; from kanon_sql.cli import main\n"
+        "for command in ([], ['audit'], ['compile'], ['demo']):\n"
+        "    main([*command, '--help'], standalone_mode=False)\n"
+        f"print('loaded:', [name for name in {heavy} if name in sys.modules])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ended.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_errors_go_to_stderr():
+    ended = shell("kanon-sql audit nowhere.csv --qi zip")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("error: ")
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_reader_who_goes_away_changes_no_verdict():
+    ended = shell("(kanon-sql audit kanon.yml; echo exit $? >&2) | true")
+    assert ended.stderr == "exit 1\n"
