@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from kanon_sql.engines import connect
@@ -69,11 +69,12 @@ def audit(
     Raises `SpecError` or `InputError` before anything of a table is asked that can't be answered.
     A table on which the engine fails has the status `error`.
     """
-    results = []
-    for table in spec.tables:
-        with _opened(table, engine, memory_limit, threads) as opened:
-            plan = _planned(table, opened)
-            results.append(_audited(plan, opened, show_values, timeout, watch))
+    with ExitStack() as opened:
+        planned = [
+            _planned(table, opened.enter_context(_opened(table, engine, memory_limit, threads)))
+            for table in spec.tables
+        ]
+        results = [_audited(plan, asked, show_values, timeout, watch) for plan, asked in planned]
     return AuditResult(tuple(results), VERSION)
 
 
@@ -82,7 +83,7 @@ def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
     tables = []
     for table in spec.tables:
         with _opened(table, engine) as opened:
-            plan = _planned(table, opened)
+            plan, _ = _planned(table, opened)
             dialect = f"{opened.dialect}, as executed"
             tables.append(
                 CompiledTable(_name(plan), {step.name: step.text(dialect) for step in plan.steps})
@@ -95,7 +96,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     sentences = []
     for table in spec.tables:
         with _opened(table, engine) as opened:
-            plan = _planned(table, opened)
+            plan, _ = _planned(table, opened)
             gates = sum(check.gates for check in plan.bound.checks)
             sentences.append(
                 f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
@@ -128,12 +129,13 @@ def _opened(
         opened.close()
 
 
-def _planned(spec: TableSpec, engine: Engine) -> Plan:
+def _planned(spec: TableSpec, engine: Engine) -> tuple[Plan, Engine]:
+    """The plan for one table, beside the engine that answers it."""
     table = engine.table(spec.source)
     references = {
         name: engine.table(reference.source) for name, reference in spec.references.items()
     }
-    return plan_audit(spec, table, references)
+    return plan_audit(spec, table, references), engine
 
 
 def _name(plan: Plan) -> str:
@@ -145,14 +147,17 @@ def _name(plan: Plan) -> str:
 
 @dataclass(frozen=True)
 class _Asker:
-    """Asks one step after the other, and tells who watches."""
+    """Asks one step after the other, keeps what it asked, and tells who watches."""
 
     engine: Engine
     watch: Watch | None
+    started: float = field(default_factory=time.monotonic)
+    asked: dict[str, str] = field(default_factory=dict)
 
     def rows(self, step: Step) -> list[Row]:
         if self.watch:
             self.watch(step.question)
+        self.asked[step.name] = step.sql
         return self.engine.query(step.sql)
 
     def row(self, step: Step) -> Row:
@@ -188,15 +193,15 @@ def _time_limit(engine: Engine, seconds: float | None) -> Iterator[None]:
 def _audited(
     plan: Plan, engine: Engine, show_values: bool, timeout: float | None, watch: Watch | None
 ) -> TableResult:
-    started = time.monotonic()
+    ask = _Asker(engine, watch)
     try:
         with _time_limit(engine, timeout):
-            return _answered(plan, _Asker(engine, watch), show_values, started)
+            return _answered(plan, ask, show_values)
     except EngineError as error:
-        return _result(plan, "error", engine, started, error=str(error))
+        return _result(plan, "error", ask, error=str(error))
 
 
-def _answered(plan: Plan, ask: _Asker, show_values: bool, started: float) -> TableResult:
+def _answered(plan: Plan, ask: _Asker, show_values: bool) -> TableResult:
     for precaution in plan.precautions:
         fault = precaution.fault(ask.row(precaution.step))
         if fault is not None:
@@ -209,8 +214,7 @@ def _answered(plan: Plan, ask: _Asker, show_values: bool, started: float) -> Tab
     return _result(
         plan,
         status(checks) if answers.sizes else "no_data",
-        ask.engine,
-        started,
+        ask,
         warnings=tuple(warnings(plan, answers)),
         summary=summary(answers),
         histogram=histogram(answers.sizes),
@@ -244,7 +248,7 @@ def _answers(plan: Plan, ask: _Asker) -> Answers:
         },
         profiles=ask.row(plan.profiles) if plan.profiles and sizes else None,
         matches={step.step.name: ask.row(step.step) for step in plan.references if sizes},
-        first_records=ask.row(plan.first_records) if plan.first_records else None,
+        first_records=ask.row(plan.first_records[0]) if plan.first_records else None,
     )
 
 
@@ -258,19 +262,17 @@ def _diverse_by_spelling(read: SensitiveStep, ask: _Asker) -> int:
     return int(ask.row(read.by_spelling)["kanon_diverse_by_spelling_classes"] or 0)
 
 
-def _result(
-    plan: Plan, status: Status, engine: Engine, started: float, **found: Any
-) -> TableResult:
+def _result(plan: Plan, status: Status, ask: _Asker, **found: Any) -> TableResult:
     bound = plan.bound
     return TableResult(
         name=_name(plan),
-        engine=engine.name,
+        engine=ask.engine.name,
         status=status,
         quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),
         sensitive=tuple(column.name for column in bound.sensitive),
         entity=bound.entity.name if bound.entity else None,
         nulls=bound.spec.nulls,
-        sql={step.name: step.sql for step in plan.steps},
-        seconds=time.monotonic() - started,
+        sql=ask.asked,
+        seconds=time.monotonic() - ask.started,
         **found,
     )

@@ -109,12 +109,12 @@ class BoundSpec:
         return self.spec.nulls == "wildcard"
 
     @property
-    def unassigned(self) -> tuple[str, ...]:
+    def unassigned(self) -> tuple[Column, ...]:
         """The columns that no part was given to."""
         assigned = {column.name for column in (*self.quasi_identifiers, *self.sensitive)}
         assigned |= {find(name, self.table).name for name in self.spec.identifiers}
         assigned |= {self.entity.name} if self.entity else set()
-        return tuple(name for name in self.table.column_names if name not in assigned)
+        return tuple(column for column in self.table.columns if column.name not in assigned)
 
 
 def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> BoundSpec:
@@ -122,7 +122,7 @@ def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> Boun
     quasi_identifiers = tuple(_quasi_identifiers(spec, table))
     sensitive = tuple(
         _column(name, table, alias=f"kanon_sensitive_{place}")
-        for place, name in enumerate(spec.sensitive, start=1)
+        for place, name in enumerate(_sensitive_names(spec, table), start=1)
     )
     entity = _column(spec.entity, table, alias="kanon_entity") if spec.entity else None
     _refuse_two_parts(
@@ -168,10 +168,22 @@ def _column(name: str, table: Table, alias: str | None = None) -> BoundColumn:
     return BoundColumn(column.name, column.type, alias or column.name, column.few_values)
 
 
+def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
+    """The sensitive attributes, those that only a check names included."""
+    declared = [find(name, table).name for name in spec.sensitive]
+    asked = [model.sensitive for model in spec.checks if isinstance(model, Homogeneity)]
+    named = dict.fromkeys(find(name, table).name for name in asked if name is not None)
+    return [*declared, *(name for name in named if name not in declared)]
+
+
 def _quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
     names = list(spec.quasi_identifiers)
     if names == ["*"] and "*" not in table.column_names:
-        other = [*spec.sensitive, *spec.identifiers, *([spec.entity] if spec.entity else [])]
+        other = [
+            *_sensitive_names(spec, table),
+            *spec.identifiers,
+            *([spec.entity] if spec.entity else []),
+        ]
         taken = {find(name, table).name for name in other}
         names = [name for name in table.column_names if name not in taken]
     if not names:
@@ -304,14 +316,21 @@ def _complete(
                     f"{model.name()} is not defined with nulls: wildcard, where records form no "
                     "classes; k_anonymity and k_map are."
                 )
-            name = find(model.sensitive, table).name
-            if name not in [column.name for column in sensitive]:
-                raise SpecError(
-                    f'{model.name()}: "{name}" is not among the sensitive attributes; '
-                    "declare it as one."
-                )
-            return model.model_copy(update={"sensitive": name})
+            return model.model_copy(update={"sensitive": _sensitive_name(model, table, sensitive)})
     return model
+
+
+def _sensitive_name(model: Homogeneity, table: Table, sensitive: tuple[BoundColumn, ...]) -> str:
+    if model.sensitive is not None:
+        return find(model.sensitive, table).name
+    if len(sensitive) == 1:
+        return sensitive[0].name
+    names = ", ".join(column.name for column in sensitive)
+    raise SpecError(
+        f"{model.name()} needs a sensitive attribute: "
+        + (f"name one of {names}" if names else "name it")
+        + f", as in {model.name()}:sensitive={sensitive[0].name if sensitive else 'COLUMN'}."
+    )
 
 
 def _reference_name(model: KMap, spec: TableSpec) -> str:

@@ -132,8 +132,8 @@ class Homogeneity(Model):
         "k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity attack)"
     )
 
-    sensitive: str
-    """The sensitive attribute."""
+    sensitive: str | None = None
+    """The sensitive attribute; may be left out where only one is declared."""
 
     @property
     def gates(self) -> bool:

@@ -100,7 +100,8 @@ class Plan:
     sensitive: tuple[SensitiveStep, ...]
     profiles: Step | None
     references: tuple[ReferenceStep, ...]
-    first_records: Step | None
+    first_records: tuple[Step, tuple[str, ...]] | None
+    """Counts the different values of these columns among the first records."""
     shown: tuple[Step, ...]
 
     @property
@@ -117,7 +118,7 @@ class Plan:
             ),
             self.profiles,
             *(reference.step for reference in self.references),
-            self.first_records,
+            self.first_records[0] if self.first_records else None,
             *self.shown,
         )
         return tuple(step for step in optional if step is not None)
@@ -142,7 +143,7 @@ def plan_audit(
         sensitive=tuple(_sensitive(keyed)) if reads_sensitive else (),
         profiles=_profiles(bound) if bound.entity else None,
         references=tuple(_references(bound)),
-        first_records=_first_records(bound) if bound.unassigned else None,
+        first_records=_first_records(bound),
         shown=tuple(_shown(bound)),
     )
 
@@ -329,18 +330,25 @@ def _k_map_measures(checks: list[BoundCheck]) -> Iterator[str]:
             yield render("records_where", predicate=below, name=f"violating_{place}")
 
 
-def _first_records(bound: BoundSpec) -> Step:
-    return _step(
-        bound,
-        "first_records",
-        f"Which columns of {bound.table.name} that have no part differ in each of the first "
-        f"{FIRST_RECORDS} records?",
-        render(
-            "distinct_in_first",
-            relation=bound.table.sql,
-            columns=list(bound.unassigned),
-            first=FIRST_RECORDS,
+def _first_records(bound: BoundSpec) -> tuple[Step, tuple[str, ...]] | None:
+    """Looks at the columns without a part that could tell every record apart."""
+    columns = tuple(column.name for column in bound.unassigned if not column.few_values)
+    if not columns:
+        return None
+    return (
+        _step(
+            bound,
+            "first_records",
+            f"Which columns of {bound.table.name} that have no part differ in each of the first "
+            f"{FIRST_RECORDS:,} records?",
+            render(
+                "distinct_in_first",
+                relation=bound.table.sql,
+                columns=list(columns),
+                first=FIRST_RECORDS,
+            ),
         ),
+        columns,
     )
 
 

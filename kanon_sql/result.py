@@ -16,6 +16,9 @@ EXIT_CODES: dict[Status, int] = {"error": 3, "violated": 1, "no_data": 4, "measu
 """The exit code of each status, the worst first: the order in which one table's status wins."""
 
 
+ATTACKERS = ("prosecutor", "journalist", "marketer")
+
+
 @dataclass(frozen=True)
 class HistogramBin:
     """The classes of one size, and the records in them."""
@@ -86,7 +89,7 @@ class TableResult:
     summary: Summary = Summary(records=0)
     histogram: tuple[HistogramBin, ...] = ()
     checks: tuple[CheckResult, ...] = ()
-    risk: Mapping[str, Any] = field(default_factory=dict)
+    risk: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(ATTACKERS))
     sql: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     error: str | None = None

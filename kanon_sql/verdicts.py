@@ -15,7 +15,7 @@ from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError
 from kanon_sql.models import Homogeneity, KAnonymity, KMap
 from kanon_sql.plan import AT_RISK, FIRST_RECORDS, Plan, ReferenceStep, SensitiveStep
-from kanon_sql.result import CheckResult, HistogramBin, Status, Summary
+from kanon_sql.result import ATTACKERS, CheckResult, HistogramBin, Status, Summary
 
 Sizes = Sequence[Row]
 
@@ -74,7 +74,7 @@ def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
     there than in the release counts with its own.
     """
     if not answers.sizes:
-        return {"prosecutor": None, "journalist": None, "marketer": None}
+        return dict.fromkeys(ATTACKERS)
     first = next((answers.matches[step.step.name] for step in plan.references), None)
     return {
         "prosecutor": _prosecutor(plan.bound, answers.sizes),
@@ -144,7 +144,7 @@ def _k_anonymity(check: BoundCheck, model: KAnonymity, answers: Answers) -> Chec
 
 
 def _homogeneity(check: BoundCheck, model: Homogeneity, answers: Answers) -> CheckResult:
-    sizes = answers.sensitive[model.sensitive]
+    sizes = answers.sensitive[str(model.sensitive)]
     classes = _total(sizes, "kanon_homogeneous_classes")
     singletons = sum(
         int(row["kanon_homogeneous_classes"]) for row in sizes if row["kanon_size"] == 1
@@ -268,11 +268,14 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
 
 def _unassigned_identifiers(plan: Plan, answers: Answers) -> Iterator[str]:
     row = answers.first_records
-    if row is None or row["kanon_records"] < 2:
+    if plan.first_records is None or row is None or row["kanon_records"] < 2:
         return
+    _, columns = plan.first_records
     looked_at = int(row["kanon_records"])
-    where = "every record" if looked_at < FIRST_RECORDS else f"each of the first {looked_at:,} records"
-    for place, name in enumerate(plan.bound.unassigned, start=1):
+    where = (
+        "every record" if looked_at < FIRST_RECORDS else f"each of the first {looked_at:,} records"
+    )
+    for place, name in enumerate(columns, start=1):
         if row[f"kanon_distinct_{place}"] == looked_at:
             yield (
                 f'"{name}" has a different value in {where}, so it may identify people by '

@@ -1,25 +1,398 @@
-"""Stand-in."""
+"""DuckDB: an embedded hub over files, data frames and a database file, or the user's own session.
+
+The hub reads only what the audit names: once the tables are known, everything outside of them is
+shut off. In a session of the user's nothing is created and no setting is changed.
+"""
+
 from __future__ import annotations
-from typing import Any
+
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
 import duckdb
-from kanon_sql.engines.base import Column, Table
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from kanon_sql.engines.base import Column, Row, Table
+from kanon_sql.engines.csvfiles import checked_delimiter
+from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
+from kanon_sql.engines.frames import frame_name, readable_frame
+from kanon_sql.engines.readers import as_pattern, identifier, literal, require_distinct_names
+from kanon_sql.errors import EngineError, InputError, KanonError, SpecError, did_you_mean
+
+SOURCE = "kanon_source"
+RELATION = "kanon_relation"
+
+HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "allow_community_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+
+TABLES = """
+select database_name, schema_name, table_name
+from duckdb_tables()
+where not internal
+union all
+select database_name, schema_name, view_name
+from duckdb_views()
+where not internal
+"""
+
+# These speak of names and SQL, never of what the tables hold.
+ABOUT_THE_STATEMENT = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
+
+
+@dataclass(frozen=True)
+class FileEvidence:
+    """A file as it was when the audit opened it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
 class DuckDBEngine:
-    name="duckdb"; dialect="duckdb"
-    def __init__(self, *, database=None, connection=None, memory_limit=None, threads=None, delimiter=None, null_strings=()):
-        self.con = connection.cursor() if connection is not None else duckdb.connect(); self.i=0
-        if threads: self.con.execute(f"set threads={threads}")
-    def table(self, target: Any) -> Table:
-        if isinstance(target,(str,__import__("pathlib").Path)):
-            t = f"read_csv('{target}', all_varchar=true)" if str(target).endswith('csv') else f"read_parquet('{target}')" if str(target).endswith("parquet") else target; target=str(target)
-            name=target.split('/')[-1]
+    """Answers SELECT statements on files, data frames and DuckDB tables.
+
+    `database` is a DuckDB file, attached read-only. `connection` is an open one, used through a
+    cursor of its own, which sees neither its temporary tables nor its registered data frames.
+    `delimiter` and `null_strings` say how text files are read.
+
+    Raises `SpecError` for options that don't fit, `InputError` for a database that can't be read.
+    """
+
+    name = "duckdb"
+    dialect = "duckdb"
+
+    def __init__(
+        self,
+        *,
+        database: str | Path | None = None,
+        connection: duckdb.DuckDBPyConnection | None = None,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        delimiter: str | None = None,
+        null_strings: Sequence[str] = (),
+    ) -> None:
+        if connection is not None and (database or memory_limit or threads):
+            raise SpecError(
+                "an open DuckDB connection brings its own database, memory limit and threads. "
+                "Set them there."
+            )
+        self._delimiter = checked_delimiter(delimiter)
+        self._null_strings = tuple(null_strings)
+        self._has_tables = database is not None or connection is not None
+        self._owned = connection is None
+        self._locked = False
+        self._relation: duckdb.DuckDBPyRelation | None = None
+        self._frames: dict[str, Any] = {}
+        self._files: dict[str, FileEvidence] = {}
+        self._paths: set[str] = set()
+        if connection is not None:
+            self._session, spill = connection.cursor(), None
         else:
-            self.i+=1; t=name=f"kanon_input_{self.i}"; self.con.register(t,target)
-        c=self.con.execute(f"describe select * from {t}").fetchall()
-        few=set()
-        if 'read_parquet' in t:
-            few={r[0] for r in self.con.execute(f"select path_in_schema from parquet_metadata('{target}') group by 1 having bool_and(encodings like '%DICT%' and data_page_offset-dictionary_page_offset<4096)").fetchall()}
-        return Table(name,t,tuple(Column(r[0],r[1],r[0] in few) for r in c))
-    def query(self, sql):
-        c=self.con.execute(sql); n=[d[0] for d in c.description]; return [dict(zip(n,r)) for r in c.fetchall()]
-    def cancel(self): self.con.interrupt()
-    def close(self): self.con.close()
+            self._session, spill = open_hub(memory_limit, threads)
+        self._let_go = weakref.finalize(self, let_go, self._session, spill)
+        if database is not None:
+            self._attach(str(database))
+
+    @property
+    def version(self) -> str:
+        """DuckDB's version, for example `2.0.0`."""
+        return duckdb.__version__
+
+    def table(self, target: Any) -> Table:
+        """The table that `target` names: a path, a glob, a table or view, a frame or a relation.
+
+        A relation is read in its own session, and files beside it too.
+        """
+        if isinstance(target, str | os.PathLike):
+            text = os.fspath(target)
+            return self._file(text) if self._is_file(text) else self._catalogued(text)
+        if isinstance(target, duckdb.DuckDBPyRelation):
+            return self._related(target)
+        return self._framed(frame_name(target), target)
+
+    def lock(self) -> None:
+        """Shut off everything but the files named so far. Needs no call: `query` does it first."""
+        if self._owned and not self._locked:
+            paths = ", ".join(map(literal, sorted(self._paths)))
+            self._session.execute(f"set allowed_paths = [{paths}]")
+            self._session.execute("set enable_external_access = false")
+            self._session.execute("set lock_configuration = true")
+        self._locked = True
+
+    def query(self, sql: str) -> list[Row]:
+        """The rows of one SELECT.
+
+        Raises `EngineError`, or `InputError` where the data is at fault; neither holds a value.
+        """
+        self.lock()
+        try:
+            self._require_one_select(sql)
+            names, rows = self._answer(sql)
+        except duckdb.Error as error:
+            raise explained(error) from None
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def cancel(self) -> None:
+        """Stop the running statement, unless it runs in a relation's session."""
+        self._session.interrupt()
+
+    def close(self) -> None:
+        """Close the session and remove what spilled to disk."""
+        self._relation = None
+        self._frames.clear()
+        self._let_go()
+
+    def evidence(self) -> list[FileEvidence]:
+        """The files read, as they were at the start."""
+        return list(self._files.values())
+
+    def verify_unchanged(self) -> None:
+        """Raise `EngineError` if a file is not what it was at the start."""
+        for before in self._files.values():
+            if not Path(before.path).exists() or seen(before.path) != before:
+                raise EngineError(f"{before.path} changed while it was being audited; run again.")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _attach(self, database: str) -> None:
+        if not Path(database).is_file():
+            self.close()
+            raise InputError(f"{database}: no such DuckDB file.")
+        self._note_files([database])
+        try:
+            self._session.execute(f"attach {literal(database)} as {SOURCE} (read_only)")
+            self._session.execute(f"use {SOURCE}")
+        except duckdb.Error:
+            self.close()
+            raise InputError(
+                f"{database} can't be opened for reading: it is no DuckDB file, is from a newer "
+                "DuckDB, or is open for writing elsewhere. In this process, pass the open "
+                "connection instead."
+            ) from None
+
+    def _is_file(self, text: str) -> bool:
+        if not self._has_tables:
+            return True
+        try:
+            return file_kind(text) is not None and bool(list_files(text, self._run))
+        except InputError:
+            return False
+
+    def _file(self, path: str) -> Table:
+        files = list_files(path, self._run)
+        if self._locked and self._owned:
+            raise EngineError(f"{path}: name every file before the first query.")
+        if file_kind(path) is None:
+            raise InputError(
+                f"{path}: the name doesn't say what the file holds. Its end should be one of "
+                f"{' '.join(KINDS)}."
+            )
+        self._note_files(files)
+        name = os.path.basename(path)
+        if file_kind(path) == "arrow":
+            return self._registered(name, path, read_arrow(files))
+        try:
+            source = file_source(
+                path, self._run, delimiter=self._delimiter, null_strings=self._null_strings
+            )
+            columns = self._columns(source.sql, source.few_values)
+        except duckdb.Error as error:
+            raise explained(error) from None
+        self._paths |= {path, *files, *map(as_pattern, files)}
+        return Table(name, source.sql, columns, source.text)
+
+    def _catalogued(self, name: str) -> Table:
+        database, schema = self._run("select current_database(), current_schema()")[0]
+        known = [tuple(map(str, row)) for row in self._run(TABLES)]
+        found = named(name, known, (database, schema))
+        sql = ".".join(map(identifier, shortened(found, database)))
+        try:
+            return Table(found[-1], sql, self._columns(sql))
+        except duckdb.Error as error:
+            raise explained(error) from None
+
+    def _framed(self, name: str, target: Any) -> Table:
+        frame = readable_frame(target)
+        return self._registered(name, name, frame)
+
+    def _registered(self, name: str, label: str, frame: Any) -> Table:
+        """`frame` under `label`, in the hub or on the cursor, where no one else sees it."""
+        if self._relation is not None:
+            raise relation_alone()
+        label = label if label not in self._frames else f"{label} {len(self._frames) + 1}"
+        try:
+            self._session.register(label, frame)
+            columns = self._columns(identifier(label))
+        except (duckdb.Error, RuntimeError) as error:
+            raise InputError(
+                f"{name} has a column that DuckDB can't read ({type(error).__name__}). "
+                "Convert it to text, a number or a date."
+            ) from None
+        self._frames[label] = frame
+        return Table(name, identifier(label), columns)
+
+    def _related(self, relation: duckdb.DuckDBPyRelation) -> Table:
+        if self._frames or self._has_tables or self._relation not in (None, relation):
+            raise relation_alone()
+        require_distinct_names("duckdb relation", relation.columns)
+        self._relation = relation
+        columns = zip(relation.columns, relation.types, strict=True)
+        return Table(
+            "duckdb relation", RELATION, tuple(Column(name, str(type_)) for name, type_ in columns)
+        )
+
+    def _columns(self, sql: str, few_values: frozenset[str] = frozenset()) -> tuple[Column, ...]:
+        return tuple(
+            Column(name, type_, name in few_values)
+            for name, type_, *_ in self._run(f"describe from {sql}")
+        )
+
+    def _run(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._session.execute(sql).fetchall()
+
+    def _require_one_select(self, sql: str) -> None:
+        statements = self._session.extract_statements(sql)
+        if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+            raise EngineError("refused to run anything but one SELECT statement.")
+
+    def _answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        if self._relation is None:
+            answer = self._session.execute(sql)
+            return [column[0] for column in answer.description or []], answer.fetchall()
+        try:
+            rows = self._relation.query(RELATION, sql)
+            return rows.columns, rows.fetchall()
+        finally:
+            if duckdb.__version__.startswith("1."):
+                # Before 2.0 the name is a view in the user's catalogue while the query runs.
+                self._relation.query(RELATION, f"drop view {RELATION}")
+
+    def _note_files(self, files: Sequence[str]) -> None:
+        self._files |= {file: seen(file) for file in files}
+
+
+def seen(file: str) -> FileEvidence:
+    status = os.stat(file)
+    return FileEvidence(file, status.st_size, status.st_mtime_ns)
+
+
+def open_hub(
+    memory_limit: str | None, threads: int | None
+) -> tuple[duckdb.DuckDBPyConnection, str]:
+    """A database in memory, and the private folder that it spills to."""
+    spill = tempfile.mkdtemp(prefix="kanon-sql-")
+    limits = {"memory_limit": memory_limit, "threads": threads}
+    settings = {key: value for key, value in limits.items() if value is not None}
+    try:
+        return duckdb.connect(config=HUB_SETTINGS | settings | {"temp_directory": spill}), spill
+    except (duckdb.Error, OverflowError, TypeError):
+        shutil.rmtree(spill)
+        raise SpecError(
+            f"can't run DuckDB with {settings}. A memory limit reads like 4GB or 512MB, threads "
+            "is a whole number from 1."
+        ) from None
+
+
+def let_go(session: duckdb.DuckDBPyConnection, spill: str | None) -> None:
+    """Close the session and remove its spill folder, if it has one."""
+    session.close()
+    if spill:
+        shutil.rmtree(spill, ignore_errors=True)
+
+
+def named(name: str, known: Sequence[tuple[str, ...]], here: tuple[str, str]) -> tuple[str, ...]:
+    """The catalogue's `database, schema, table` for what the user wrote, quoted or not."""
+    parts = name_parts(name)
+    for spelled in (lambda part: part, str.casefold):
+        wanted = tuple(map(spelled, parts))
+        found = [one for one in known if tuple(map(spelled, one[-len(wanted) :])) == wanted]
+        nearest = [one for one in found if one[:2] == here] or found
+        if len(nearest) == 1:
+            return nearest[0]
+        if nearest:
+            raise InputError(f"{name} may be any of {', '.join(map('.'.join, nearest))}.")
+    raise InputError(
+        f"no table or view {name} in the database (temporary ones can be passed as relations)."
+        f"{did_you_mean(name, [one[-1] for one in known])}"
+    )
+
+
+def name_parts(name: str) -> tuple[str, ...]:
+    """`name` taken apart at its dots, except in quotes.
+
+    >>> name_parts('health."my.table"')
+    ('health', 'my.table')
+    """
+    try:
+        return tuple(part.name for part in exp.to_table(name, dialect="duckdb").parts)
+    except (SqlglotError, ValueError):
+        return (name,)
+
+
+def shortened(found: tuple[str, ...], database: str) -> tuple[str, ...]:
+    """A catalogue name without the database that goes without saying.
+
+    The schema stays, so that a table called `classes` is never taken for a set of that name.
+    """
+    return found[1:] if found[0] == database else found
+
+
+def relation_alone() -> InputError:
+    return InputError(
+        "a DuckDB relation is audited in its own session, where only files can stand beside it. "
+        "Pass the other table as a file, or both as tables of one connection."
+    )
+
+
+def explained(error: duckdb.Error) -> KanonError:
+    """DuckDB's error in our words: its own may hold values of the data."""
+    message = str(error)
+    if isinstance(error, duckdb.InterruptException):
+        return EngineError("the query was stopped before its end. Nothing was left behind.")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EngineError(
+            "DuckDB ran out of memory, or of disk to spill to. Raise --memory-limit, free disk "
+            "space, or ask for fewer columns at a time."
+        )
+    if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
+        return InputError(
+            "a value does not convert to the number, date or type that the question needs. Look "
+            "at the columns with a level, a clip, an order or a comparison."
+        )
+    if isinstance(error, duckdb.PermissionException):
+        return EngineError(
+            "the query reads a file that the audit did not name. Name it, or audit a table "
+            "instead of a view over files."
+        )
+    if line := re.search(r"CSV Error on Line: (\d+)", message):
+        return InputError(
+            f"a CSV file can't be read whole at line {line[1]}. It read well at the start: did "
+            "it change?"
+        )
+    if "JSON" in message:
+        return InputError(
+            "a JSON file can't be read whole: a record is damaged, has a key twice, or changed "
+            "since the start."
+        )
+    if isinstance(error, ABOUT_THE_STATEMENT):
+        return EngineError(f"DuckDB refused the statement. {message.splitlines()[0]}")
+    return EngineError(
+        f"DuckDB failed with {type(error).__name__}. Its message is withheld, as it may hold "
+        "values of the data; a damaged file is the usual cause."
+    )

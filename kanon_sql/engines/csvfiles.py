@@ -1,0 +1,415 @@
+"""CSV read as text, and whole: every byte of a file is accounted for, or the file is refused.
+
+DuckDB's own detection is off; only the delimiter is found here, in the header record. What its
+reader changes or drops without a word even then (a space beside a quote, an empty field too
+many, a blank line, the tail of a CRLF file at the edge of a buffer) is found by bookkeeping:
+
+    bytes of the body = bytes of the values + quotes + delimiters + line ends
+
+Quotes are counted apart because a quote inside a value is written twice.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, cast
+
+import duckdb
+
+from kanon_sql.engines.readers import (
+    Run,
+    call,
+    identifier,
+    literal,
+    no_hive_columns,
+    path_list,
+    require_distinct_names,
+    struct,
+)
+from kanon_sql.errors import InputError, SpecError
+
+CHUNK = 1 << 22
+LONGEST_LINE = 1 << 24
+DELIMITERS = (",", ";", "\t", "|")
+NOT_QUOTE_OR_NEWLINE = bytes(set(range(256)) - set(b'"\n'))
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+ACCOUNT = """
+select count(*), coalesce(sum(strlen(replace(concat({columns}), '"', ''))), 0)
+from {source}
+"""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first record: the column names, and where and how it ends."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    bytes: int
+    quotes: int
+    lines: int
+    newline: str
+
+
+@dataclass
+class Census:
+    """What a file is made of, counted without parsing it."""
+
+    size: int = 0
+    quotes: int = 0
+    newlines: int = 0
+    carriage_returns: bool = False
+    newline_in_quotes: bool = False
+    last_newlines: int = 0
+    """Bytes of line ends that close the file."""
+
+    @property
+    def splittable(self) -> bool:
+        """Whether every line break ends a record and none is two bytes.
+
+        Only then may DuckDB cut the file among threads: with a break inside quotes, or CRLF on
+        the edge of a buffer, its parallel reader was seen to lose records.
+        """
+        return not (self.carriage_returns or self.newline_in_quotes)
+
+
+def checked_delimiter(text: str | None) -> str | None:
+    r"""The delimiter that a user asked for; `\t` and `tab` are the tab."""
+    delimiter = "\t" if text in (r"\t", "tab") else text
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\\'):
+        raise SpecError(
+            f"A delimiter is one character that is not a quote, a backslash or a line break, "
+            f"not {delimiter!r}. Write \\t for a tab."
+        )
+    return delimiter
+
+
+def csv_source(
+    written: str,
+    files: Sequence[str],
+    run: Run,
+    *,
+    delimiter: str | None,
+    null_strings: Sequence[str],
+) -> str:
+    """The `read_csv(…)` that reads `files` whole, as text.
+
+    `written` is how the SQL names them: one path, or the glob that stands for all. Raises
+    `InputError` at the first line that can't be read as it stands.
+    """
+    headers = [read_header(file, delimiter) for file in files]
+    header = headers[0]
+    for file, other in zip(files, headers, strict=True):
+        require_same_header(files[0], header, file, other)
+    censuses = [take_census(file) for file in files]
+    options = reader_options(header, parallel=all(census.splittable for census in censuses))
+    for file, own_header, census in zip(files, headers, censuses, strict=True):
+        options |= account(file, own_header, census, options, run)
+    if null_strings:
+        options["nullstr"] = f"[{', '.join(map(literal, ['', *null_strings]))}]"
+    return call("read_csv", written, options | no_hive_columns(files))
+
+
+def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:
+    """The options of `read_csv` that leave nothing to be guessed."""
+    options = {
+        "auto_detect": "false",
+        "header": "true",
+        "delim": literal(header.delimiter),
+        "quote": "'\"'",
+        "escape": "'\"'",
+        "comment": "''",
+        "strict_mode": "true",
+        "null_padding": "false",
+        "ignore_errors": "false",
+        "columns": struct(dict.fromkeys(header.names, "VARCHAR")),
+    }
+    return options if parallel else options | {"parallel": "false"}
+
+
+def read_header(file: str, delimiter: str | None) -> Header:
+    """The header of `file`, by the delimiter that makes the most columns of it."""
+    require_utf8_start(file)
+    candidates = [delimiter] if delimiter else preferred_delimiters(file)
+    headers = [header for header in (try_header(file, one) for one in candidates) if header]
+    if not headers:
+        raise InputError(
+            f"{file}: the header line has a quote that is not closed, or text after a closing "
+            "quote. Quote every name that holds a quote, and double the quotes in it."
+        )
+    header = max(headers, key=lambda one: len(one.names))
+    require_plain_names(file, header.names)
+    return header
+
+
+def preferred_delimiters(file: str) -> tuple[str, ...]:
+    """The delimiters to try; the first wins a tie."""
+    tab_first = file.lower().removesuffix(".gz").endswith(".tsv")
+    return tuple(sorted(DELIMITERS, key=lambda one: tab_first and one != "\t"))
+
+
+def try_header(file: str, delimiter: str) -> Header | None:
+    """The header as `delimiter` splits it, or None where its quotes don't fit."""
+    with open_bytes(file) as raw:
+        lines = Lines(raw)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        try:
+            names = next(reader)
+        except csv.Error:
+            return None
+    text = lines.record
+    return Header(
+        names=tuple(names),
+        delimiter=delimiter,
+        bytes=len(text.encode("utf-8", "surrogateescape")) + 3 * lines.had_mark,
+        quotes=text.count('"'),
+        lines=reader.line_num,
+        newline=line_end(text),
+    )
+
+
+def require_utf8_start(file: str) -> None:
+    """Refuse an empty file, and one whose first line is not UTF-8."""
+    with open_bytes(file) as raw:
+        start = raw.readline(LONGEST_LINE)
+    if not start:
+        raise InputError(f"{file} is empty: it has no header line.")
+    if start.startswith(UTF16_MARKS) or b"\0" in start:
+        raise InputError(
+            f"{file} is not UTF-8 but looks like UTF-16. "
+            "Convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW"
+        )
+    try:
+        start.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{file}: {not_utf8(1)}") from None
+
+
+def not_utf8(line: int) -> str:
+    return (
+        f"line {line} is not UTF-8. Find out its encoding and convert the file first, "
+        "for example: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
+    )
+
+
+def require_plain_names(file: str, names: Sequence[str]) -> None:
+    """Refuse a header with an empty name, or with names that DuckDB can't tell apart."""
+    if not any(names):
+        raise InputError(f"{file}: the first line is blank. It must hold the column names.")
+    if "" in names:
+        raise InputError(
+            f"{file}: column {names.index('') + 1} has no name in the header. Give it one."
+        )
+    require_distinct_names(file, names)
+
+
+def require_same_header(first_file: str, first: Header, file: str, header: Header) -> None:
+    """Refuse a file of a glob whose header is not the first file's."""
+    if header.names == first.names and header.delimiter == first.delimiter:
+        return
+    fault = "differs in the delimiter"
+    if len(header.names) != len(first.names):
+        fault = f"has {len(header.names)} columns instead of {len(first.names)}"
+    elif header.names != first.names:
+        at = next(i for i, name in enumerate(first.names) if header.names[i] != name)
+        fault = f'has "{header.names[at]}" as column {at + 1} instead of "{first.names[at]}"'
+    raise InputError(
+        f"{file}: the header {fault}, as in {first_file}. Files read as one table need one header."
+    )
+
+
+def take_census(file: str) -> Census:
+    """Count what bookkeeping needs, at the speed of memory."""
+    census = Census()
+    open_quote = b""
+    with open_bytes(file) as raw:
+        while chunk := raw.read(CHUNK):
+            census.size += len(chunk)
+            census.quotes += chunk.count(b'"')
+            census.newlines += chunk.count(b"\n")
+            census.carriage_returns |= b"\r" in chunk
+            content = len(chunk.rstrip(b"\r\n"))
+            census.last_newlines = len(chunk) - content + (0 if content else census.last_newlines)
+            if census.quotes and not census.newline_in_quotes:
+                # Pairs of quotes cancel out within a line; what is left is an odd line.
+                odd = (open_quote + chunk.translate(None, NOT_QUOTE_OR_NEWLINE)).replace(b'""', b"")
+                census.newline_in_quotes = b'"\n' in odd
+                open_quote = b'"' if odd.endswith(b'"') else b""
+    return census
+
+
+def account(
+    file: str, header: Header, census: Census, options: dict[str, str], run: Run
+) -> dict[str, str]:
+    """Prove that DuckDB reads every byte of `file`; return the options that this took.
+
+    Lines beyond DuckDB's default limit get a second try with a wider one.
+    """
+    wider = {"max_line_size": str(LONGEST_LINE), "buffer_size": str(2 * LONGEST_LINE)}
+    for extra in ({}, wider):
+        source = call("read_csv", path_list([file]), options | extra | no_hive_columns([file]))
+        try:
+            [(records, value_bytes)] = run(account_sql(header, source))
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error as error:
+            if "aximum line size" in str(error) and not extra:
+                continue
+            raise csv_fault(file, header, str(error)) from None
+        if not balances(header, census, int(records), int(value_bytes)):
+            raise csv_fault(file, header, "")
+        return extra
+    raise AssertionError("the second try returns or raises")
+
+
+def account_sql(header: Header, source: str) -> str:
+    return ACCOUNT.format(columns=", ".join(map(identifier, header.names)), source=source)
+
+
+def balances(header: Header, census: Census, records: int, value_bytes: int) -> bool:
+    """Whether values, quotes, delimiters and line ends make up the whole body."""
+    newline = len(header.newline)
+    blank_end = max(0, census.last_newlines - newline) if len(header.names) > 1 else 0
+    body = census.size - header.bytes - blank_end
+    if not records:
+        return body <= 0
+    unfinished = 0 if census.last_newlines else newline
+    if census.splittable and records != census.newlines - blank_end - header.lines + unfinished:
+        return False
+    return body == (
+        value_bytes
+        + (census.quotes - header.quotes)
+        + records * (len(header.names) - 1 + newline)
+        - unfinished
+    )
+
+
+def csv_fault(file: str, header: Header, message: str) -> InputError:
+    """The error that says which line can't be read as it stands, and why.
+
+    `message`, DuckDB's own, holds the line's content, so it is only searched for its kind.
+    """
+    if "aximum line size" in message:
+        return InputError(
+            f"{file} has a line longer than {LONGEST_LINE >> 20} MiB. If it is not meant to, "
+            "look for a quote that is never closed."
+        )
+    return InputError(f"{file}: {first_fault(file, header) or unknown_fault()}")
+
+
+def unknown_fault() -> str:
+    return (
+        "DuckDB does not read this file byte for byte, and the line at fault was not found. "
+        "Rewrite it as RFC 4180 CSV (UTF-8, one kind of line end, quotes doubled)."
+    )
+
+
+def first_fault(file: str, header: Header) -> str | None:
+    """The first line that is not a record of the header's shape, in words.
+
+    Only called for a file that is refused, so it may be slow.
+    """
+    with open_bytes(file) as raw, field_limit(LONGEST_LINE):
+        lines = Lines(raw)
+        reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
+        start = 1
+        try:
+            for row in reader:
+                fault = record_fault(row, lines.record, header)
+                if fault:
+                    at_end = fault is BLANK and lines.only_blank_lines_follow()
+                    return None if at_end else fault.format(line=start)
+                start = reader.line_num + 1
+                lines.record = ""
+        except csv.Error:
+            return (
+                f"line {start} has a quote that is never closed, or text between a closing "
+                "quote and the delimiter. Double the quotes inside a quoted field."
+            )
+    return None
+
+
+BLANK = (
+    "line {line} is blank. Remove it: in a file of several columns a blank line is no record, "
+    "but may hide one."
+)
+
+
+def record_fault(row: list[str], text: str, header: Header) -> str | None:
+    """What is wrong with one record, as a sentence with `{line}` in it."""
+    width = len(header.names)
+    if not text.isascii() and any("\udc80" <= character <= "\udcff" for character in text):
+        return not_utf8(0).replace("line 0", "line {line}")
+    if not row and width > 1:
+        return BLANK
+    if row and len(row) != width:
+        return (
+            f"line {{line}} has {len(row)} field{'s' * (len(row) != 1)} where the header has "
+            f"{width}. Quote a field that holds the delimiter, or mend the line."
+        )
+    if line_end(text) not in (header.newline, ""):
+        return (
+            "line {line} ends with another line break than the header. "
+            "Use one kind in the whole file, for example: dos2unix FILE"
+        )
+    if any(value != value.lstrip(" ") and value.lstrip(" ")[:1] == '"' for value in row):
+        return "line {line} has a space before an opening quote. Remove it."
+    return None
+
+
+def line_end(text: str) -> str:
+    """The line break that closes `text`."""
+    return next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")
+
+
+class Lines(Iterator[str]):
+    """The lines of a file with their line ends, gathered into `record` until it is emptied.
+
+    Bytes that are not UTF-8 come through as lone surrogates.
+    """
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._text = io.TextIOWrapper(raw, "utf-8", "surrogateescape", newline="")
+        self.had_mark = False
+        self.record = ""
+        self._first = True
+
+    def __next__(self) -> str:
+        line = next(self._text)
+        if self._first:
+            self._first = False
+            self.had_mark = line.startswith("\ufeff")
+            line = line.removeprefix("\ufeff")
+        self.record += line
+        return line
+
+    def only_blank_lines_follow(self) -> bool:
+        return not any(line.strip("\r\n") for line in self._text)
+
+
+@contextmanager
+def open_bytes(file: str) -> Iterator[IO[bytes]]:
+    """The bytes of `file`, unpacked where it is gzipped."""
+    try:
+        with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as raw:
+            yield cast("IO[bytes]", raw)
+    except (gzip.BadGzipFile, EOFError):
+        raise InputError(f"{file} is not a whole gzip file. Fetch or pack it again.") from None
+    except OSError as error:
+        raise InputError(f"{file} can't be read: {error.strerror}.") from None
+
+
+@contextmanager
+def field_limit(size: int) -> Iterator[None]:
+    """Let Python's csv module read fields of up to `size` characters."""
+    before = csv.field_size_limit(size)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

@@ -1,0 +1,297 @@
+"""From a path or a glob to what stands after FROM, with every record as it lies in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import compress
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+
+from kanon_sql.engines.csvfiles import csv_source
+from kanon_sql.engines.readers import (
+    GLOB_CHARACTERS,
+    Run,
+    call,
+    damaged,
+    identifier,
+    in_hive_folders,
+    literal,
+    no_hive_columns,
+    path_list,
+    require_distinct_names,
+    struct,
+)
+from kanon_sql.errors import InputError, MissingDriverError
+
+Kind = Literal["parquet", "csv", "json", "arrow"]
+
+KINDS: dict[str, Kind] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".csv.gz": "csv",
+    ".tsv.gz": "csv",
+    ".txt.gz": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+
+PARQUET_SCHEMA = """
+select file_name, name, type, type_length, num_children, converted_type, scale, precision,
+    cast(logical_type as varchar)
+from parquet_schema({files})
+"""
+
+# A dictionary page of a few kilobytes means few distinct values in the chunk; in a small table
+# that would be true of any column.
+FEW_VALUES = """
+select path_in_schema
+from parquet_metadata({files})
+group by path_in_schema
+having sum(num_values) >= 100000 and bool_and(coalesce(
+    encodings like '%DICT%' and data_page_offset - dictionary_page_offset < 4096, false
+))
+"""
+
+# Beyond 15 digits two integers may be one DOUBLE.
+WIDE_INTEGERS = """
+select {found}
+from {source}
+"""
+WIDE_INTEGER_FOUND = "bool_or(length({column}) > 15 and not regexp_matches({column}, '[.eE]'))"
+
+JSON_KEYS = """
+select distinct unnest(json_keys(json))
+from {source}
+"""
+
+JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "VARCHAR", "JSON"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A FROM expression, the files behind it, and what is known of their columns."""
+
+    sql: str
+    files: tuple[str, ...]
+    text: bool = False
+    few_values: frozenset[str] = frozenset()
+
+
+def file_kind(path: str) -> Kind | None:
+    """What the name says the file is, or None for a name that says nothing.
+
+    >>> file_kind("data/2024-*.CSV.gz")
+    'csv'
+    """
+    lower = path.lower()
+    return next((kind for suffix, kind in KINDS.items() if lower.endswith(suffix)), None)
+
+
+def list_files(path: str, run: Run) -> tuple[str, ...]:
+    """The file that `path` names, or the files that it matches as a glob, in order of name."""
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder. Name its files, for example {path}/*.parquet.")
+    if Path(path).exists():
+        return (path,)
+    if not any(character in path for character in GLOB_CHARACTERS):
+        raise InputError(f"{path}: no such file.")
+    found = sorted(str(file) for (file,) in run(f"from glob({literal(path)}) select file"))
+    if not found:
+        raise InputError(f"{path}: no file matches.")
+    return tuple(found)
+
+
+def file_source(
+    path: str,
+    run: Run,
+    *,
+    delimiter: str | None = None,
+    null_strings: Sequence[str] = (),
+) -> Source:
+    """What reads the CSV, Parquet or JSON at `path` whole. Raises `InputError` if nothing can."""
+    files = list_files(path, run)
+    for file in files:
+        require_readable(file)
+    written = path_list(files) if files == (path,) else literal(path)
+    kind = file_kind(path)
+    if kind == "parquet":
+        return parquet_source(written, files, run)
+    if kind == "json":
+        return json_source(path, written, files, run)
+    sql = csv_source(written, files, run, delimiter=delimiter, null_strings=null_strings)
+    return Source(sql, files, text=True)
+
+
+def require_readable(file: str) -> None:
+    """Refuse an empty file and one that can't be opened."""
+    try:
+        with open(file, "rb") as raw:
+            if not raw.read(1):
+                raise InputError(f"{file} is empty.")
+    except OSError as error:
+        raise InputError(f"{file} can't be read: {error.strerror}.") from None
+
+
+def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
+    """Parquet files that have the same columns and types, as their footers say."""
+    shapes = parquet_shapes(files, run)
+    for file in files:
+        require_distinct_names(file, [name for name, *_ in shapes[file]])
+        require_same_columns(files[0], shapes[files[0]], file, shapes[file])
+    few = run(FEW_VALUES.format(files=path_list(files)))
+    # Folder names are text: year=02 and year=2 are two values.
+    options = {"hive_types_autocast": "false"} if in_hive_folders(files) else {}
+    sql = call("read_parquet", written, options)
+    return Source(sql, files, few_values=frozenset(name for (name,) in few))
+
+
+Shape = list[tuple[Any, ...]]
+
+
+def parquet_shapes(files: Sequence[str], run: Run) -> dict[str, Shape]:
+    """For each file its top columns in order: a name, then its type with all that lies below."""
+    rows: dict[str, list[tuple[Any, ...]]] = {file: [] for file in files}
+    try:
+        for file, *row in run(PARQUET_SCHEMA.format(files=path_list(files))):
+            rows[file].append(tuple(row))
+    except duckdb.Error:
+        if len(files) > 1:
+            return {file: parquet_shapes([file], run)[file] for file in files}
+        raise damaged(files[0], "Parquet") from None
+    return {file: top_columns(found) for file, found in rows.items()}
+
+
+def top_columns(rows: Sequence[tuple[Any, ...]]) -> Shape:
+    """The schema's rows, depth first and without the root, one tuple for each top column."""
+    columns: Shape = []
+    pending = 0
+    for name, *rest in rows[1:]:
+        if pending:
+            columns[-1] += (name, *rest)
+            pending -= 1
+        else:
+            columns.append((name, *rest))
+        pending += rest[2] or 0
+    return columns
+
+
+def require_same_columns(first_file: str, first: Shape, file: str, shape: Shape) -> None:
+    """Refuse a file of a glob whose columns are not the first file's."""
+    expected, found = ({column[0]: column for column in one} for one in (first, shape))
+    for name in [*expected, *found]:
+        if name not in found:
+            fault = f'has no column "{name}"'
+        elif name not in expected:
+            fault = f'has a column "{name}" more'
+        elif expected[name] != found[name]:
+            fault = f'has column "{name}" in another type'
+        else:
+            continue
+        raise InputError(
+            f"{file} {fault} than {first_file}. Files read as one table need the same columns."
+        )
+
+
+def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Source:
+    """JSON with the types of a look at all of it; text stays text, and no number is rounded.
+
+    DuckDB would read `2020-1-1` as the date `2020-01-01` and a wide integer as a DOUBLE.
+    """
+    options = {"records": "true"} | no_hive_columns(files)
+    look = {
+        "sample_size": "-1",
+        "maximum_sample_files": str(len(files)),
+        "union_by_name": "true",
+        "map_inference_threshold": "-1",
+    }
+    try:
+        described = run(f"describe from {call('read_json', written, options | look)}")
+        types = {name: json_type(type_) for name, type_, *_ in described}
+        require_distinct_keys(path, written, types, run)
+        require_narrow_integers(path, written, types, options, run)
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        raise damaged(path, "JSON objects, one a line or in one array") from None
+    return Source(call("read_json", written, {"columns": struct(types)} | options), files)
+
+
+def json_type(type_: str) -> str:
+    """The type to read a JSON column with, that keeps distinct values distinct.
+
+    >>> [json_type(type_) for type_ in ("BIGINT", "DATE", "STRUCT(d DATE)")]
+    ['BIGINT', 'VARCHAR', 'JSON']
+    """
+    if type_.endswith((")", "]")):
+        return "JSON"
+    return type_ if type_ in JSON_TYPES else "VARCHAR"
+
+
+def require_distinct_keys(path: str, written: str, types: dict[str, str], run: Run) -> None:
+    """Refuse keys that differ only by case, of which DuckDB renames one to `key_1`."""
+    folded = {name.casefold() for name in types}
+    if any(name.casefold().rpartition("_")[0] in folded for name in types):
+        keys = run(JSON_KEYS.format(source=call("read_json_objects", written, {})))
+        require_distinct_names(path, sorted(key for (key,) in keys))
+
+
+def require_narrow_integers(
+    path: str, written: str, types: dict[str, str], options: dict[str, str], run: Run
+) -> None:
+    """Refuse integers that a DOUBLE column would merge."""
+    doubles = [name for name, type_ in types.items() if type_ == "DOUBLE"]
+    if not doubles:
+        return
+    as_text = {"columns": struct(dict.fromkeys(doubles, "VARCHAR"))}
+    source = call("read_json", written, as_text | options)
+    found = ", ".join(WIDE_INTEGER_FOUND.format(column=identifier(name)) for name in doubles)
+    [wide] = run(WIDE_INTEGERS.format(found=found, source=source))
+    for name in compress(doubles, wide):
+        raise InputError(
+            f'{path}: column "{name}" has integers of more than 15 digits beside fractions, or '
+            "beyond 38 digits, which would be rounded. Write its values as strings."
+        )
+
+
+def read_arrow(files: Sequence[str]) -> Any:
+    """The pyarrow table of some Arrow IPC or Feather files, mapped rather than loaded.
+
+    Raises `MissingDriverError` without pyarrow.
+    """
+    try:
+        pyarrow: Any = import_module("pyarrow")
+    except ImportError:
+        raise MissingDriverError(
+            "Arrow and Feather files need pyarrow. Install it: pip install 'kanon-sql[arrow]'"
+        ) from None
+    tables = [read_arrow_file(pyarrow, file) for file in files]
+    for file, table in zip(files, tables, strict=True):
+        require_distinct_names(file, table.column_names)
+        if not table.schema.equals(tables[0].schema):
+            raise InputError(
+                f"{file} has other columns or types than {files[0]}. "
+                "Files read as one table need the same columns."
+            )
+    return pyarrow.concat_tables(tables)
+
+
+def read_arrow_file(pyarrow: Any, file: str) -> Any:
+    """The table of one Arrow file: the random-access format, else the stream."""
+    ipc: Any = import_module("pyarrow.ipc")
+    for opened in (ipc.open_file, ipc.open_stream):
+        try:
+            return opened(pyarrow.memory_map(file)).read_all()
+        except (pyarrow.ArrowException, OSError):
+            continue
+    raise damaged(file, "Arrow")

@@ -1,0 +1,98 @@
+"""Tables that live in Python: what DuckDB may read as it is, and what would merge values."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from kanon_sql.engines.readers import require_distinct_names
+from kanon_sql.errors import InputError
+
+FRAMES = ("pandas.DataFrame", "polars.DataFrame", "polars.LazyFrame", "pyarrow.Table")
+
+# What pandas calls the content of an object column that holds one type, NULLs aside.
+ONE_TYPE = {
+    "boolean",
+    "bytes",
+    "date",
+    "datetime",
+    "datetime64",
+    "decimal",
+    "empty",
+    "floating",
+    "integer",
+    "string",
+    "time",
+    "timedelta",
+    "timedelta64",
+}
+
+
+def frame_name(target: Any) -> str:
+    """What people call the kind of `target`, for example `pandas.DataFrame`."""
+    kind = type(target)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
+
+
+def readable_frame(target: Any) -> Any:
+    """`target` as DuckDB reads it value for value. Raises `InputError` if there is no such way."""
+    name = frame_name(target)
+    if name not in FRAMES:
+        raise InputError(f"can't audit {name}. {advice(name)}")
+    if name == "pyarrow.Table":
+        require_distinct_names(name, target.column_names)
+        return target
+    if name == "pandas.DataFrame":
+        return readable_pandas(target)
+    return readable_polars(target)
+
+
+def advice(name: str) -> str:
+    if name == "pyarrow.RecordBatchReader":
+        return "It can be read only once, and an audit reads more often: pass its read_all()."
+    if name == "pandas.Series":
+        return "Pass a DataFrame: its to_frame()."
+    return (
+        "Pass a path, a DuckDB relation, a pandas or polars DataFrame, or a pyarrow Table "
+        "(other Arrow data: pyarrow.table(data))."
+    )
+
+
+def readable_pandas(frame: Any) -> Any:
+    """A pandas DataFrame with text for column names and one type in each column.
+
+    DuckDB turns a column of `1` and `'1'` into text, and so two values into one.
+    """
+    infer_dtype = import_module("pandas.api.types").infer_dtype
+    name = "pandas.DataFrame"
+    columns = [str(column) for column in frame.columns]
+    require_distinct_names(name, columns)
+    if not columns:
+        raise InputError(f"{name} has no columns.")
+    readable = frame.set_axis(columns, axis=1)
+    for column in columns:
+        series = readable[column]
+        values = series.cat.categories if series.dtype == "category" else series
+        content = infer_dtype(values, skipna=True)
+        if values.dtype == object and content not in ONE_TYPE:
+            raise InputError(
+                f'{name}: column "{column}" holds values of several or unknown types ({content}), '
+                "of which DuckDB may merge some. Convert it to one type, for example with astype."
+            )
+        if values is not series and content != "string":
+            # Categories of numbers with a NULL among the values would arrive as DOUBLE.
+            readable = readable.assign(**{column: series.astype(object)})
+    return readable
+
+
+def readable_polars(frame: Any) -> Any:
+    """A polars DataFrame; a LazyFrame is collected once."""
+    eager = frame.collect() if hasattr(frame, "collect") else frame
+    for column, dtype in eager.schema.items():
+        if str(dtype).startswith("Object"):
+            raise InputError(
+                f'polars.DataFrame: column "{column}" holds Python objects, which SQL can\'t '
+                "compare. Convert it to a polars type."
+            )
+    require_distinct_names("polars.DataFrame", eager.columns)
+    return eager

@@ -1,0 +1,91 @@
+"""The words of a FROM expression that reads files, and what every kind of input must satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from kanon_sql.errors import InputError
+
+Run = Callable[[str], list[tuple[Any, ...]]]
+"""Answers one statement of ours, letting DuckDB's errors through."""
+
+GLOB_CHARACTERS = "*?["
+
+
+def literal(value: str) -> str:
+    """`value` as a DuckDB string."""
+    return exp.Literal.string(value).sql("duckdb")
+
+
+def identifier(name: str) -> str:
+    """`name` as a quoted DuckDB identifier."""
+    return exp.to_identifier(name, quoted=True).sql("duckdb")
+
+
+def as_pattern(file: str) -> str:
+    """The glob that matches this one file.
+
+    DuckDB takes every path as a glob: `p[1].csv` reads `p1.csv` where there is one.
+
+    >>> as_pattern("p[1].csv")
+    'p[[]1].csv'
+    """
+    return "".join(f"[{one}]" if one in GLOB_CHARACTERS else one for one in file)
+
+
+def path_list(files: Sequence[str]) -> str:
+    """Files as the first argument of a table function."""
+    patterns = [literal(as_pattern(file)) for file in files]
+    return patterns[0] if len(patterns) == 1 else f"[{', '.join(patterns)}]"
+
+
+def call(reader: str, paths: str, options: Mapping[str, str]) -> str:
+    """A call of a table function, its options in the order given."""
+    return f"{reader}({', '.join([paths, *(f'{key} = {text}' for key, text in options.items())])})"
+
+
+def struct(types: Mapping[str, str]) -> str:
+    """The `columns` option of a reader.
+
+    >>> struct({"age": "BIGINT", "sex": "VARCHAR"})
+    "{'age': 'BIGINT', 'sex': 'VARCHAR'}"
+    """
+    pairs = (f"{literal(name)}: {literal(type_)}" for name, type_ in types.items())
+    return f"{{{', '.join(pairs)}}}"
+
+
+def in_hive_folders(files: Sequence[str]) -> bool:
+    """Whether DuckDB would take folder names like `year=2024` for columns."""
+    return any("=" in file.replace("\\", "/").rpartition("/")[0] for file in files)
+
+
+def no_hive_columns(files: Sequence[str]) -> dict[str, str]:
+    """The option that keeps columns in the files, where folder names would add some."""
+    return {"hive_partitioning": "false"} if in_hive_folders(files) else {}
+
+
+def require_distinct_names(table: str, names: Sequence[str]) -> None:
+    """Refuse column names that are equal, or differ only by case, which DuckDB can't tell apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        folded = name.casefold()
+        if folded not in seen:
+            seen[folded] = name
+        elif seen[folded] == name:
+            raise InputError(f'{table} has two columns named "{name}". Rename one.')
+        else:
+            raise InputError(
+                f'{table} has the columns "{seen[folded]}" and "{name}", which differ only by '
+                "case. Rename one."
+            )
+
+
+def damaged(file: str, expected: str) -> InputError:
+    """The error for a file whose content is not what its name says."""
+    return InputError(
+        f"{file} can't be read as {expected}: it is truncated or damaged, or no such file at all. "
+        "Write it anew."
+    )

@@ -1,0 +1,94 @@
+"""One question, put to kanon-sql and to the oracle alike, and their answers in the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow
+import pytest
+
+import kanon_sql as kanon
+import oracle
+
+Rows = Sequence[Sequence[Any]]
+
+
+def table(columns: Sequence[str], rows: Rows, types: Sequence[Any] = ()) -> pyarrow.Table:
+    """The rows as an Arrow table; a column's type is that of its values where none is given."""
+    cells = [
+        pyarrow.array([row[place] for row in rows], types[place] if types else None)
+        for place in range(len(columns))
+    ]
+    return pyarrow.Table.from_arrays(cells, names=list(columns))
+
+
+def records(columns: Sequence[str], rows: Rows) -> list[dict[str, Any]]:
+    """The rows as the oracle reads them."""
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def audit(
+    data: Any,
+    question: oracle.Question,
+    references: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> kanon.AuditResult:
+    """What kanon-sql answers; `references` holds the data of the question's references."""
+    return kanon.audit(
+        data,
+        quasi_identifiers=question.quasi_identifiers,
+        sensitive=question.sensitive,
+        entity=question.entity,
+        nulls=question.nulls,
+        sensitive_nulls=question.sensitive_nulls,
+        references={
+            name: kanon.ReferenceSpec(
+                source=(references or {})[name],
+                columns=dict(reference.columns or {}),
+                entity=reference.entity,
+                weight=reference.weight,
+            )
+            for name, reference in (question.references or {}).items()
+        },
+        checks=[model(check) for check in question.checks],
+        **options,
+    )
+
+
+def model(check: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The model that a spec file writes as `{k_anonymity: {k: 5}}`."""
+    classes = {"k_anonymity": kanon.KAnonymity, "k_map": kanon.KMap}
+    [(name, parameters)] = check.items()
+    return classes.get(name, kanon.Homogeneity)(**parameters)
+
+
+def figures(result: kanon.AuditResult) -> dict[str, Any]:
+    """The numbers and verdicts of a result with one table, without its words and its SQL."""
+    [found] = result.to_dict()["tables"]
+    assert "error" not in found, found["error"]
+    checks = [{k: v for k, v in each.items() if k != "assumes"} for each in found["checks"]]
+    parts = ("status", "summary", "histogram", "risk")
+    return {part: found[part] for part in parts} | {"checks": checks}
+
+
+def near(expected: Any) -> Any:
+    """The same value, equal to any whose numbers differ by a billionth at most."""
+    match expected:
+        case float():
+            return pytest.approx(expected, rel=1e-9, abs=1e-12)
+        case Mapping():
+            return {key: near(value) for key, value in expected.items()}
+        case list() | tuple():
+            return [near(value) for value in expected]
+    return expected
+
+
+def part_of(found: Any, expected: Any) -> Any:
+    """What `found` says of the things that `expected` speaks of."""
+    match expected:
+        case Mapping():
+            return {key: part_of(found.get(key), value) for key, value in expected.items()}
+        case list() if len(found) >= len(expected):
+            return [part_of(f, e) for f, e in zip(found, expected, strict=False)]
+    return found
