@@ -74,7 +74,7 @@ def audit(
             _planned(table, opened.enter_context(_opened(table, engine, memory_limit, threads)))
             for table in spec.tables
         ]
-        results = [_audited(plan, asked, show_values, timeout, watch) for plan, asked in planned]
+        results = [_audited(table, show_values, timeout, watch) for table in planned]
     return AuditResult(tuple(results), VERSION)
 
 
@@ -83,7 +83,7 @@ def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
     tables = []
     for table in spec.tables:
         with _opened(table, engine) as opened:
-            plan, _ = _planned(table, opened)
+            plan = _planned(table, opened).plan
             dialect = f"{opened.dialect}, as executed"
             tables.append(
                 CompiledTable(_name(plan), {step.name: step.text(dialect) for step in plan.steps})
@@ -96,7 +96,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     sentences = []
     for table in spec.tables:
         with _opened(table, engine) as opened:
-            plan, _ = _planned(table, opened)
+            plan = _planned(table, opened).plan
             gates = sum(check.gates for check in plan.bound.checks)
             sentences.append(
                 f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
@@ -129,13 +129,23 @@ def _opened(
         opened.close()
 
 
-def _planned(spec: TableSpec, engine: Engine) -> tuple[Plan, Engine]:
-    """The plan for one table, beside the engine that answers it."""
+@dataclass(frozen=True)
+class _Planned:
+    """A table's plan, the engine that answers it, and the seconds it took to open them."""
+
+    plan: Plan
+    engine: Engine
+    seconds: float
+
+
+def _planned(spec: TableSpec, engine: Engine) -> _Planned:
+    started = time.monotonic()
     table = engine.table(spec.source)
     references = {
         name: engine.table(reference.source) for name, reference in spec.references.items()
     }
-    return plan_audit(spec, table, references), engine
+    plan = plan_audit(spec, table, references)
+    return _Planned(plan, engine, time.monotonic() - started)
 
 
 def _name(plan: Plan) -> str:
@@ -151,7 +161,7 @@ class _Asker:
 
     engine: Engine
     watch: Watch | None
-    started: float = field(default_factory=time.monotonic)
+    started: float
     asked: dict[str, str] = field(default_factory=dict)
 
     def rows(self, step: Step) -> list[Row]:
@@ -191,14 +201,16 @@ def _time_limit(engine: Engine, seconds: float | None) -> Iterator[None]:
 
 
 def _audited(
-    plan: Plan, engine: Engine, show_values: bool, timeout: float | None, watch: Watch | None
+    table: _Planned, show_values: bool, timeout: float | None, watch: Watch | None
 ) -> TableResult:
-    ask = _Asker(engine, watch)
+    ask = _Asker(table.engine, watch, started=time.monotonic() - table.seconds)
     try:
-        with _time_limit(engine, timeout):
-            return _answered(plan, ask, show_values)
+        with _time_limit(table.engine, timeout):
+            result = _answered(table.plan, ask, show_values)
+            table.engine.verify_unchanged()
     except EngineError as error:
-        return _result(plan, "error", ask, error=str(error))
+        return _result(table.plan, "error", ask, error=str(error))
+    return result
 
 
 def _answered(plan: Plan, ask: _Asker, show_values: bool) -> TableResult:

@@ -106,7 +106,7 @@ def _generalisable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         repeated = _first_repeated(value)
         if repeated is not None:
-            raise ValueError(f'column "{repeated}" is named twice')
+            raise ValueError(f'column "{repeated}" is named twice.')
         return {name: {} for name in value}
     if isinstance(value, dict):
         return {name: {} if hierarchy is None else hierarchy for name, hierarchy in value.items()}
@@ -155,12 +155,12 @@ class TableSpec(_Part):
         for part, column in self._parts():
             if seen.setdefault(column, part) != part:
                 raise ValueError(
-                    f'column "{column}" is both {seen[column]} and {part}; it can play one part'
+                    f'column "{column}" is both {seen[column]} and {part}; it can play one part.'
                 )
         for part, columns in (("sensitive", self.sensitive), ("identifiers", self.identifiers)):
             repeated = _first_repeated(columns)
             if repeated is not None:
-                raise ValueError(f'column "{repeated}" is named twice in {part}')
+                raise ValueError(f'column "{repeated}" is named twice in {part}.')
         return self
 
     def _parts(self) -> Iterator[tuple[str, str]]:

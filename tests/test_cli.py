@@ -143,7 +143,7 @@ def test_exit_codes(run, arguments, code):
             "--k must be a whole number, 1 or more; found '5; drop table'.",
         ),
         (["--timeout", "0"], "--timeout must be a number of seconds above 0; found '0'."),
-        (["--qi", "zip"], 'column "zip" is named twice'),
+        (["--qi", "zip"], 'column "zip" is named twice.'),
         (["--qi", 'sex,"a'], "--qi 'sex,\"a' is not a list of names; quote one with a comma"),
         (["--qi", "sex,,id"], "--qi 'sex,,id' has an empty name."),
         (["--sensitive", "zip"], 'column "zip" is both a quasi-identifier and sensitive'),

@@ -56,5 +56,8 @@ class Engine(Protocol):
     def cancel(self) -> None:
         """Stop the running statement, in the server too. Safe from another thread."""
 
+    def verify_unchanged(self) -> None:
+        """Raise `EngineError` if what was read is not what it was when it was opened."""
+
     def close(self) -> None:
         """Let go of everything, leaving nothing behind."""

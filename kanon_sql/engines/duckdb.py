@@ -11,7 +11,8 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -139,7 +140,8 @@ class DuckDBEngine:
         self.lock()
         try:
             self._require_one_select(sql)
-            names, rows = self._answer(sql)
+            with ctrl_c():
+                names, rows = self._answer(sql)
         except duckdb.Error as error:
             raise explained(error) from None
         return [dict(zip(names, row, strict=True)) for row in rows]
@@ -264,7 +266,8 @@ class DuckDBEngine:
         )
 
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._session.execute(sql).fetchall()
+        with ctrl_c():
+            return self._session.execute(sql).fetchall()
 
     def _require_one_select(self, sql: str) -> None:
         statements = self._session.extract_statements(sql)
@@ -285,6 +288,17 @@ class DuckDBEngine:
 
     def _note_files(self, files: Sequence[str]) -> None:
         self._files |= {file: seen(file) for file in files}
+
+
+@contextmanager
+def ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C be what it is everywhere else; DuckDB's client makes a RuntimeError of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
 
 
 def seen(file: str) -> FileEvidence:

@@ -1,0 +1,67 @@
+"""The README's blocks, run as a reader would run them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kanon_sql.cli import main
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+FOUND, VIOLATED = 0, 1
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def clinic(tmp_path, monkeypatch):
+    """The files that the README's examples are about."""
+    monkeypatch.chdir(tmp_path)
+    people = 60
+    zips = [f"0213{person % 3}" for person in range(people)]
+    years = [1950 + 10 * (person % 2) for person in range(people)]
+    sexes = ["F" if person % 4 < 2 else "M" for person in range(people)]
+    patients = {
+        "patient_id": list(range(people)),
+        "name": [f"Person {person}" for person in range(people)],
+        "zip": zips,
+        "birth_year": years,
+        "sex": sexes,
+        "diagnosis": ["flu" if person % 5 else "asthma" for person in range(people)],
+    }
+    voters = {"zip_code": zips * 2, "birth_year": years * 2, "sex": sexes * 2}
+    pq.write_table(pa.table(patients), "patients.parquet")
+    pq.write_table(pa.table(voters), "voters.parquet")
+    [spec] = blocks("yaml")
+    Path("kanon.yml").write_text(spec)
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_python(block):
+    exec(compile(block, "README.md", "exec"), {})
+
+
+COMMANDS = [line[2:] for block in blocks("console") for line in block.splitlines() if line[:2] == "$ "]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands(command, clinic, capsys):
+    program, *arguments = shlex.split(command.partition(" > ")[0])
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert (program, ended.value.code in (FOUND, VIOLATED)) == ("kanon-sql", True)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_the_readme_promises_of_its_examples(clinic):
+    """The spec of the README holds on data made for it, and its plain audit does too."""
+    with pytest.raises(SystemExit) as ended:
+        main(["audit", "kanon.yml", "--output", "result.json", "--format", "json"])
+    assert ended.value.code == FOUND
