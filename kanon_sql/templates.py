@@ -78,13 +78,17 @@ def _is_null(column: Any) -> str:
     return f"{_alias(column)} is null"
 
 
-def _is_suppressed(column: Any) -> str:
-    """Whether a key stands for a cell that is only `*`, which only text can be."""
+def _may_be_star(column: Any) -> bool:
+    """Whether a cell of this column can be `*`: only text can."""
+    return isinstance(column, str) or bool(column.is_text)
+
+
+def _is_star(column: Any) -> str:
+    """Whether a key stands for a cell that is only `*`."""
     if getattr(column, "hashed", False):
         return f"{_alias(column)} = {_hash(literal('*'))}"
-    if isinstance(column, str) or column.is_text:
-        return f"cast({_alias(column)} as varchar) = '*'"
-    return "false"
+    is_varchar = not isinstance(column, str) and column.type == "VARCHAR"
+    return f"{_alias(column) if is_varchar else f'cast({_alias(column)} as varchar)'} = '*'"
 
 
 def _same(left: str, right: str) -> str:
@@ -128,7 +132,8 @@ HOST = {
     "hash": _hash,
     "key": _key,
     "is_null": _is_null,
-    "is_suppressed": _is_suppressed,
+    "is_star": _is_star,
+    "may_be_star": _may_be_star,
     "same": _same,
     "number_or_null": _number_or_null,
     "cast_or_null": _cast_or_null,

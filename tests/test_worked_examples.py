@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-import yaml
-
 import asking
 import oracle
+import pytest
+import yaml
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("KANON_SQL_DATA", HERE.parents[1] / "shared" / "data"))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from kanon_sql.errors import InputError, SpecError
 CHUNK = 1 << 22
 LONGEST_LINE = 1 << 24
 DELIMITERS = (",", ";", "\t", "|")
-NOT_QUOTE_OR_NEWLINE = bytes(set(range(256)) - set(b'"\n'))
+NOT_QUOTE_OR_BREAK = bytes(set(range(256)) - set(b'"\r\n'))
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 ACCOUNT = """
@@ -63,11 +64,14 @@ class Census:
 
     size: int = 0
     quotes: int = 0
-    newlines: int = 0
-    carriage_returns: bool = False
-    newline_in_quotes: bool = False
-    last_newlines: int = 0
-    """Bytes of line ends that close the file."""
+    line_feeds: int = 0
+    carriage_returns: int = 0
+    both: int = 0
+    """CRLF pairs."""
+    last_breaks: int = 0
+    """Bytes of line breaks that close the file."""
+    break_in_quotes: bool = False
+    spaces_between_quotes: bool = False
 
     @property
     def splittable(self) -> bool:
@@ -76,7 +80,21 @@ class Census:
         Only then may DuckDB cut the file among threads: with a break inside quotes, or CRLF on
         the edge of a buffer, its parallel reader was seen to lose records.
         """
-        return not (self.carriage_returns or self.newline_in_quotes)
+        return not (self.carriage_returns or self.break_in_quotes)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether bookkeeping could balance by chance.
+
+        That takes line breaks of unequal length, or a space between two quotes, which DuckDB
+        lets pass after a closing quote.
+        """
+        one_kind = (
+            not self.carriage_returns
+            or not self.line_feeds
+            or self.line_feeds == self.carriage_returns == self.both
+        )
+        return self.spaces_between_quotes or not one_kind
 
 
 def checked_delimiter(text: str | None) -> str | None:
@@ -188,12 +206,17 @@ def require_utf8_start(file: str) -> None:
     try:
         start.decode("utf-8")
     except UnicodeDecodeError:
-        raise InputError(f"{file}: {not_utf8(1)}") from None
+        raise InputError(f"{file}: {not_utf8('line 1')}") from None
 
 
-def not_utf8(line: int) -> str:
+def has_surrogates(text: str) -> bool:
+    """Whether `text` holds bytes that were not UTF-8."""
+    return not text.isascii() and any("\udc80" <= one <= "\udcff" for one in text)
+
+
+def not_utf8(where: str) -> str:
     return (
-        f"line {line} is not UTF-8. Find out its encoding and convert the file first, "
+        f"{where} is not UTF-8. Find out its encoding and convert the file first, "
         "for example: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
     )
 
@@ -206,6 +229,8 @@ def require_plain_names(file: str, names: Sequence[str]) -> None:
         raise InputError(
             f"{file}: column {names.index('') + 1} has no name in the header. Give it one."
         )
+    if any(map(has_surrogates, names)):
+        raise InputError(f"{file}: {not_utf8('the header')}")
     require_distinct_names(file, names)
 
 
@@ -227,21 +252,31 @@ def require_same_header(first_file: str, first: Header, file: str, header: Heade
 def take_census(file: str) -> Census:
     """Count what bookkeeping needs, at the speed of memory."""
     census = Census()
-    open_quote = b""
+    before = open_quote = b""
     with open_bytes(file) as raw:
         while chunk := raw.read(CHUNK):
             census.size += len(chunk)
             census.quotes += chunk.count(b'"')
-            census.newlines += chunk.count(b"\n")
-            census.carriage_returns |= b"\r" in chunk
+            census.line_feeds += chunk.count(b"\n")
+            if b"\r" in chunk or before == b"\r":
+                census.carriage_returns += chunk.count(b"\r")
+                census.both += (before + chunk).count(b"\r\n")
             content = len(chunk.rstrip(b"\r\n"))
-            census.last_newlines = len(chunk) - content + (0 if content else census.last_newlines)
-            if census.quotes and not census.newline_in_quotes:
+            census.last_breaks = len(chunk) - content + (0 if content else census.last_breaks)
+            if census.quotes:
                 # Pairs of quotes cancel out within a line; what is left is an odd line.
-                odd = (open_quote + chunk.translate(None, NOT_QUOTE_OR_NEWLINE)).replace(b'""', b"")
-                census.newline_in_quotes = b'"\n' in odd
+                odd = open_quote + chunk.translate(None, NOT_QUOTE_OR_BREAK)
+                odd = odd.replace(b'""', b"")
+                census.break_in_quotes |= b'"\n' in odd or b'"\r' in odd
                 open_quote = b'"' if odd.endswith(b'"') else b""
+                census.spaces_between_quotes |= has_spaces_between_quotes(before + chunk)
+            before = chunk[-1:]
     return census
+
+
+def has_spaces_between_quotes(chunk: bytes) -> bool:
+    """Whether a quote, spaces and a quote follow each other, or may across the chunk's end."""
+    return b'" ' in chunk and re.search(rb'" +(?:"|\Z)', chunk) is not None
 
 
 def account(
@@ -251,6 +286,8 @@ def account(
 
     Lines beyond DuckDB's default limit get a second try with a wider one.
     """
+    if census.doubtful and (fault := first_fault(file, header)):
+        raise InputError(f"{file}: {fault}")
     wider = {"max_line_size": str(LONGEST_LINE), "buffer_size": str(2 * LONGEST_LINE)}
     for extra in ({}, wider):
         source = call("read_csv", path_list([file]), options | extra | no_hive_columns([file]))
@@ -275,12 +312,12 @@ def account_sql(header: Header, source: str) -> str:
 def balances(header: Header, census: Census, records: int, value_bytes: int) -> bool:
     """Whether values, quotes, delimiters and line ends make up the whole body."""
     newline = len(header.newline)
-    blank_end = max(0, census.last_newlines - newline) if len(header.names) > 1 else 0
+    blank_end = max(0, census.last_breaks - newline) if len(header.names) > 1 else 0
     body = census.size - header.bytes - blank_end
     if not records:
         return body <= 0
-    unfinished = 0 if census.last_newlines else newline
-    if census.splittable and records != census.newlines - blank_end - header.lines + unfinished:
+    unfinished = 0 if census.last_breaks else newline
+    if census.splittable and records != census.line_feeds - blank_end - header.lines + unfinished:
         return False
     return body == (
         value_bytes
@@ -344,19 +381,19 @@ BLANK = (
 def record_fault(row: list[str], text: str, header: Header) -> str | None:
     """What is wrong with one record, as a sentence with `{line}` in it."""
     width = len(header.names)
-    if not text.isascii() and any("\udc80" <= character <= "\udcff" for character in text):
-        return not_utf8(0).replace("line 0", "line {line}")
+    if has_surrogates(text):
+        return not_utf8("line {line}")
+    if line_end(text) not in (header.newline, ""):
+        return (
+            "line {line} ends with another line break than the header. "
+            "Use one kind in the whole file, for example: dos2unix FILE"
+        )
     if not row and width > 1:
         return BLANK
     if row and len(row) != width:
         return (
             f"line {{line}} has {len(row)} field{'s' * (len(row) != 1)} where the header has "
             f"{width}. Quote a field that holds the delimiter, or mend the line."
-        )
-    if line_end(text) not in (header.newline, ""):
-        return (
-            "line {line} ends with another line break than the header. "
-            "Use one kind in the whole file, for example: dos2unix FILE"
         )
     if any(value != value.lstrip(" ") and value.lstrip(" ")[:1] == '"' for value in row):
         return "line {line} has a space before an opening quote. Remove it."

@@ -280,7 +280,7 @@ class DuckDBEngine:
             return [column[0] for column in answer.description or []], answer.fetchall()
         try:
             rows = self._relation.query(RELATION, sql)
-            return rows.columns, rows.fetchall()
+            return (rows.columns, rows.fetchall()) if rows is not None else ([], [])
         finally:
             if duckdb.__version__.startswith("1."):
                 # Before 2.0 the name is a view in the user's catalogue while the query runs.

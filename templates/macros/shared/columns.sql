@@ -22,10 +22,15 @@
 {%- endmacro %}
 
 
+{# An expression under a column's alias, which is left out where the two are the same. #}
+{% macro aliased(expression, column) -%}
+{{ expression }}{{ "" if expression == kanon_sql.alias(column) else " as " ~ kanon_sql.alias(column) }}
+{%- endmacro %}
+
+
 {# What a frequency set groups by, each key under its alias. #}
 {% macro aliased_keys(columns) -%}
-{% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.key(column) }}
-{%- if kanon_sql.key(column) != kanon_sql.alias(column) %} as {{ kanon_sql.alias(column) }}{% endif %}{% endfor %}
+{% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.aliased(kanon_sql.key(column), column) }}{% endfor %}
 {%- endmacro %}
 
 
@@ -35,7 +40,13 @@
 {%- endmacro %}
 
 
-{# Whether every column of a frequency set is only `*`, as suppression leaves a record. #}
-{% macro all_suppressed(columns) -%}
-{% for column in columns %}{{ "" if loop.first else " and " }}{{ kanon_sql.is_suppressed(column) }}{% endfor %}
+{# The records whose every quasi-identifier is only `*`, as suppression leaves them. #}
+{% macro suppressed_records(columns) -%}
+{% set found = namespace(starless=false) %}
+{% for column in columns if not kanon_sql.may_be_star(column) %}{% set found.starless = true %}{% endfor %}
+{% if found.starless -%}
+0
+{%- else -%}
+sum(case when {% for column in columns %}{{ "" if loop.first else " and " }}{{ kanon_sql.is_star(column) }}{% endfor %} then kanon_records else 0 end)
+{%- endif %}
 {%- endmacro %}

@@ -55,7 +55,7 @@ select
     count(*) as kanon_classes,
     sum(kanon_records) as kanon_records,
     sum(case when {{ kanon_sql.any_null(columns) }} then kanon_records else 0 end) as kanon_with_null,
-    sum(case when {{ kanon_sql.all_suppressed(columns) }} then kanon_records else 0 end) as kanon_suppressed
+    {{ kanon_sql.suppressed_records(columns) | trim }} as kanon_suppressed
 {%- for measure in measures %},
     {{ measure }}
 {%- endfor %}

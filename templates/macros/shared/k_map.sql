@@ -26,7 +26,7 @@ release_people as (
 release_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), pair.column.type) }} as {{ kanon_sql.alias(pair.column) }},
+        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), pair.column.type), pair.column) }},
 {% endfor %}
         count(*) as kanon_size,
         {{ "count(*)" if entity is none else "sum(kanon_records)" }} as kanon_records
@@ -40,7 +40,7 @@ release_classes as (
 reference_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), pair.reference.type) }} as {{ kanon_sql.alias(pair.column) }},
+        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.ident(pair.reference), pair.reference.type), pair.column) }},
 {% endfor %}
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }} as kanon_entity
