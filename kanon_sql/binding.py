@@ -15,7 +15,7 @@ from kanon_sql.expressions import Condition, condition
 from kanon_sql.models import Homogeneity, KAnonymity, KMap, Model
 from kanon_sql.spec import ReferenceSpec, TableSpec
 
-Comparison = Literal["as_is", "as_text", "by_pattern"]
+Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
 
 _FAMILIES = {
     "text": ("VARCHAR", "CHAR", "TEXT", "STRING", "ENUM", "UUID"),
@@ -277,18 +277,19 @@ def _comparison(
             f'"{column.name}" of {bound.table.name} is {column.type}: they can never be equal. '
             "Give both the same type."
         )
-    if bound.wildcard:
-        return "by_pattern"
     if here == "text" and match == "containment":
         return "by_pattern"
+    if bound.wildcard:
+        return "by_wildcard"
     return "as_is" if here == there != "text" else "as_text"
 
 
 def _checks(
     spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
 ) -> Iterator[BoundCheck]:
-    """What was asked, then what is measured unasked."""
+    """What was asked, what gates before what does not; then what is measured unasked."""
     asked = [_complete(model, spec, table, sensitive) for model in spec.checks]
+    asked.sort(key=lambda model: not model.gates)
     yield from (BoundCheck(model, asked=True) for model in asked)
     if not any(isinstance(model, KAnonymity) for model in asked):
         yield BoundCheck(KAnonymity(), asked=False)

@@ -249,7 +249,7 @@ def _sensitive(bound: BoundSpec) -> Iterator[SensitiveStep]:
             ),
             by_spelling=_step(
                 bound,
-                f"classes_by_spelling_{sensitive.name}",
+                f"diverse_by_spelling_{sensitive.name}",
                 f"How many classes of {bound.table.name} look diverse in {sensitive.name} only "
                 "thanks to spelling?",
                 render(
@@ -288,12 +288,11 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
     for (name, match), checks in asked.items():
         reference = bound.references[name]
         matched = pairs(bound, reference, match)
-        exactly = "_exactly" if match == "exact" else ""
         yield ReferenceStep(
             name,
             _step(
                 bound,
-                f"k_map_{name}{exactly}",
+                f"k_map_{name}" if match == "containment" else f"exact_k_map_{name}",
                 f"How many {'people' if reference.entity or reference.weight else 'records'} of "
                 f"{reference.table.name} match each combination of "
                 f"{_spoken(bound.quasi_identifiers)} in {bound.table.name}?",
@@ -415,7 +414,7 @@ def _castable(
         yield Precaution(
             _step(
                 bound,
-                f"castable_{cast.column}",
+                f"castable_{table.name}_{cast.column}",
                 f"How many values of {cast.column} in {table.name} are no {cast.type.lower()}?",
                 render("not_castable", relation=table.sql, column=cast.column, type=cast.type),
             ),

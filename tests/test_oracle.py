@@ -7,7 +7,7 @@ that SQL, Jinja or Arrow could trip over. The examples are the same in every run
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -24,7 +24,8 @@ NAMES = (
     *("kanon_records", "kanon_size", "Kanon_Population", "kanon_quasi_identifier_1", "kanon_mask"),
     *("kanon_entity", "kanon_sensitive_1", "kanon_cell", "{{ x }}", "%s", "a;--", "*"),
 )
-TEXTS = ("", " ", "*", "**", "a", "A", "a ", "'", '"', "é", "e\u0301", "\\", "a,b", "x" * 5_000, "0")
+LONG = "x" * 300
+TEXTS = ("", " ", "*", "**", "a", "A", "a ", "'", '"', "é", "e\u0301", "\\", "a,b", "0", LONG)
 RELEASED = (
     *("*", "**", "02138", "0213*", "021**", "*138", "**", "[1,3)", "(1, 3]", "]1,3[", "[3,1]"),
     *("1-3", "3-5", "2", "3.0", "-2-1", "1", "", "=", "NaN"),
@@ -59,7 +60,7 @@ class Filled:
     """A generated table with the types that its columns have even where all values are NULL."""
 
     names: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[Kind, ...] = field(repr=False)
     rows: tuple[tuple[Any, ...], ...]
 
     @property

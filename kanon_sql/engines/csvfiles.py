@@ -293,9 +293,7 @@ def account(
         source = call("read_csv", path_list([file]), options | extra | no_hive_columns([file]))
         try:
             [(records, value_bytes)] = run(account_sql(header, source))
-        except duckdb.InterruptException:
-            raise
-        except duckdb.Error as error:
+        except duckdb.InvalidInputException as error:
             if "aximum line size" in str(error) and not extra:
                 continue
             raise csv_fault(file, header, str(error)) from None
@@ -395,9 +393,19 @@ def record_fault(row: list[str], text: str, header: Header) -> str | None:
             f"line {{line}} has {len(row)} field{'s' * (len(row) != 1)} where the header has "
             f"{width}. Quote a field that holds the delimiter, or mend the line."
         )
-    if any(value != value.lstrip(" ") and value.lstrip(" ")[:1] == '"' for value in row):
+    if any(re.match(' +"', written) for written in written_fields(text, header.delimiter)):
         return "line {line} has a space before an opening quote. Remove it."
     return None
+
+
+def written_fields(text: str, delimiter: str) -> list[str]:
+    """The fields of a record as they are written, quotes and all.
+
+    >>> written_fields('a, "b","c,d"', ",")
+    ['a', ' "b"', '"c,d"']
+    """
+    mark = re.escape(delimiter)
+    return re.findall(rf'(?:\A|{mark})("(?:[^"]|"")*"|[^{mark}]*)', text)
 
 
 def line_end(text: str) -> str:

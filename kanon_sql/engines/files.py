@@ -191,16 +191,14 @@ def require_same_columns(first_file: str, first: Shape, file: str, shape: Shape)
     expected, found = ({column[0]: column for column in one} for one in (first, shape))
     for name in [*expected, *found]:
         if name not in found:
-            fault = f'has no column "{name}"'
+            fault = f'has no column "{name}" that {first_file} has'
         elif name not in expected:
-            fault = f'has a column "{name}" more'
+            fault = f'has a column "{name}" that {first_file} lacks'
         elif expected[name] != found[name]:
-            fault = f'has column "{name}" in another type'
+            fault = f'has column "{name}" in another type than {first_file}'
         else:
             continue
-        raise InputError(
-            f"{file} {fault} than {first_file}. Files read as one table need the same columns."
-        )
+        raise InputError(f"{file} {fault}. Files read as one table need the same columns.")
 
 
 def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Source:

@@ -10,6 +10,12 @@
 {%- endmacro %}
 
 
+{# The columns under their own names, each called by its alias from here on. #}
+{% macro aliased_names(columns) -%}
+{% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.aliased(kanon_sql.ident(column), column) }}{% endfor %}
+{%- endmacro %}
+
+
 {# The columns of a frequency set, as the sets above it call them. #}
 {% macro aliases(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.alias(column) }}{% endfor %}

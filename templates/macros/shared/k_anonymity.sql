@@ -72,7 +72,7 @@ order by kanon_size
 #}
 {% macro small_classes(relation, columns, k, entity=none, first=none) %}
 select
-{{ kanon_sql.names(columns) }},
+{{ kanon_sql.aliased_names(columns) }},
     {{ "count(*)" if entity is none else "count(distinct " ~ kanon_sql.ident(entity) ~ ")" }} as kanon_size
 from {{ relation }}
 group by
@@ -80,7 +80,7 @@ group by
 having {{ "count(*)" if entity is none else "count(distinct " ~ kanon_sql.ident(entity) ~ ")" }} < {{ kanon_sql.positive_int(k, "k") }}
 order by
     kanon_size,
-{{ kanon_sql.names(columns) }}
+{{ kanon_sql.aliases(columns) }}
 {%- if first is not none %}
 
 limit {{ kanon_sql.positive_int(first, "first") }}

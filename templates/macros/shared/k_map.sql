@@ -8,13 +8,14 @@
     health information, chapter 16 (journalist and marketer risk).
 
     `pairs` are the quasi-identifiers with the reference's column for each and how their cells
-    are compared: `as_is` by equality, `as_text` by equality of their text, `by_pattern` also
-    where a generalised cell takes in the reference's (see matching_cells.sql).
+    are compared: `as_is` by equality, `as_text` by equality of their text, `by_wildcard` also
+    where either is NULL, `by_pattern` also where a generalised cell takes in the reference's
+    (see matching_cells.sql).
     `measures` are what the checks ask of each class, where kanon_population is the number of
     people of the reference in it.
 #}
 {% macro k_map(release, columns, entity, reference, pairs, reference_entity, reference_weight, measures, wildcard=false) %}
-{% set patterns = pairs | selectattr("how", "eq", "by_pattern") | list %}
+{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 with
 
 {% if entity is not none %}
@@ -58,7 +59,7 @@ reference_classes as (
         {{ kanon_sql.ident(reference_entity) }}
 {% endif %}
 ),
-{% for pair in patterns %}
+{% for pair in matched %}
 
 {{ kanon_sql.matching_cells(loop.index, pair, wildcard) }},
 {% endfor %}
@@ -66,17 +67,17 @@ reference_classes as (
 reference_as_released as (
     select
 {% for pair in pairs %}
-        {{ "matching_cells_" ~ (patterns.index(pair) + 1) ~ ".kanon_released" if pair.how == "by_pattern" else "reference_classes." ~ kanon_sql.alias(pair.column) }} as {{ kanon_sql.alias(pair.column) }},
+        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released" if pair in matched else "reference_classes." ~ kanon_sql.alias(pair.column) }} as {{ kanon_sql.alias(pair.column) }},
 {% endfor %}
         {{ "sum(reference_classes.kanon_population)" if reference_entity is none else "count(distinct reference_classes.kanon_entity)" }} as kanon_population
     from reference_classes
-{% for pair in patterns %}
+{% for pair in matched %}
     inner join matching_cells_{{ loop.index }}
         on matching_cells_{{ loop.index }}.kanon_referred = reference_classes.{{ kanon_sql.alias(pair.column) }}
 {% endfor %}
     group by
 {% for pair in pairs %}
-        {{ "matching_cells_" ~ (patterns.index(pair) + 1) ~ ".kanon_released" if pair.how == "by_pattern" else "reference_classes." ~ kanon_sql.alias(pair.column) }}{{ "," if not loop.last }}
+        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released" if pair in matched else "reference_classes." ~ kanon_sql.alias(pair.column) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 

@@ -12,6 +12,48 @@
     joined by equality.
 #}
 {% macro matching_cells(place, pair, wildcard=false) -%}
+{% if pair.how == "by_pattern" -%}
+{{ kanon_sql.cells_by_pattern(place, pair, wildcard) }}
+{%- else -%}
+{{ kanon_sql.cells_by_wildcard(place, pair) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# Equal cells, and NULL with everything on the other side. #}
+{% macro cells_by_wildcard(place, pair) -%}
+released_cells_{{ place }} as (
+    select distinct {{ kanon_sql.alias(pair.column) }} as kanon_cell
+    from release_classes
+),
+
+referred_cells_{{ place }} as (
+    select distinct {{ kanon_sql.alias(pair.column) }} as kanon_cell
+    from reference_classes
+),
+
+matching_cells_{{ place }} as (
+    select
+        released.kanon_cell as kanon_released,
+        referred.kanon_cell as kanon_referred
+    from released_cells_{{ place }} as released
+    inner join referred_cells_{{ place }} as referred
+        on referred.kanon_cell = released.kanon_cell
+
+    union
+
+    select
+        released.kanon_cell as kanon_released,
+        referred.kanon_cell as kanon_referred
+    from released_cells_{{ place }} as released
+    cross join referred_cells_{{ place }} as referred
+    where released.kanon_cell = '' or referred.kanon_cell = ''
+)
+{%- endmacro %}
+
+
+{# The same for columns of text, whose cells may be generalised. #}
+{% macro cells_by_pattern(place, pair, wildcard=false) -%}
 {% set cells = "cells_" ~ place %}
 cell_texts_{{ place }} as (
     select

@@ -14,7 +14,7 @@ with
 
 patterns as (
     select
-{{ kanon_sql.names(columns) | indent(4, first=true) }},
+{{ kanon_sql.aliased_names(columns) | indent(4, first=true) }},
         {% for column in columns %}case when {{ kanon_sql.ident(column) }} is null then '1' else '0' end{{ " || " if not loop.last }}{% endfor %} as kanon_mask,
         count(*) as kanon_records
     from {{ relation | indent(4) }}
@@ -32,7 +32,7 @@ patterns_as_seen as (
         masks.kanon_mask as kanon_seen_by,
         patterns.kanon_mask,
 {% for column in columns %}
-        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.ident(column)) }} as {{ kanon_sql.ident(column) }},
+        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)) }} as {{ kanon_sql.alias(column) }},
 {% endfor %}
         sum(patterns.kanon_records) as kanon_records
     from patterns
@@ -41,14 +41,14 @@ patterns_as_seen as (
         masks.kanon_mask,
         patterns.kanon_mask,
 {% for column in columns %}
-        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.ident(column)) }}{{ "," if not loop.last }}
+        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 
 classes as (
     select
 {% for column in columns %}
-        patterns.{{ kanon_sql.ident(column) }},
+        patterns.{{ kanon_sql.alias(column) }},
 {% endfor %}
         max(patterns.kanon_records) as kanon_records,
         sum(patterns_as_seen.kanon_records) as kanon_size
@@ -58,11 +58,11 @@ classes as (
         on patterns_as_seen.kanon_seen_by = patterns.kanon_mask
         and patterns_as_seen.kanon_mask = masks.kanon_mask
 {% for column in columns %}
-        and {{ kanon_sql.same("patterns_as_seen." ~ kanon_sql.ident(column), kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.ident(column))) }}
+        and {{ kanon_sql.same("patterns_as_seen." ~ kanon_sql.alias(column), kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column))) }}
 {% endfor %}
     group by
 {% for column in columns %}
-        patterns.{{ kanon_sql.ident(column) }}{{ "," if not loop.last }}
+        patterns.{{ kanon_sql.alias(column) }}{{ "," if not loop.last }}
 {% endfor %}
 )
 

@@ -1,0 +1,323 @@
+"""DuckDB as the engine reads only what it is told to, changes nothing and tells no values."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from kanon_sql.engines.base import Column, Table
+from kanon_sql.engines.duckdb import DuckDBEngine, FileEvidence
+from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
+
+MARKER = "Jane-Marker-7731"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A database file with tables and views whose names need care."""
+    path = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create table patients as select 1 as id, '02138' as zip")
+        connection.execute("create view adults as select id from patients")
+        connection.execute("create schema archive")
+        connection.execute("create table archive.patients as select 2 as id")
+        connection.execute('create table archive."old.List" as select 3 as id')
+    return path
+
+
+def records(engine: DuckDBEngine, target: Any) -> list[tuple[Any, ...]]:
+    table = engine.table(target)
+    return [tuple(row.values()) for row in engine.query(f"from {table.sql}")]
+
+
+def refusal(engine: DuckDBEngine, sql: str) -> str:
+    with pytest.raises(KanonError) as refused:
+        engine.query(sql)
+    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "sql", "ids"),
+    [
+        ("patients", '"patients"', [1]),
+        ("PATIENTS", '"patients"', [1]),
+        ("main.patients", '"patients"', [1]),
+        ("adults", '"adults"', [1]),
+        ("archive.patients", '"archive"."patients"', [2]),
+        ('archive."old.List"', '"archive"."old.List"', [3]),
+    ],
+)
+def test_a_table_is_found_by_what_a_user_writes(
+    database: Path, name: str, sql: str, ids: list[int]
+) -> None:
+    with DuckDBEngine(database=database) as engine:
+        assert engine.table(name).sql == sql
+        assert engine.query(f"select id from {sql}") == [{"id": id_} for id_ in ids]
+
+
+def test_an_unknown_table_names_the_nearest(database: Path) -> None:
+    with DuckDBEngine(database=database) as engine, pytest.raises(InputError) as refused:
+        engine.table("patient")
+    assert str(refused.value) == (
+        "no table or view patient in the database (temporary ones can be passed as relations). "
+        'Did you mean "patients"?'
+    )
+
+
+def test_a_database_stays_as_it_is_byte_for_byte(database: Path) -> None:
+    before = hashlib.sha256(database.read_bytes()).hexdigest()
+    with DuckDBEngine(database=database) as engine:
+        engine.query(f"select count(*) from {engine.table('patients').sql}")
+    assert hashlib.sha256(database.read_bytes()).hexdigest() == before
+    assert os.listdir(database.parent) == ["clinic.duckdb"]
+
+
+@pytest.mark.parametrize("content", [None, b"no database"])
+def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "x.duckdb"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match="no such DuckDB file|no DuckDB file"):
+        DuckDBEngine(database=path)
+
+
+def test_files_stand_beside_the_tables_of_a_database(database: Path, tmp_path: Path) -> None:
+    voters = tmp_path / "voters.csv"
+    voters.write_text("zip\n02138\n")
+    frame = pd.DataFrame({"zip": ["02138", "02139"]})
+    with DuckDBEngine(database=database) as engine:
+        tables = [engine.table(target) for target in ("patients", voters, frame)]
+        joined = " natural join ".join(table.sql for table in tables)
+        assert engine.query(f"select id, zip from {joined}") == [{"id": 1, "zip": "02138"}]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 1; select 2",
+        "create table t as select 1 as a",
+        "copy (select 1) to 'stolen.csv'",
+        "insert into patients values (2, 'x')",
+        "set threads = 1",
+        "attach 'other.duckdb'",
+        "explain analyze delete from patients",
+        "",
+    ],
+)
+def test_anything_but_one_select_is_refused(database: Path, sql: str) -> None:
+    with DuckDBEngine(database=database) as engine:
+        assert refusal(engine, sql) == "refused to run anything but one SELECT statement."
+
+
+def test_files_that_were_not_named_are_shut_off(tmp_path: Path) -> None:
+    named, other = tmp_path / "named.csv", tmp_path / "other.csv"
+    named.write_text("a\n1\n")
+    other.write_text("a\n2\n")
+    with DuckDBEngine() as engine:
+        assert records(engine, named) == [("1",)]
+        assert refusal(engine, f"select * from read_text('{other}')") == (
+            "the query reads a file that the audit did not name. Name it, or audit a table "
+            "instead of a view over files."
+        )
+        with pytest.raises(EngineError, match="name every file before the first query"):
+            engine.table(other)
+
+
+def test_python_variables_are_no_tables() -> None:
+    secret = pd.DataFrame({"a": [1]})
+    with DuckDBEngine() as engine:
+        assert "secret does not exist" in refusal(engine, "select * from secret")
+    assert len(secret) == 1
+
+
+def test_spill_goes_to_a_private_folder_that_is_removed() -> None:
+    engine = DuckDBEngine(memory_limit="100MB", threads=2)
+    [row] = engine.query("select current_setting('temp_directory') as folder")
+    folder = Path(row["folder"])
+    assert folder.stat().st_mode & 0o777 == 0o700
+    engine.close()
+    engine.close()
+    assert not folder.exists()
+
+
+def test_an_engine_that_is_dropped_leaves_no_folder() -> None:
+    engine = DuckDBEngine()
+    [row] = engine.query("select current_setting('temp_directory') as folder")
+    del engine
+    assert not Path(row["folder"]).exists()
+
+
+@pytest.mark.parametrize("options", [{"memory_limit": "much"}, {"threads": -1}])
+def test_settings_that_duckdb_refuses_are_a_sentence(options: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match="A memory limit reads like 4GB or 512MB"):
+        DuckDBEngine(**options)
+
+
+def test_a_query_beyond_the_memory_says_what_to_do() -> None:
+    with DuckDBEngine(memory_limit="20MB", threads=1) as engine:
+        message = refusal(engine, "select list(i::varchar) as l from range(10000000) as t(i)")
+    assert message == (
+        "DuckDB ran out of memory, or of disk to spill to. Raise --memory-limit, free disk "
+        "space, or ask for fewer columns at a time."
+    )
+
+
+def test_cancel_stops_a_running_query_and_the_engine_lives_on() -> None:
+    with DuckDBEngine() as engine:
+        timer = threading.Timer(0.2, engine.cancel)
+        timer.start()
+        started = time.monotonic()
+        message = refusal(engine, "select count(*) from range(1000000) a, range(10000000) b")
+        assert message == "the query was stopped before its end. Nothing was left behind."
+        assert time.monotonic() - started < 5
+        assert engine.query("select 1 as one") == [{"one": 1}]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["cast(a as integer)", "cast(a as date)", "strptime(a, '%Y')", "error(a)", "nothing(a)"],
+)
+def test_no_error_holds_a_value(expression: str) -> None:
+    with DuckDBEngine() as engine:
+        table = engine.table(pd.DataFrame({"a": [MARKER]}))
+        assert MARKER not in refusal(engine, f"select {expression} from {table.sql}")
+
+
+def test_evidence_shows_a_file_that_changed(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("a\n1\n")
+    with DuckDBEngine() as engine:
+        engine.table(path)
+        engine.verify_unchanged()
+        assert engine.evidence() == [FileEvidence(str(path), 4, path.stat().st_mtime_ns)]
+        path.write_text("a\n1\n2\n")
+        with pytest.raises(EngineError) as changed:
+            engine.verify_unchanged()
+    assert str(changed.value) == f"{path} changed while it was being audited; run again."
+
+
+def test_a_connection_is_used_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("id\n1\n")
+    with duckdb.connect() as connection:
+        connection.execute("create table people as select 1 as id")
+        settings = connection.execute("from duckdb_settings() order by name").fetchall()
+        with DuckDBEngine(connection=connection) as engine:
+            assert records(engine, "people") == [(1,)]
+            assert records(engine, path) == [("1",)]
+            assert records(engine, pd.DataFrame({"id": [2]})) == [(2,)]
+        assert connection.execute("from duckdb_settings() order by name").fetchall() == settings
+        assert connection.execute("show all tables").fetchall()[0][2] == "people"
+        assert connection.execute(
+            "select count(*) from duckdb_views() where not internal"
+        ).fetchall() == [(0,)]
+
+
+def test_a_connection_brings_its_own_settings() -> None:
+    with pytest.raises(SpecError, match="brings its own database, memory limit and threads"):
+        DuckDBEngine(connection=duckdb.connect(), threads=2)
+
+
+def test_a_relation_is_read_in_its_own_session(tmp_path: Path) -> None:
+    path = tmp_path / "voters.csv"
+    path.write_text("zip\n02138\n")
+    with duckdb.connect() as connection:
+        connection.execute("create temp table people as select 1 as id, '02138' as zip")
+        relation = connection.table("people").filter("id = 1")
+        with DuckDBEngine() as engine:
+            table = engine.table(relation)
+            assert table == Table(
+                "duckdb relation",
+                "kanon_relation",
+                (Column("id", "INTEGER"), Column("zip", "VARCHAR")),
+            )
+            both = f"{table.sql} natural join {engine.table(path).sql}"
+            assert engine.query(f"select id from {both}") == [{"id": 1}]
+            assert "DuckDB refused" in refusal(engine, f"select nothing from {table.sql}")
+            with pytest.raises(InputError, match="only files can stand beside it"):
+                engine.table(pd.DataFrame({"a": [1]}))
+        views = connection.execute("select view_name from duckdb_views() where not internal")
+        assert views.fetchall() == []
+
+
+NOON = datetime.datetime(2020, 1, 1, 12)
+
+
+@pytest.mark.parametrize(
+    ("frame", "values"),
+    [
+        (pd.DataFrame({"a": ["x", None, ""]}), ["x", None, ""]),
+        (
+            pd.DataFrame({"a": pd.Series(["x", float("nan"), pd.NA], dtype=object)}),
+            ["x", None, None],
+        ),
+        (pd.DataFrame({"a": [1.5, float("nan")]}), [1.5, None]),
+        (pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}), [1, None]),
+        (pd.DataFrame({"a": pd.Categorical(["x", None])}), ["x", None]),
+        (pd.DataFrame({"a": pd.Categorical([2**53 + 1, 2**53, None])}), [2**53 + 1, 2**53, None]),
+        (pd.DataFrame({"a": pd.Series([2**70, 2**70 + 1], dtype=object)}), [2**70, 2**70 + 1]),
+        (pd.DataFrame({"a": [NOON]}), [NOON]),
+        (pd.DataFrame({7: [1]}), [1]),
+        (pl.DataFrame({"a": ["x", None]}), ["x", None]),
+        (pl.LazyFrame({"a": [1]}), [1]),
+        (pa.table({"a": [1, None]}), [1, None]),
+    ],
+)
+def test_a_frame_is_read_value_for_value(frame: Any, values: list[Any]) -> None:
+    with DuckDBEngine() as engine:
+        assert records(engine, frame) == [(value,) for value in values]
+
+
+def test_a_frame_is_called_by_its_kind() -> None:
+    with DuckDBEngine() as engine:
+        tables = [engine.table(pd.DataFrame({"a": [i]})) for i in range(2)]
+        assert tables == [
+            Table("pandas.DataFrame", '"pandas.DataFrame"', (Column("a", "BIGINT"),)),
+            Table("pandas.DataFrame", '"pandas.DataFrame 2"', (Column("a", "BIGINT"),)),
+        ]
+        assert engine.query(f"from {tables[1].sql}") == [{"a": 1}]
+
+
+def mixed(values: list[Any]) -> pd.DataFrame:
+    return pd.DataFrame({"a": pd.Series(values, dtype=object)})
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (mixed([1, "1"]), 'column "a" holds values of several or unknown types (mixed-integer)'),
+        (mixed([1] * 5000 + ["1"]), 'column "a" holds values of several or unknown types'),
+        (mixed([2**53 + 1, 0.5]), 'column "a" holds values of several or unknown types'),
+        (mixed([True, 1]), 'column "a" holds values of several or unknown types'),
+        (pd.DataFrame({"a": pd.Categorical([1, "1"])}), "several or unknown types"),
+        (
+            pd.DataFrame({"a": pd.period_range("2020", periods=2)}),
+            "a column that DuckDB can't read",
+        ),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), 'has two columns named "a"'),
+        (pd.DataFrame([[1, 2]], columns=["a", "A"]), "differ only by case"),
+        (pd.DataFrame([[1, 2]], columns=[1, "1"]), 'has two columns named "1"'),
+        (pd.DataFrame(index=[1]), "pandas.DataFrame has no columns."),
+        (pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)}), "holds Python objects"),
+        (pa.table([[1], [2]], names=["a", "a"]), 'has two columns named "a"'),
+        (pa.table({"a": [1]}).to_reader(), "It can be read only once"),
+        (pd.Series([1]), "can't audit pandas.Series. Pass a DataFrame: its to_frame()."),
+        ([{"a": 1}], "can't audit builtins.list. Pass a path"),
+    ],
+)
+def test_a_frame_that_would_merge_values_is_refused(frame: Any, message: str) -> None:
+    with DuckDBEngine() as engine, pytest.raises(InputError) as refused:
+        engine.table(frame)
+    assert message in str(refused.value)

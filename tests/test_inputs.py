@@ -1,0 +1,487 @@
+"""Files are read whole and as they stand, or refused with the line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pytest
+import sqlglot
+
+from kanon_sql.engines.base import Column, Table
+from kanon_sql.engines.duckdb import DuckDBEngine
+from kanon_sql.errors import InputError, MissingDriverError, SpecError
+
+MARKER = "Jane-Marker-7731"
+
+
+def read(path: Path | str, **options: Any) -> list[tuple[Any, ...]]:
+    """All records of `path`, in file order."""
+    with DuckDBEngine(**options) as engine:
+        table = engine.table(path)
+        return [tuple(row.values()) for row in engine.query(f"from {table.sql}")]
+
+
+def written(folder: Path, content: bytes | str, name: str = "people.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def refusal(path: Path | str, **options: Any) -> str:
+    """The sentence with which `path` is refused, without its folder."""
+    with pytest.raises(InputError) as refused:
+        read(path, **options)
+    return str(refused.value).replace(f"{Path(path).parent}/", "")
+
+
+def test_a_csv_file_is_a_table_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, "zip,age\n02138,34\n")
+    monkeypatch.chdir(tmp_path)
+    with DuckDBEngine() as engine:
+        assert engine.table("people.csv") == Table(
+            name="people.csv",
+            sql=(
+                "read_csv('people.csv', auto_detect = false, header = true, delim = ',', "
+                "quote = '\"', escape = '\"', comment = '', strict_mode = true, "
+                "null_padding = false, ignore_errors = false, "
+                "columns = {'zip': 'VARCHAR', 'age': 'VARCHAR'})"
+            ),
+            columns=(Column("zip", "VARCHAR"), Column("age", "VARCHAR")),
+            text=True,
+        )
+
+
+@pytest.mark.parametrize(
+    ("content", "records"),
+    [
+        pytest.param("a,b\n02138,1\n2138,1.0\n", [("02138", "1"), ("2138", "1.0")], id="spelling"),
+        pytest.param("a,b\n#x,1\n2,3\n", [("#x", "1"), ("2", "3")], id="hash-is-no-comment"),
+        pytest.param('a,b\n,""\nNA,null\n', [(None, None), ("NA", "null")], id="empty-is-null"),
+        pytest.param("a\n1\n\n3\n\n", [("1",), (None,), ("3",), (None,)], id="blank-in-one-column"),
+        pytest.param("a,b\n1,2\n\n\n", [("1", "2")], id="blank-lines-at-the-end"),
+        pytest.param("a,b\r\n1,2\r\n", [("1", "2")], id="crlf"),
+        pytest.param("a,b\r1,2\r", [("1", "2")], id="cr"),
+        pytest.param("a,b\n1,2", [("1", "2")], id="no-last-newline"),
+        pytest.param("a,b\n", [], id="header-only"),
+        pytest.param("a,b", [], id="header-only-without-newline"),
+        pytest.param("\ufeffa,b\n1,2\n", [("1", "2")], id="byte-order-mark"),
+        pytest.param("a;b\n1;2,3\n", [("1", "2,3")], id="semicolon"),
+        pytest.param("a|b\n1|2\n", [("1", "2")], id="bar"),
+        pytest.param("a\tb\n1\t2\n", [("1", "2")], id="tab"),
+        pytest.param('"a,b";c\n1;2\n', [("1", "2")], id="delimiter-in-a-quoted-name"),
+        pytest.param('"a\nb",c\n1,2\n', [("1", "2")], id="newline-in-a-quoted-name"),
+        pytest.param('a,b\n"x\ny","""q"""\n', [("x\ny", '"q"')], id="newline-and-quotes-in-values"),
+        pytest.param('a,b\r\n"x\ny",1\r\n', [("x\ny", "1")], id="lf-in-quotes-in-a-crlf-file"),
+        pytest.param("a,b\n5' 10\",6\n", [("5' 10\"", "6")], id="bare-quote-inside-a-value"),
+        pytest.param('a,b\n"x ""y"" ""z""",1\n', [('x "y" "z"', "1")], id="space-between-quotes"),
+        pytest.param("a,b\n 1 , 2\n", [(" 1 ", " 2")], id="spaces-stay"),
+        pytest.param("a,b\n\\N,\\\n", [("\\N", "\\")], id="backslash-is-a-character"),
+        pytest.param("a,b\nx\0,y\n", [("x\0", "y")], id="nul-byte"),
+    ],
+)
+def test_every_record_is_read_as_it_stands(
+    tmp_path: Path, content: str, records: list[tuple[Any, ...]]
+) -> None:
+    assert read(written(tmp_path, content)) == records
+
+
+def test_a_tsv_file_prefers_the_tab(tmp_path: Path) -> None:
+    assert read(written(tmp_path, "a,b\tc\n1,2\t3\n", "people.tsv")) == [("1,2", "3")]
+
+
+def test_a_gzipped_file_is_read_and_counted_unpacked(tmp_path: Path) -> None:
+    path = written(tmp_path, gzip.compress(b'a,b\n"1\n",2\n'), "people.csv.gz")
+    assert read(path) == [("1\n", "2")]
+
+
+def test_null_strings_are_null_quoted_or_not(tmp_path: Path) -> None:
+    path = written(tmp_path, 'a,b\nNA,"NA"\n,na\n')
+    assert read(path, null_strings=["NA"]) == [(None, None), (None, "na")]
+
+
+def test_a_delimiter_can_be_named(tmp_path: Path) -> None:
+    assert read(written(tmp_path, "a,b^c\n1,2^3\n"), delimiter="^") == [("1,2", "3")]
+    with pytest.raises(SpecError, match="A delimiter is one character"):
+        DuckDBEngine(delimiter="ab")
+
+
+def test_a_line_of_16_million_bytes_is_read(tmp_path: Path) -> None:
+    long = "x" * 16_000_000
+    assert read(written(tmp_path, f"a,b\n{long},1\n2,3\n")) == [(long, "1"), ("2", "3")]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_file_beyond_the_buffer_is_read_whole(tmp_path: Path, newline: str) -> None:
+    records = 1_100_000
+    lines = (f'{i},"some, ""long"" text {i % 7}"{newline}' for i in range(records))
+    path = written(tmp_path, f"a,b{newline}" + "".join(lines))
+    assert path.stat().st_size > 1 << 25
+    with DuckDBEngine(threads=4) as engine:
+        table = engine.table(path)
+        [row] = engine.query(
+            f"select count(*) as n, sum(cast(a as bigint)) as total, count(distinct b) as texts "
+            f"from {table.sql}"
+        )
+    assert row == {"n": records, "total": records * (records - 1) // 2, "texts": 7}
+
+
+VALUES = ["", "a", "é", "1", 'x"y', '"', "a,b", "l\nm", "l\r\nm", " s ", "#c", "NA", ' "q" ', ";"]
+
+
+def random_csv(seed: int) -> bytes:
+    """A CSV file of nasty values; every second one is damaged in a place or two."""
+    chance = random.Random(seed)
+    width = chance.choice([1, 2, 3])
+    pool = chance.sample(VALUES, chance.randint(1, len(VALUES)))
+    text = io.StringIO()
+    writer = csv.writer(
+        text,
+        quoting=chance.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+        lineterminator=chance.choice(["\n", "\r\n", "\r"]),
+    )
+    writer.writerow("xyz"[:width])
+    for _ in range(chance.choice([0, 1, 5, 300])):
+        writer.writerow([chance.choice(pool) for _ in range(width)])
+    data = text.getvalue().encode()
+    for _ in range(chance.choice([0, 1, 2]) if seed % 2 else 0):
+        at = chance.randrange(width * 2, len(data) + 1)
+        damage = chance.choice([b'"', b",", b"\n", b"\r", b" ", b"", b"\xff", b'""', b"\n\n"])
+        data = data[:at] + damage + data[at + chance.randint(0, 1) :]
+    return data
+
+
+def csv_module(data: bytes) -> list[tuple[str | None, ...]] | None:
+    """The records by Python's csv module, or None where it or a table can't have them."""
+    try:
+        header, *rows = csv.reader(io.StringIO(data.decode(), newline=""), strict=True)
+    except (csv.Error, UnicodeDecodeError):
+        return None
+    width = len(header)
+    records = [row or [""] for row in rows if row or width == 1]
+    if any(len(record) != width for record in records):
+        return None
+    return [tuple(value or None for value in record) for record in records]
+
+
+def test_random_files_are_read_as_the_csv_module_reads_them_or_refused(tmp_path: Path) -> None:
+    read_whole = 0
+    for seed in range(300):
+        data = random_csv(seed)
+        path = written(tmp_path, data, f"{seed}.csv")
+        try:
+            records = read(path, delimiter=",")
+        except InputError:
+            continue
+        assert records == csv_module(data), f"seed {seed}"
+        read_whole += 1
+    assert read_whole > 150
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "people.csv is empty."),
+        (b"\na,b\n", "people.csv: the first line is blank. It must hold the column names."),
+        (b"a,,b\n1,2,3\n", "people.csv: column 2 has no name in the header. Give it one."),
+        (b"a,b,a\n1,2,3\n", 'people.csv has two columns named "a". Rename one.'),
+        (
+            b"zip,ZIP\n1,2\n",
+            'people.csv has the columns "zip" and "ZIP", which differ only by case. Rename one.',
+        ),
+        (
+            b"a,b\n1,2\nJane-Marker-7731\n",
+            "people.csv: line 3 has 1 field where the header has 2. Quote a field that holds the "
+            "delimiter, or mend the line.",
+        ),
+        (
+            b'a,b\n"x\ny",2\nJane-Marker-7731,2,3\n',
+            "people.csv: line 4 has 3 fields where the header has 2. Quote a field that holds the "
+            "delimiter, or mend the line.",
+        ),
+        (
+            b"a,b\n1,2,\n",
+            "people.csv: line 2 has 3 fields where the header has 2. Quote a field that holds the "
+            "delimiter, or mend the line.",
+        ),
+        (
+            b"a,b\n1,2\n\nJane-Marker-7731,4\n",
+            "people.csv: line 3 is blank. Remove it: in a file of several columns a blank line is "
+            "no record, but may hide one.",
+        ),
+        (
+            b'a,b\n"Jane-Marker-7731"x,2\n',
+            "people.csv: line 2 has a quote that is never closed, or text between a closing quote "
+            "and the delimiter. Double the quotes inside a quoted field.",
+        ),
+        (
+            b'a,b\n1,2\n3,"Jane-Marker-7731\n',
+            "people.csv: line 3 has a quote that is never closed, or text between a closing quote "
+            "and the delimiter. Double the quotes inside a quoted field.",
+        ),
+        (
+            b'a,b\n "Jane-Marker-7731",2\n',
+            "people.csv: line 2 has a space before an opening quote. Remove it.",
+        ),
+        (
+            b"a,b\n1,2\r\nJane-Marker-7731,4\n",
+            "people.csv: line 2 ends with another line break than the header. Use one kind in the "
+            "whole file, for example: dos2unix FILE",
+        ),
+        (
+            b"a,b\n1,2\nJos\xe9 Jane-Marker-7731,4\n",
+            "people.csv: line 3 is not UTF-8. Find out its encoding and convert the file first, "
+            "for example: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
+        ),
+        (
+            b"Jos\xe9,b\n1,2\n",
+            "people.csv: line 1 is not UTF-8. Find out its encoding and convert the file first, "
+            "for example: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
+        ),
+        (
+            "a,b\n1,2\n".encode("utf-16"),
+            "people.csv is not UTF-8 but looks like UTF-16. Convert it first: "
+            "iconv -f UTF-16 -t UTF-8 OLD > NEW",
+        ),
+        (
+            b'"a,b\n1,2\n',
+            "people.csv: the header line has a quote that is not closed, or text after a closing "
+            "quote. Quote every name that holds a quote, and double the quotes in it.",
+        ),
+        (
+            b"a,b\n" + b"x" * (17 << 20) + b",1\n",
+            "people.csv has a line longer than 16 MiB. If it is not meant to, look for a quote "
+            "that is never closed.",
+        ),
+    ],
+)
+def test_a_csv_file_that_can_not_be_read_whole_is_refused(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    assert refusal(written(tmp_path, content)) == message
+
+
+def test_a_value_too_many_is_refused_even_if_it_reads_as_null(tmp_path: Path) -> None:
+    path = written(tmp_path, "a,b\n1,2,NA\n")
+    assert refusal(path, null_strings=["NA"]).startswith("people.csv: line 2 has 3 fields")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("nobody.csv", "nobody.csv: no such file."),
+        ("nobody-*.csv", "nobody-*.csv: no file matches."),
+        ("data", "data is a folder. Name its files, for example data/*.parquet."),
+        (
+            "notes.md",
+            "notes.md: the name doesn't say what the file holds. Its end should be one of "
+            ".parquet .pq .csv .tsv .txt .csv.gz .tsv.gz .txt.gz .json .jsonl .ndjson .arrow "
+            ".feather .ipc.",
+        ),
+        (
+            "torn.parquet",
+            "torn.parquet can't be read as Parquet: it is truncated or damaged, or no such file "
+            "at all. Write it anew.",
+        ),
+        (
+            "torn.json",
+            "torn.json can't be read as JSON objects, one a line or in one array: it is truncated "
+            "or damaged, or no such file at all. Write it anew.",
+        ),
+        (
+            "torn.arrow",
+            "torn.arrow can't be read as Arrow: it is truncated or damaged, or no such file at "
+            "all. Write it anew.",
+        ),
+        ("torn.csv.gz", "torn.csv.gz is not a whole gzip file. Fetch or pack it again."),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, message: str
+) -> None:
+    (tmp_path / "data").mkdir()
+    written(tmp_path, "text", "notes.md")
+    duckdb.sql(f"select '{MARKER}' as a from range(9)").write_parquet(f"{tmp_path}/whole.parquet")
+    written(tmp_path, (tmp_path / "whole.parquet").read_bytes()[:-20], "torn.parquet")
+    written(tmp_path, f'[{{"a": "{MARKER}"}}, {{"a', "torn.json")
+    written(tmp_path, MARKER, "torn.arrow")
+    written(tmp_path, gzip.compress(MARKER.encode() * 9)[:-9], "torn.csv.gz")
+    monkeypatch.chdir(tmp_path)
+    assert refusal(target) == message
+
+
+def test_files_of_a_csv_glob_need_one_header(tmp_path: Path) -> None:
+    written(tmp_path, "a,b\n1,2\n", "p1.csv")
+    written(tmp_path, "a,b\r\n3,4\r\n", "p2.csv")
+    assert read(f"{tmp_path}/p*.csv") == [("1", "2"), ("3", "4")]
+    written(tmp_path, "a,c\n5,6\n", "p3.csv")
+    assert refusal(f"{tmp_path}/p*.csv") == (
+        'p3.csv: the header has "c" as column 2 instead of "b", as in p1.csv. '
+        "Files read as one table need one header."
+    )
+
+
+def parquet(folder: Path, select: str, name: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    duckdb.sql(select).write_parquet(str(folder / name))
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("select", "fault"),
+    [
+        ("select 1 as a", 'p2.parquet has no column "b" that p1.parquet has.'),
+        ("select 1 as a, 'x' as b, 2 as c", 'p2.parquet has a column "c" that p1.parquet lacks.'),
+        ("select 1 as a, 2 as b", 'p2.parquet has column "b" in another type than p1.parquet.'),
+    ],
+)
+def test_files_of_a_parquet_glob_need_the_same_columns(
+    tmp_path: Path, select: str, fault: str
+) -> None:
+    parquet(tmp_path, "select 1 as a, 'x' as b", "p1.parquet")
+    parquet(tmp_path, select, "p2.parquet")
+    assert refusal(f"{tmp_path}/p*.parquet") == (
+        f"{fault} Files read as one table need the same columns."
+    )
+
+
+def test_a_parquet_glob_stays_a_glob_and_keeps_its_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in (1, 2):
+        parquet(tmp_path, f"select {part} as a, date '2020-01-01' as d", f"p{part}.parquet")
+    monkeypatch.chdir(tmp_path)
+    with DuckDBEngine() as engine:
+        table = engine.table("p*.parquet")
+        assert (table.name, table.sql) == ("p*.parquet", "read_parquet('p*.parquet')")
+        assert [(column.name, column.type) for column in table.columns] == [
+            ("a", "INTEGER"),
+            ("d", "DATE"),
+        ]
+        assert engine.query(f"select sum(a) as total from {table.sql}") == [{"total": 3}]
+
+
+def test_a_parquet_column_of_few_values_is_known_as_such(tmp_path: Path) -> None:
+    select = "select 'value ' || i % 3 as few, 'value ' || i as many from range(9999) t(i)"
+    with DuckDBEngine() as engine:
+        table = engine.table(parquet(tmp_path, select, "p.parquet"))
+    assert [(column.name, column.few_values) for column in table.columns] == [
+        ("few", True),
+        ("many", False),
+    ]
+
+
+def test_folders_named_like_columns_are_text(tmp_path: Path) -> None:
+    for zip_code in ("02138", "2138"):
+        parquet(tmp_path / f"zip={zip_code}", "select 1 as a", "p.parquet")
+    assert read(f"{tmp_path}/*/p.parquet") == [(1, "02138"), (1, "2138")]
+
+
+def test_brackets_and_quotes_in_a_path_are_no_glob(tmp_path: Path) -> None:
+    written(tmp_path, "a\nwrong\n", "p1.csv")
+    assert read(written(tmp_path, "a\nright\n", "p[1].csv")) == [("right",)]
+    assert read(written(tmp_path, 'it\'s "a"\nx\n', "o'hara.csv")) == [("x",)]
+
+
+def test_columns_that_differ_only_by_case_are_refused(tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1], "A": [2]}).write_parquet(tmp_path / "p.parquet")
+    written(tmp_path, '[{"a": 1, "A": 2}]', "p.json")
+    pyarrow.feather.write_feather(pa.table({"a": [1], "A": [2]}), str(tmp_path / "p.arrow"))
+    fault = "which differ only by case. Rename one."
+    assert refusal(tmp_path / "p.parquet") == f'p.parquet has the columns "a" and "A", {fault}'
+    assert refusal(tmp_path / "p.json") == f'p.json has the columns "A" and "a", {fault}'
+    assert refusal(tmp_path / "p.arrow") == f'p.arrow has the columns "a" and "A", {fault}'
+
+
+@pytest.mark.parametrize(
+    ("content", "type_", "values"),
+    [
+        ('[{"a": "2020-1-1"}, {"a": "2020-01-01"}]', "VARCHAR", ["2020-1-1", "2020-01-01"]),
+        ('{"a": "AB"}\n{"a": null}\n', "VARCHAR", ["AB", None]),
+        ('[{"a": 9007199254740993}, {"a": 1}]', "BIGINT", [9007199254740993, 1]),
+        ('[{"a": 1.5}, {"a": 2}]', "DOUBLE", [1.5, 2.0]),
+        ('[{"a": 1}, {"a": "1"}]', "JSON", ["1", '"1"']),
+        ('[{"a": {"d": "2020-1-1"}}]', "JSON", ['{"d":"2020-1-1"}']),
+        ('[{"a": null}]', None, [None]),
+    ],
+)
+def test_json_keeps_distinct_values_distinct(
+    tmp_path: Path, content: str, type_: str | None, values: list[Any]
+) -> None:
+    path = written(tmp_path, content, "people.json")
+    with DuckDBEngine() as engine:
+        table = engine.table(path)
+        assert type_ in (None, table.columns[0].type)
+        assert [row["a"] for row in engine.query(f"from {table.sql}")] == values
+
+
+def test_json_integers_that_would_be_rounded_are_refused(tmp_path: Path) -> None:
+    content = '[{"a": 9007199254740993}, {"a": 9007199254740992}, {"a": 0.5}]'
+    assert refusal(written(tmp_path, content, "people.json")) == (
+        'people.json: column "a" has integers of more than 15 digits beside fractions, or beyond '
+        "38 digits, which would be rounded. Write its values as strings."
+    )
+
+
+def test_a_json_record_with_a_key_twice_is_refused_without_its_values(tmp_path: Path) -> None:
+    message = refusal(written(tmp_path, f'[{{"a": "{MARKER}", "a": "x"}}]', "people.json"))
+    assert message == (
+        "a JSON file can't be read whole: a record is damaged, has a key twice, or changed since "
+        "the start."
+    )
+
+
+@pytest.mark.parametrize("name", ["p.arrow", "p.feather", "p.ipc"])
+def test_arrow_files_are_read_in_both_formats(tmp_path: Path, name: str) -> None:
+    table = pa.table({"a": [1, 2], "b": ["x", None]})
+    pyarrow.feather.write_feather(table, str(tmp_path / name))
+    with pa.ipc.new_stream(str(tmp_path / f"s{name}"), table.schema) as stream:
+        stream.write_table(table)
+    assert read(tmp_path / name) == read(tmp_path / f"s{name}") == [(1, "x"), (2, None)]
+
+
+def test_arrow_without_pyarrow_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingDriverError, match=r"pip install 'kanon-sql\[arrow\]'"):
+        read(written(tmp_path, b"x", "p.arrow"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("it's.csv", 'a\'b,"c""d"\n"x\ny",2\n'),
+        ("p.json", '[{"a": "x", "b\'": {"c": 1}}]'),
+    ],
+)
+def test_the_from_text_survives_sqlglot(tmp_path: Path, name: str, content: str) -> None:
+    path = written(tmp_path, content, name)
+    with DuckDBEngine(null_strings=["N'A"]) as engine:
+        sql = f"select * from {engine.table(path).sql}"
+        again = sqlglot.parse_one(sql, read="duckdb").sql("duckdb")
+        assert engine.query(again) == engine.query(sql) != []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"a,b\n{MARKER}\n",
+        f"a,b\n{MARKER},1,2\n",
+        f'a,b\n"{MARKER}"x,1\n',
+        f'a,b\n1,"{MARKER}\n',
+        f"a,b\n\udce9{MARKER},1\n",
+        f' "{MARKER}",b\n "{MARKER}",1\n',
+    ],
+)
+def test_no_refusal_holds_a_value(tmp_path: Path, content: str) -> None:
+    path = written(tmp_path, content.encode("utf-8", "surrogateescape"))
+    assert MARKER not in refusal(path).partition("header")[0]
