@@ -29,7 +29,7 @@ _ALLOWED = (
 )  # fmt: skip
 _CASTS = (
     "VARCHAR", "TEXT", "CHAR", "INT", "BIGINT", "SMALLINT", "TINYINT", "DOUBLE", "FLOAT",
-    "DECIMAL", "DATE", "TIMESTAMP", "BOOLEAN",
+    "DECIMAL", "DATE", "TIMESTAMP", "TIMESTAMPNTZ", "BOOLEAN",
 )  # fmt: skip
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
@@ -104,16 +104,22 @@ def _is_predicate(expression: exp.Expr, types: Mapping[str, str]) -> bool:
 
 def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
     if not isinstance(node, _ALLOWED) or isinstance(node, exp.Subquery | exp.Query):
-        found = node.name or node.key if isinstance(node, exp.Func) else node.key
         raise SpecError(
-            f"where: {found} may not stand in a condition ({text!r}). Comparisons, and, or, not, "
-            "in, between, like, is null, arithmetic, case, and a few functions of text, numbers "
-            "and dates may."
+            f"where: {_spoken(node)} may not stand in a condition ({text!r}). Comparisons, and, or, "
+            "not, in, between, like, is null, arithmetic, case, and a few functions of text, "
+            "numbers and dates may."
         )
     if isinstance(node, exp.In) and (node.args.get("query") or node.args.get("unnest")):
         raise SpecError(f"where: a subquery may not stand in a condition ({text!r}).")
     if isinstance(node, exp.Cast) and node.to.this.name not in _CASTS:
         raise SpecError(f"where: a cast to {node.to.sql(DIALECT)} may not stand in a condition.")
+
+
+def _spoken(node: exp.Expr) -> str:
+    """What people call a node: a function by its name, anything else by its kind."""
+    if isinstance(node, exp.Anonymous):
+        return node.name
+    return node.sql_name().lower() if isinstance(node, exp.Func) else node.key
 
 
 def _as_spelled(column: exp.Column, table: str, names: tuple[str, ...]) -> exp.Column:
@@ -133,7 +139,7 @@ def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> Iterator[
     wanted = next((kind for side in operands if (kind := _kind(side))), None)
     if isinstance(node, _ARITHMETIC):
         wanted = "DOUBLE"
-    for side in operands:
+    for side in (operand.unnest() for operand in operands):
         if not isinstance(side, exp.Column) or types[side.name] != "VARCHAR":
             continue
         if wanted:
@@ -156,6 +162,6 @@ def _kind(side: exp.Expr) -> str | None:
         return _kind(side.this)
     if isinstance(side, exp.Literal) and not side.is_string:
         return "DOUBLE"
-    if isinstance(side, exp.Cast) and side.to.this.name in ("DATE", "TIMESTAMP"):
-        return str(side.to.this.name)
+    if isinstance(side, exp.Cast) and side.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ"):
+        return str(side.to.this.name).removesuffix("NTZ")
     return None

@@ -114,9 +114,10 @@ def check(
 def _asked_and_measured(
     asked: list[tuple[str, Mapping[str, Any]]], question: Question
 ) -> Iterable[tuple[str, Mapping[str, Any], bool]]:
+    """What can fail comes first, then what was asked without a threshold, then the unasked."""
     names = list(question.references or {})
-    for name, parameters in asked:
-        yield name, parameters, name == "homogeneity" or "k" in parameters
+    marked = [(name, p, name == "homogeneity" or "k" in p) for name, p in asked]
+    yield from sorted(marked, key=lambda each: not each[2])
     if "k_anonymity" not in dict(asked):
         yield "k_anonymity", {}, False
     matched = [p.get("reference", names[0]) for name, p in asked if name == "k_map"]

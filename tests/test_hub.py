@@ -51,10 +51,10 @@ def refusal(engine: DuckDBEngine, sql: str) -> str:
 @pytest.mark.parametrize(
     ("name", "sql", "ids"),
     [
-        ("patients", '"patients"', [1]),
-        ("PATIENTS", '"patients"', [1]),
-        ("main.patients", '"patients"', [1]),
-        ("adults", '"adults"', [1]),
+        ("patients", '"main"."patients"', [1]),
+        ("PATIENTS", '"main"."patients"', [1]),
+        ("main.patients", '"main"."patients"', [1]),
+        ("adults", '"main"."adults"', [1]),
         ("archive.patients", '"archive"."patients"', [2]),
         ('archive."old.List"', '"archive"."old.List"', [3]),
     ],
@@ -89,7 +89,7 @@ def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes | None) -
     path = tmp_path / "x.duckdb"
     if content:
         path.write_bytes(content)
-    with pytest.raises(InputError, match="no such DuckDB file|no DuckDB file"):
+    with pytest.raises(InputError, match=r"no such DuckDB file|no DuckDB file"):
         DuckDBEngine(database=path)
 
 

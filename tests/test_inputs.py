@@ -370,7 +370,7 @@ def test_a_parquet_glob_stays_a_glob_and_keeps_its_types(
 
 
 def test_a_parquet_column_of_few_values_is_known_as_such(tmp_path: Path) -> None:
-    select = "select 'value ' || i % 3 as few, 'value ' || i as many from range(9999) t(i)"
+    select = "select 'value ' || i % 3 as few, 'value ' || i as many from range(100000) t(i)"
     with DuckDBEngine() as engine:
         table = engine.table(parquet(tmp_path, select, "p.parquet"))
     assert [(column.name, column.few_values) for column in table.columns] == [

@@ -7,7 +7,7 @@ that SQL, Jinja or Arrow could trip over. The examples are the same in every run
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -60,12 +60,12 @@ class Filled:
     """A generated table with the types that its columns have even where all values are NULL."""
 
     names: tuple[str, ...]
-    kinds: tuple[Kind, ...] = field(repr=False)
+    types: tuple[pyarrow.DataType, ...]
     rows: tuple[tuple[Any, ...], ...]
 
     @property
     def arrow(self) -> pyarrow.Table:
-        return asking.table(self.names, self.rows, [kind.type for kind in self.kinds])
+        return asking.table(self.names, self.rows, self.types)
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -79,7 +79,8 @@ def filled(draw: st.DrawFn, names: tuple[str, ...], kinds: tuple[Kind, ...]) -> 
         st.sampled_from(kind.values if kind in (PERSON, WEIGHT) else (None, *kind.values))
         for kind in kinds
     ]
-    return Filled(names, kinds, tuple(draw(st.lists(st.tuples(*cells), max_size=12))))
+    types = tuple(kind.type for kind in kinds)
+    return Filled(names, types, tuple(draw(st.lists(st.tuples(*cells), max_size=12))))
 
 
 @st.composite

@@ -45,24 +45,34 @@ patterns_as_seen as (
 {% endfor %}
 ),
 
+patterns_as_looking as (
+    select
+        patterns.*,
+        masks.kanon_mask as kanon_looks_at,
+{% for column in columns %}
+        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)) }} as kanon_looks_for_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+    from patterns
+    cross join masks
+),
+
 classes as (
     select
 {% for column in columns %}
-        patterns.{{ kanon_sql.alias(column) }},
+        patterns_as_looking.{{ kanon_sql.alias(column) }},
 {% endfor %}
-        max(patterns.kanon_records) as kanon_records,
+        max(patterns_as_looking.kanon_records) as kanon_records,
         sum(patterns_as_seen.kanon_records) as kanon_size
-    from patterns
-    cross join masks
+    from patterns_as_looking
     inner join patterns_as_seen
-        on patterns_as_seen.kanon_seen_by = patterns.kanon_mask
-        and patterns_as_seen.kanon_mask = masks.kanon_mask
+        on patterns_as_seen.kanon_seen_by = patterns_as_looking.kanon_mask
+        and patterns_as_seen.kanon_mask = patterns_as_looking.kanon_looks_at
 {% for column in columns %}
-        and {{ kanon_sql.same("patterns_as_seen." ~ kanon_sql.alias(column), kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column))) }}
+        and {{ kanon_sql.same("patterns_as_seen." ~ kanon_sql.alias(column), "patterns_as_looking.kanon_looks_for_" ~ loop.index) }}
 {% endfor %}
     group by
 {% for column in columns %}
-        patterns.{{ kanon_sql.alias(column) }}{{ "," if not loop.last }}
+        patterns_as_looking.{{ kanon_sql.alias(column) }}{{ "," if not loop.last }}
 {% endfor %}
 )
 

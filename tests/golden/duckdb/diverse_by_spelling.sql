@@ -1,0 +1,34 @@
+-- Question   How many classes of patients look diverse in diagnosis only thanks to spelling?
+-- Runs       where spellings_diagnosis finds fewer spellings than values
+-- Dialect    duckdb, as executed
+
+with
+
+class_values as (
+    select
+        "zip",
+        "age",
+        "diagnosis" as kanon_sensitive_1,
+        count(*) as kanon_records
+    from "main"."patients"
+    group by
+        "zip",
+        "age",
+        "diagnosis"
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        count(*) as kanon_distinct,
+        count(distinct coalesce(cast(try_cast(trim(kanon_sensitive_1) as double) as varchar), lower(trim(kanon_sensitive_1)))) as kanon_spellings
+    from class_values
+    where kanon_sensitive_1 is not null
+    group by
+        "zip",
+        "age"
+)
+
+select sum(case when kanon_distinct > 1 and kanon_spellings = 1 then 1 else 0 end) as kanon_diverse_by_spelling_classes
+from classes

@@ -1,0 +1,115 @@
+-- Question   How many people of patients share each combination of zip and age, and what do they
+--            share of diagnosis?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Model      homogeneity. No class has a single value of the sensitive attribute, so belonging to a
+--            class never gives the value away. (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam
+--            2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity
+--            attack))
+-- Dialect    duckdb, as executed
+
+with
+
+class_value_people as (
+    select
+        "zip",
+        "age",
+        "diagnosis" as kanon_sensitive_1,
+        "patient" as kanon_entity,
+        count(*) as kanon_records
+    from "main"."patients"
+    group by
+        "zip",
+        "age",
+        "diagnosis",
+        "patient"
+),
+
+class_people as (
+    select
+        "zip",
+        "age",
+        kanon_entity,
+        sum(kanon_records) as kanon_records
+    from class_value_people
+    group by
+        "zip",
+        "age",
+        kanon_entity
+),
+
+class_values as (
+    select
+        "zip",
+        "age",
+        kanon_sensitive_1,
+        count(*) as kanon_people
+    from class_value_people
+    group by
+        "zip",
+        "age",
+        kanon_sensitive_1
+),
+
+class_sides as (
+    select
+        "zip",
+        "age",
+        count(*) as kanon_size,
+        sum(kanon_records) as kanon_records,
+        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity,
+        0 as kanon_distinct,
+        0 as kanon_known,
+        0 as kanon_most_people
+    from class_people
+    group by
+        "zip",
+        "age"
+
+    union all
+
+    select
+        "zip",
+        "age",
+        0 as kanon_size,
+        0 as kanon_records,
+        0 as kanon_without_entity,
+        count(*) as kanon_distinct,
+        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
+        max(kanon_people) as kanon_most_people
+    from class_values
+    group by
+        "zip",
+        "age"
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        sum(kanon_size) as kanon_size,
+        sum(kanon_records) as kanon_records,
+        sum(kanon_without_entity) as kanon_without_entity,
+        sum(kanon_distinct) as kanon_distinct,
+        sum(kanon_known) as kanon_known,
+        sum(kanon_most_people) as kanon_most_people
+    from class_sides
+    group by
+        "zip",
+        "age"
+)
+
+select
+    kanon_size,
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    sum(case when "zip" is null or "age" is null then kanon_records else 0 end) as kanon_with_null,
+    0 as kanon_suppressed,
+    sum(case when kanon_most_people = kanon_size then 1 else 0 end) as kanon_homogeneous_classes,
+    sum(case when kanon_most_people = kanon_size then kanon_records else 0 end) as kanon_homogeneous_records,
+    sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    sum(kanon_without_entity) as kanon_without_entity
+from classes
+group by kanon_size
+order by kanon_size

@@ -1,0 +1,70 @@
+-- Question   How many records of patients are compatible with each combination of zip and age, if
+--            NULL matches everything?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Dialect    duckdb, as executed
+
+with
+
+patterns as (
+    select
+        "zip",
+        "age",
+case when "zip" is null then '1' else '0' end || case when "age" is null then '1' else '0' end as kanon_mask,
+        count(*) as kanon_records
+    from "main"."patients"
+    group by
+        "zip",
+        "age"
+),
+
+masks as (
+    select distinct kanon_mask
+    from patterns
+),
+
+patterns_as_seen as (
+    select
+        masks.kanon_mask as kanon_seen_by,
+        patterns.kanon_mask,
+        case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns."zip" end as "zip",
+        case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns."age" end as "age",
+        sum(patterns.kanon_records) as kanon_records
+    from patterns
+    cross join masks
+    group by
+        masks.kanon_mask,
+        patterns.kanon_mask,
+        case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns."zip" end,
+        case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns."age" end
+),
+
+classes as (
+    select
+        patterns."zip",
+        patterns."age",
+        max(patterns.kanon_records) as kanon_records,
+        sum(patterns_as_seen.kanon_records) as kanon_size
+    from patterns
+    cross join masks
+    inner join patterns_as_seen
+        on patterns_as_seen.kanon_seen_by = patterns.kanon_mask
+        and patterns_as_seen.kanon_mask = masks.kanon_mask
+        and patterns_as_seen."zip" is not distinct from case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns."zip" end
+        and patterns_as_seen."age" is not distinct from case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns."age" end
+    group by
+        patterns."zip",
+        patterns."age"
+)
+
+select
+    kanon_size,
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    sum(case when "zip" is null or "age" is null then kanon_records else 0 end) as kanon_with_null,
+    0 as kanon_suppressed,
+    min(kanon_records) as kanon_size_as_value
+from classes
+group by kanon_size
+order by kanon_size

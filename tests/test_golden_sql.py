@@ -1,0 +1,287 @@
+"""Would I sign this query? The SQL of representative questions, as text to read and as it runs.
+
+One file of `golden/duckdb` is one step of one audit. After a change on purpose, write them anew
+with KANON_SQL_UPDATE_GOLDEN=1 and read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import sqlglot
+
+import kanon_sql as kanon
+from kanon_sql import templates
+
+GOLDEN = Path(__file__).parent / "golden" / "duckdb"
+
+TABLES = """
+create table patients as
+select * from (values
+    ('p1', '02138', 34, 'flu'),
+    ('p1', '02138', 34, 'cold'),
+    ('p2', '02138', 34, 'flu'),
+    ('p3', '02139', 51, 'flu'),
+    ('p3', '02139', 51, 'Flu'),
+    ('p4', '0213*', null, 'cold')
+) as patients (patient, zip, age, diagnosis);
+
+create table voters as
+select * from (values
+    ('v1', '02138', 34, 9),
+    ('v2', '02139', 51, 1),
+    ('v3', '02139', null, 4),
+    ('v4', '02140', null, 7)
+) as voters (voter, zip_code, age, people)
+"""
+
+QI = {"quasi_identifiers": ["zip", "age"]}
+VOTERS = {"source": "voters", "columns": {"zip": "zip_code"}}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question on the patients, the step of its plan to read, and the rows that step gives."""
+
+    question: dict[str, Any]
+    rows: list[dict[str, Any]]
+    step: str = "classes"
+    voters: dict[str, Any] = field(default_factory=dict)
+
+    def arguments(self) -> dict[str, Any]:
+        references = {"voters": kanon.ReferenceSpec(**VOTERS, **self.voters)}
+        matched = {"references": references} if self.step.endswith("voters") else {}
+        return {**QI, **self.question, **matched}
+
+
+def class_sizes(*rows: tuple[int, ...], also: str = "") -> list[dict[str, int]]:
+    """Rows of a classes step: size, classes, records, records with NULL, suppressed, and more."""
+    names = f"size classes records with_null suppressed {also}".split()
+    return [
+        {f"kanon_{name}": number for name, number in zip(names, row, strict=True)} for row in rows
+    ]
+
+
+SENSITIVE = "homogeneous_classes homogeneous_records diverse_by_null_classes"
+ASKED = {
+    "k_anonymity": Asked({}, class_sizes((1, 1, 1, 1, 0), (2, 1, 2, 0, 0), (3, 1, 3, 0, 0))),
+    "k_anonymity_of_people": Asked(
+        {"entity": "patient"},
+        class_sizes((1, 2, 3, 1, 0, 0), (2, 1, 3, 0, 0, 0), also="without_entity"),
+    ),
+    "k_anonymity_where": Asked({"where": "age >= 50"}, class_sizes((2, 1, 2, 0, 0))),
+    "k_anonymity_with_wildcards": Asked(
+        {"nulls": "wildcard"},
+        class_sizes(
+            (1, 1, 1, 1, 0, 1), (2, 1, 2, 0, 0, 2), (3, 1, 3, 0, 0, 3), also="size_as_value"
+        ),
+    ),
+    "homogeneity": Asked(
+        {"sensitive": ["diagnosis"]},
+        class_sizes(
+            (1, 1, 1, 1, 0, 1, 1, 0), (2, 1, 2, 0, 0, 0, 0, 0), (3, 1, 3, 0, 0, 0, 0, 0),
+            also=SENSITIVE,
+        ),
+    ),
+    "homogeneity_of_people": Asked(
+        {"sensitive": ["diagnosis"], "entity": "patient"},
+        class_sizes(
+            (1, 2, 3, 1, 0, 2, 3, 0, 0), (2, 1, 3, 0, 0, 1, 3, 0, 0),
+            also=f"{SENSITIVE} without_entity",
+        ),
+    ),
+    "diverse_by_spelling": Asked(
+        {"sensitive": ["diagnosis"]},
+        [{"kanon_diverse_by_spelling_classes": 1}],
+        step="diverse_by_spelling_diagnosis",
+    ),
+    "profiles": Asked(
+        {"entity": "patient"},
+        [{"kanon_people": 4, "kanon_profile_k": 1, "kanon_profile_uniques": 2}],
+        step="profiles",
+    ),
+    "small_classes": Asked(
+        {"checks": [kanon.KAnonymity(k=3)]},
+        [
+            {"zip": "0213*", "age": None, "kanon_size": 1},
+            {"zip": "02139", "age": 51, "kanon_size": 2},
+        ],
+        step="small_classes",
+    ),
+    "k_map_exactly": Asked(
+        {"checks": [kanon.KMap(k=2, match="exact")]},
+        [
+            {
+                "kanon_classes": 3,
+                "kanon_sizes": 6,
+                "kanon_least_population": 0,
+                "kanon_least_union": 1,
+                "kanon_unions": 3 + 2 + 1,
+                "kanon_reidentified": 3.0,
+                "kanon_unmatched_classes": 1,
+                "kanon_unmatched_records": 1,
+                "kanon_exceeding_classes": 2,
+                "kanon_at_risk": 6,
+                "kanon_violating_1_classes": 3,
+                "kanon_violating_1_records": 6,
+            }
+        ],
+        step="exact_k_map_voters",
+    ),
+    "k_map_by_containment": Asked(
+        {"checks": [kanon.KMap(k=5), kanon.KMap(k=5, missing="union")]},
+        [
+            {
+                "kanon_classes": 3,
+                "kanon_sizes": 6,
+                "kanon_least_population": 1,
+                "kanon_least_union": 2,
+                "kanon_unions": 9 + 2 + 4,
+                "kanon_reidentified": 3 / 9 + 2 / 2 + 1 / 4,
+                "kanon_unmatched_classes": 0,
+                "kanon_unmatched_records": 0,
+                "kanon_exceeding_classes": 1,
+                "kanon_at_risk": 2 + 1,
+                "kanon_violating_1_classes": 2,
+                "kanon_violating_1_records": 3,
+                "kanon_violating_2_classes": 2,
+                "kanon_violating_2_records": 3,
+            }
+        ],
+        step="k_map_voters",
+        voters={"weight": "people"},
+    ),
+    "weights": Asked(
+        {},
+        [{"kanon_records": 4, "kanon_not_a_weight": 0}],
+        step="weights_of_voters",
+        voters={"weight": "people"},
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def clinic() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute(TABLES)
+    return connection
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_text_is_the_one_that_was_read(name: str, clinic: duckdb.DuckDBPyConnection) -> None:
+    asked, file = ASKED[name], GOLDEN / f"{name}.sql"
+    [table] = kanon.compile("patients", engine=clinic, **asked.arguments()).tables
+    if os.environ.get("KANON_SQL_UPDATE_GOLDEN"):
+        file.write_text(f"{table.steps[asked.step]}\n", encoding="utf-8")
+
+    assert f"{table.steps[asked.step]}\n" == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_it_runs_as_it_stands(name: str, clinic: duckdb.DuckDBPyConnection) -> None:
+    answer = clinic.sql((GOLDEN / f"{name}.sql").read_text(encoding="utf-8"))
+
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+
+    assert rows == [pytest.approx(row) for row in ASKED[name].rows]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_it_is_one_select(name: str) -> None:
+    [statement] = sqlglot.parse((GOLDEN / f"{name}.sql").read_text(encoding="utf-8"), "duckdb")
+
+    assert isinstance(statement, sqlglot.exp.Select)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_it_is_what_the_audit_ran(name: str, clinic: duckdb.DuckDBPyConnection) -> None:
+    asked = ASKED[name]
+    show_values = asked.step == "small_classes"
+    [table] = kanon.audit(
+        "patients", engine=clinic, show_values=show_values, **asked.arguments()
+    ).tables
+
+    text = (GOLDEN / f"{name}.sql").read_text(encoding="utf-8")
+
+    assert text.endswith(f"\n\n{table.sql[asked.step]}\n")
+
+
+def test_the_audit_gives_the_numbers_of_its_queries(clinic: duckdb.DuckDBPyConnection) -> None:
+    asked = ASKED["k_map_by_containment"]
+    [table] = kanon.audit("patients", engine=clinic, **asked.arguments()).tables
+
+    [row] = asked.rows
+    strict, union, _ = table.checks
+    assert (strict.achieved, union.achieved) == (
+        row["kanon_least_population"],
+        row["kanon_least_union"],
+    )
+    assert [(size.size, size.classes, size.records) for size in table.histogram] == [
+        (row["kanon_size"], row["kanon_classes"], row["kanon_records"])
+        for row in ASKED["k_anonymity"].rows
+    ]
+
+
+def test_every_file_is_asked_for() -> None:
+    assert sorted(file.stem for file in GOLDEN.glob("*.sql")) == sorted(ASKED)
+
+
+# --- the portable core ----------------------------------------------------------------------
+
+MACROS = sorted((templates.folder() / "macros" / "shared").glob("*.sql"))
+NOT_PORTABLE = {
+    "filter": r"(?i)\bfilter\s*\(",
+    "qualify": r"(?i)\bqualify\b",
+    "group by all": r"(?i)\bgroup\s+by\s+all\b",
+    "grouping sets": r"(?i)\bgrouping\s+sets\b",
+    "integer division": r"//",
+    "a hash of the engine's own": r"(?i)(?<!kanon_sql\.)\bhash\s*\(",
+    "a quotient that may be of integers or by zero": (
+        r"(?<!as \{\{ kanon_sql\.float_type\(\) \}\}\) )(?<!/)/(?!/)|(?<!/)/(?!/)(?! nullif\()"
+    ),
+}
+
+
+def sql_of(macro_file: str) -> str:
+    """The file without its comments."""
+    return re.sub(r"\{#.*?#\}", "", macro_file, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("file", MACROS, ids=lambda file: file.stem)
+def test_macros_keep_to_what_every_engine_has(file: Path) -> None:
+    sql = sql_of(file.read_text(encoding="utf-8"))
+
+    assert [what for what, pattern in NOT_PORTABLE.items() if re.search(pattern, sql)] == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("count(*) FILTER (where x)", "filter"),
+        ("qualify row_number() over () = 1", "qualify"),
+        ("group  by ALL", "group by all"),
+        ("group by grouping sets ((a), (b))", "grouping sets"),
+        ("47 // 10", "integer division"),
+        ("hash(zip)", "a hash of the engine's own"),
+        ("{{ kanon_sql.hash(zip) }}", None),
+        ("records/classes", "a quotient that may be of integers or by zero"),
+        ("records / classes", "a quotient that may be of integers or by zero"),
+        (
+            "cast(records as {{ kanon_sql.float_type() }}) / classes",
+            "a quotient that may be of integers or by zero",
+        ),
+        ("records / nullif(classes, 0)", "a quotient that may be of integers or by zero"),
+        ("cast(records as {{ kanon_sql.float_type() }}) / nullif(classes, 0)", None),
+        ("{# a / b #}", None),
+    ],
+)
+def test_what_does_not_travel_is_found(sql: str, what: str | None) -> None:
+    found = [name for name, each in NOT_PORTABLE.items() if re.search(each, sql_of(sql))]
+
+    assert found == ([what] if what else [])
