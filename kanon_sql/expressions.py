@@ -105,8 +105,8 @@ def _is_predicate(expression: exp.Expr, types: Mapping[str, str]) -> bool:
 def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
     if not isinstance(node, _ALLOWED) or isinstance(node, exp.Subquery | exp.Query):
         raise SpecError(
-            f"where: {_spoken(node)} may not stand in a condition ({text!r}). Comparisons, and, or, "
-            "not, in, between, like, is null, arithmetic, case, and a few functions of text, "
+            f"where: {_spoken(node)} may not stand in a condition ({text!r}). Comparisons, and, "
+            "or, not, in, between, like, is null, arithmetic, case, and a few functions of text, "
             "numbers and dates may."
         )
     if isinstance(node, exp.In) and (node.args.get("query") or node.args.get("unnest")):

@@ -97,9 +97,9 @@ def _same(left: str, right: str) -> str:
 
 
 def _number_or_null(text: str) -> str:
-    """The number that a text spells in plain decimal digits, else NULL."""
+    """The number that a text spells in plain digits, no more than a double holds, else NULL."""
     return (
-        f"case when regexp_full_match({text}, '-?[0-9]+([.][0-9]+)?') "
+        f"case when length({text}) <= 15 and regexp_full_match({text}, '-?[0-9]+([.][0-9]+)?') "
         f"then cast({text} as double) end"
     )
 

@@ -20,19 +20,20 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# Weights that are no number of people: NULL, text, negative or fractional. #}
+{# Weights that are no number of people: NULL, text, negative, fractional or beyond counting. #}
 {% macro not_a_weight(relation, weight) %}
 select
     count(*) as kanon_records,
     sum(
         case
-            when {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} >= 0
-            and {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} = floor({{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }})
-            then 0
+            when kanon_weight >= 0 and kanon_weight < 1e15 and kanon_weight = floor(kanon_weight) then 0
             else 1
         end
     ) as kanon_not_a_weight
-from {{ relation }}
+from (
+    select {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} as kanon_weight
+    from {{ relation | indent(4) }}
+) as kanon_weights
 {%- endmacro %}
 
 

@@ -1,0 +1,187 @@
+"""Conditions: which are accepted, as what SQL, and with what sentence the others are refused."""
+
+from __future__ import annotations
+
+import pyarrow
+import pytest
+
+import kanon_sql as kanon
+from kanon_sql.expressions import TextCast, condition
+
+COLUMNS = {
+    "zip": "VARCHAR",
+    "Sex": "VARCHAR",
+    "admitted": "VARCHAR",
+    "age": "BIGINT",
+    "alive": "BOOLEAN",
+    'a"b': "BIGINT",
+    "born": "DATE",
+}
+ALONE = "must be an expression alone, with no clause or comment."
+NOT_TRUE_OR_FALSE = "must be true or false, as in: age >= 18 and sex = 'F'."
+WHAT_MAY = (
+    "Comparisons, and, or, not, in, between, like, is null, arithmetic, case, and a few functions "
+    "of text, numbers and dates may."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        ("age >= 18 and sex = 'F'", """("age" >= 18 AND "Sex" = 'F')"""),
+        ("AGE>3", '("age" > 3)'),
+        ("not alive or born < date '2000-01-01'",
+         """(NOT "alive" OR "born" < CAST('2000-01-01' AS DATE))"""),
+        ("alive", '("alive")'),
+        ("age is not null", '(NOT "age" IS NULL)'),
+        ("age is not distinct from 3", '("age" IS NOT DISTINCT FROM 3)'),
+        ("age between 1 and 3", '("age" BETWEEN 1 AND 3)'),
+        ("zip in ('1', 'it''s')", """("zip" IN ('1', 'it''s'))"""),
+        ("zip = '02138'", """("zip" = '02138')"""),
+        ("zip > 'A'", """("zip" > 'A')"""),
+        ("zip like '02%' or sex ilike 'f%'", """("zip" LIKE '02%' OR "Sex" ILIKE 'f%')"""),
+        ('"a""b" % 2 = 0', '("a""b" % 2 = 0)'),
+        ("floor(age / 10) = 3", '(FLOOR("age" / 10) = 3)'),
+        ("coalesce(zip, '') <> ''", """(COALESCE("zip", '') <> '')"""),
+        ("lower(left(zip, 2)) = 'ab'", """(LOWER(LEFT("zip", 2)) = 'ab')"""),
+        ("extract(month from born) = 5", '(EXTRACT(MONTH FROM "born") = 5)'),
+        ("case when age > 3 then true else false end",
+         '(CASE WHEN "age" > 3 THEN TRUE ELSE FALSE END)'),
+        ("try_cast(zip as integer) > 3", '(TRY_CAST("zip" AS INT) > 3)'),
+        ("1 = 1", "(1 = 1)"),
+    ],
+)  # fmt: skip
+def test_it_is_accepted_with_every_name_quoted(text: str, sql: str) -> None:
+    accepted = condition(text, "patients", COLUMNS)
+
+    assert (accepted.sql, accepted.casts) == (sql, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "sql", "cast"),
+    [
+        ("zip < 100", '(CAST("zip" AS DOUBLE) < 100)', "DOUBLE"),
+        ("(zip) > -5", '((CAST("zip" AS DOUBLE)) > -5)', "DOUBLE"),
+        ("3 = zip", '(3 = CAST("zip" AS DOUBLE))', "DOUBLE"),
+        ("zip between 1 and 20", '(CAST("zip" AS DOUBLE) BETWEEN 1 AND 20)', "DOUBLE"),
+        ("zip not in (1, 2)", '(NOT CAST("zip" AS DOUBLE) IN (1, 2))', "DOUBLE"),
+        ("zip + 1 = age", '(CAST("zip" AS DOUBLE) + 1 = "age")', "DOUBLE"),
+        ("zip >= date '2025-01-01'",
+         """(CAST("zip" AS DATE) >= CAST('2025-01-01' AS DATE))""", "DATE"),
+        ("zip < timestamp '2025-01-01 10:00:00'",
+         """(CAST("zip" AS TIMESTAMP) < CAST('2025-01-01 10:00:00' AS TIMESTAMP))""",
+         "TIMESTAMP"),
+    ],
+)  # fmt: skip
+def test_text_beside_a_number_or_a_date_is_cast_and_said_to_be(
+    text: str, sql: str, cast: str
+) -> None:
+    accepted = condition(text, "patients", COLUMNS)
+
+    assert (accepted.sql, accepted.casts) == (sql, (TextCast("zip", cast),))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'' must be one expression, as in: age >= 18 and sex = 'F'."),
+        ("age > 1, zip = '2'",
+         """"age > 1, zip = '2'" must be one expression, as in: age >= 18 and sex = 'F'."""),
+        ("age > 1; drop table patients",
+         "'age > 1; drop table patients' must be one expression, as in: age >= 18 and sex = 'F'."),
+        ("age > 1 union select 1",
+         "'age > 1 union select 1' must be one expression, as in: age >= 18 and sex = 'F'."),
+        ("age >", "'age >' is not an expression."),
+        ("drop table patients", "'drop table patients' is not an expression."),
+        ("age > 1 limit 5", f"'age > 1 limit 5' {ALONE}"),
+        ("age > 1 from patients", f"'age > 1 from patients' {ALONE}"),
+        ("distinct age > 1", f"'distinct age > 1' {ALONE}"),
+        ("age > 1 -- all", f"'age > 1 -- all' {ALONE}"),
+        ("/* all */ age > 1", f"'/* all */ age > 1' {ALONE}"),
+        ("age > 1 as old", "'age > 1 as old' must be an expression alone, with no name."),
+        ("age", f"'age' {NOT_TRUE_OR_FALSE}"),
+        ("age + 1", f"'age + 1' {NOT_TRUE_OR_FALSE}"),
+        ("lower(zip)", f"'lower(zip)' {NOT_TRUE_OR_FALSE}"),
+        ("null", f"'null' {NOT_TRUE_OR_FALSE}"),
+        ("(select 1) = 1",
+         f"subquery may not stand in a condition ('(select 1) = 1'). {WHAT_MAY}"),
+        ("age in (select 1)", "a subquery may not stand in a condition ('age in (select 1)')."),
+        ("age > max(age)", f"max may not stand in a condition ('age > max(age)'). {WHAT_MAY}"),
+        ("count(*) > 1", f"count may not stand in a condition ('count(*) > 1'). {WHAT_MAY}"),
+        ("read_csv('x.csv') is null",
+         f"""read_csv may not stand in a condition ("read_csv('x.csv') is null"). {WHAT_MAY}"""),
+        ("getenv('HOME') = 'x'",
+         f"""getenv may not stand in a condition ("getenv('HOME') = 'x'"). {WHAT_MAY}"""),
+        ("age > ?", f"placeholder may not stand in a condition ('age > ?'). {WHAT_MAY}"),
+        ("cast(age as blob) is null", "a cast to BLOB may not stand in a condition."),
+        ("p.age > 1", 'name columns alone, without "p." before them.'),
+        ("ages > 1",
+         'patients has no column "ages". Its columns: zip, Sex, admitted, age, alive, a"b, born. '
+         'Did you mean "age"?'),
+        ("zip < '100'",
+         '"zip" is text, and text orders 9 after 10. Write the number without quotes '
+         """("zip < '100'")."""),
+        ("'9.5' >= (zip)",
+         '"zip" is text, and text orders 9 after 10. Write the number without quotes '
+         """("'9.5' >= (zip)")."""),
+    ],
+)  # fmt: skip
+def test_it_is_refused_with_a_sentence(text: str, message: str) -> None:
+    with pytest.raises(kanon.SpecError) as refused:
+        condition(text, "patients", COLUMNS)
+
+    assert str(refused.value) == f"where: {message}"
+
+
+PATIENTS = pyarrow.table(
+    {
+        "zip": ["02138", "2138", "02139", "n/a", None],
+        "age": [34, 34, 51, 51, 51],
+        "admitted": ["2025-01-02", "2024-12-31", "2025-03-01", "2025-02-28", None],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "records"),
+    [
+        ("zip = '02138'", 1),
+        ("age = 51", 3),
+        ("admitted >= date '2025-01-01'", 3),
+        ("admitted < timestamp '2025-01-01 00:00:00'", 1),
+        ("zip is null or zip like '021%'", 3),
+        ("age > 99", 0),
+    ],
+)
+def test_only_the_records_for_which_it_holds_are_audited(where: str, records: int) -> None:
+    [table] = kanon.audit(PATIENTS, quasi_identifiers="age", where=where).tables
+
+    assert table.summary.records == records
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("zip = 2138",
+         'where: 1 of 4 values of "zip" are no number. Compare them as text, or mend them first.'),
+        ("zip > date '2025-01-01'",
+         'where: 4 of 4 values of "zip" are no date. Compare them as text, or mend them first.'),
+    ],
+)  # fmt: skip
+def test_values_that_do_not_cast_are_counted(where: str, message: str) -> None:
+    with pytest.raises(kanon.InputError) as refused:
+        kanon.audit(PATIENTS, quasi_identifiers="age", where=where)
+
+    assert str(refused.value) == message
+
+
+def test_a_condition_on_the_reference_says_whose_it_is() -> None:
+    voters = kanon.ReferenceSpec(source=PATIENTS, where="zip = 2138")
+
+    with pytest.raises(kanon.InputError) as refused:
+        kanon.audit(PATIENTS, quasi_identifiers="age", references={"voters": voters})
+
+    assert str(refused.value) == (
+        'reference voters: where: 1 of 4 values of "zip" are no number. Compare them as text, or '
+        "mend them first."
+    )

@@ -1,0 +1,151 @@
+"""The house rules that a machine can keep: layers, lazy imports, names that are the same."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import oracle
+import pytest
+import yaml
+
+import kanon_sql
+from kanon_sql import templates
+from kanon_sql.models import MODELS
+
+LAYERS = """
+errors version
+yaml_document hierarchy models templates output
+spec expressions result
+engines
+binding
+plan
+verdicts report
+auditor
+api options demo
+cli
+""".strip().splitlines()
+"""The rooms from the ground up. A room imports only rooms of the lines above its own."""
+
+HOUSE = Path(kanon_sql.__file__).parent
+MODULES = sorted(module.name for module in pkgutil.walk_packages(kanon_sql.__path__, "kanon_sql."))
+ROOMS = {room: floor for floor, rooms in enumerate(LAYERS) for room in rooms.split()}
+
+
+def imported(file: Path, *, of: str) -> set[str]:
+    """What a file imports from a package, in functions and for type checkers too."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name for name in names if name.split(".")[0] == of}
+    return found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_room_imports_only_lower_rooms(module: str) -> None:
+    room = module.split(".")[1]
+    file = Path(importlib.import_module(module).__file__ or "")
+    rooms = {name.split(".")[1] for name in imported(file, of="kanon_sql")}
+    # A result prints itself, and asks the reports to do so when it is printed.
+    above = {"report"} if room == "result" else set()
+
+    assert {other for other in rooms - above if ROOMS[other] >= ROOMS[room]} <= {room}
+
+
+@pytest.mark.parametrize(
+    ("package", "rooms"),
+    [
+        ("duckdb", {"engines", "demo"}),
+        ("sqlglot", {"engines", "templates", "expressions"}),
+        ("jinja2", {"templates"}),
+        ("yaml", {"yaml_document"}),
+        ("click", {"cli", "options", "output"}),
+    ],
+)
+def test_a_package_is_known_to_few_rooms(package: str, rooms: set[str]) -> None:
+    files = {file for file in HOUSE.rglob("*.py") if imported(file, of=package)}
+
+    assert {file.relative_to(HOUSE).parts[0].removesuffix(".py") for file in files} <= rooms
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = ["duckdb", "sqlglot", "pydantic", "jinja2", "rich", "click", "yaml", "pyarrow"]
+    code = f"import kanon_sql, sys; print([m for m in {heavy} if m in sys.modules])"
+
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert run.stdout == "[]\n"
+
+
+def test_every_public_name_can_be_had() -> None:
+    assert [name for name in kanon_sql.__all__ if not hasattr(kanon_sql, name)] == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_is_public_says_what_it_means(module: str) -> None:
+    room = importlib.import_module(module)
+    public = {
+        name: member
+        for name, member in vars(room).items()
+        if not name.startswith("_")
+        and getattr(member, "__module__", None) == module
+        and (inspect.isclass(member) or inspect.isfunction(member))
+    }
+
+    assert room.__doc__
+    if module.split(".")[1] in ("api", "errors", "models", "spec", "result", "auditor"):
+        assert [name for name, member in public.items() if not _own_docstring(member)] == []
+
+
+def _own_docstring(member: object) -> str | None:
+    """The docstring, where it is not the one that a dataclass makes; a model has its promise."""
+    text = member.__dict__.get("__doc__") if inspect.isclass(member) else member.__doc__
+    text = text or getattr(member, "promise", None)
+    return None if text and text.startswith(f"{getattr(member, '__name__', '')}(") else text
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_its_examples_run(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+# --- a model has one name ----------------------------------------------------------------
+
+
+def test_every_model_has_a_macro_an_oracle_and_worked_examples() -> None:
+    examples = {file.stem for file in (Path(__file__).parent / "models").glob("*.yml")}
+
+    assert set(MODELS) == set(oracle.MODELS) == examples
+    assert set(MODELS) <= set(templates.macro_names())
+
+
+def test_every_macro_file_opens_with_what_it_computes() -> None:
+    files = (templates.folder() / "macros" / "shared").glob("*.sql")
+
+    assert {file.read_text(encoding="utf-8")[:3] for file in files} == {"{#\n"}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_every_model_speaks_for_itself(model: type) -> None:
+    assert all(text.strip() for text in (model.title, model.promise, model.silence, model.source))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_worked_example_has_a_name_of_its_own_and_is_cited(model: str) -> None:
+    file = Path(__file__).parent / "models" / f"{model}.yml"
+    examples = yaml.safe_load(file.read_text(encoding="utf-8"))
+    ids = [each["id"] for each in examples]
+
+    assert sorted(ids) == sorted(set(ids))
+    assert [each["id"] for each in examples if not (each["source"] and each["note"])] == []
