@@ -67,6 +67,8 @@ class Model(BaseModel):
 
 
 class KAnonymity(Model):
+    """Every class has at least k records, or k people where an entity is set (Sweeney 2002)."""
+
     title: ClassVar = "k-anonymity"
     promise: ClassVar = (
         "Every combination of quasi-identifier values occurs in at least k records, so these "
@@ -89,6 +91,8 @@ class KAnonymity(Model):
 
 
 class KMap(Model):
+    """Every class of the release has at least k matches in the reference (Sweeney 2002)."""
+
     title: ClassVar = "k-map"
     promise: ClassVar = (
         "Every combination of quasi-identifier values in the release occurs at least k times in "
@@ -118,6 +122,8 @@ class KMap(Model):
 
 
 class Homogeneity(Model):
+    """No class has a single value of the sensitive attribute (Machanavajjhala et al. 2007)."""
+
     title: ClassVar = "homogeneity"
     promise: ClassVar = (
         "No class has a single value of the sensitive attribute, so belonging to a class never "

@@ -2,7 +2,8 @@
 
 The macros in `templates/macros/shared` are plain Jinja that dbt loads unchanged. What differs
 between the two hosts has one name in the `kanon_sql` namespace and two implementations: the
-functions of `HOST` here, and `templates/macros/dbt_only` there.
+functions of `HOST` here, and `templates/macros/dbt_only` there. `templates/duckdb` holds what the
+embedded engine asks of its own catalogue.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def folder() -> Path:
 def _macros() -> dict[str, Any]:
     """Host functions and macros by name: what `kanon_sql.name` finds in a macro."""
     environment = ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(folder() / "macros" / "shared"),
+        loader=FileSystemLoader([folder() / "macros" / "shared", folder() / "duckdb"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -182,7 +183,7 @@ def render(macro: str, **arguments: Any) -> str:
 
 
 def macro_names() -> list[str]:
-    """Every macro of the shared folder, host functions left out."""
+    """Every macro, host functions left out."""
     return sorted(set(_macros()) - set(HOST))
 
 

@@ -25,25 +25,19 @@ import duckdb
 from kanon_sql.engines.readers import (
     Run,
     call,
-    identifier,
-    literal,
     no_hive_columns,
     path_list,
     require_distinct_names,
     struct,
 )
 from kanon_sql.errors import InputError, SpecError
+from kanon_sql.templates import literal, render
 
 CHUNK = 1 << 22
 LONGEST_LINE = 1 << 24
 DELIMITERS = (",", ";", "\t", "|")
 NOT_QUOTE_OR_BREAK = bytes(set(range(256)) - set(b'"\r\n'))
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-
-ACCOUNT = """
-select count(*), coalesce(sum(strlen(replace(concat({columns}), '"', ''))), 0)
-from {source}
-"""
 
 
 @dataclass(frozen=True)
@@ -292,7 +286,9 @@ def account(
     for extra in ({}, wider):
         source = call("read_csv", path_list([file]), options | extra | no_hive_columns([file]))
         try:
-            [(records, value_bytes)] = run(account_sql(header, source))
+            [(records, value_bytes)] = run(
+                render("csv_account", source=source, columns=header.names)
+            )
         except duckdb.InvalidInputException as error:
             if "aximum line size" in str(error) and not extra:
                 continue
@@ -301,10 +297,6 @@ def account(
             raise csv_fault(file, header, "")
         return extra
     raise AssertionError("the second try returns or raises")
-
-
-def account_sql(header: Header, source: str) -> str:
-    return ACCOUNT.format(columns=", ".join(map(identifier, header.names)), source=source)
 
 
 def balances(header: Header, census: Census, records: int, value_bytes: int) -> bool:

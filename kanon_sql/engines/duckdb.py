@@ -25,8 +25,9 @@ from kanon_sql.engines.base import Column, Row, Table
 from kanon_sql.engines.csvfiles import checked_delimiter
 from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
 from kanon_sql.engines.frames import frame_name, readable_frame
-from kanon_sql.engines.readers import as_pattern, identifier, literal, require_distinct_names
+from kanon_sql.engines.readers import as_pattern, require_distinct_names
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError, did_you_mean
+from kanon_sql.templates import identifier, literal, render
 
 SOURCE = "kanon_source"
 RELATION = "kanon_relation"
@@ -37,16 +38,6 @@ HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
 }
-
-TABLES = """
-select database_name, schema_name, table_name
-from duckdb_tables()
-where not internal
-union all
-select database_name, schema_name, view_name
-from duckdb_views()
-where not internal
-"""
 
 # These speak of names and SQL, never of what the tables hold.
 ABOUT_THE_STATEMENT = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
@@ -220,8 +211,8 @@ class DuckDBEngine:
         return Table(name, source.sql, columns, source.text)
 
     def _catalogued(self, name: str) -> Table:
-        database, schema = self._run("select current_database(), current_schema()")[0]
-        known = [tuple(map(str, row)) for row in self._run(TABLES)]
+        database, schema = self._run(render("current_place"))[0]
+        known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
         found = named(name, known, (database, schema))
         sql = ".".join(map(identifier, shortened(found, database)))
         try:

@@ -17,15 +17,14 @@ from kanon_sql.engines.readers import (
     Run,
     call,
     damaged,
-    identifier,
     in_hive_folders,
-    literal,
     no_hive_columns,
     path_list,
     require_distinct_names,
     struct,
 )
 from kanon_sql.errors import InputError, MissingDriverError
+from kanon_sql.templates import literal, render
 
 Kind = Literal["parquet", "csv", "json", "arrow"]
 
@@ -45,35 +44,6 @@ KINDS: dict[str, Kind] = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-
-PARQUET_SCHEMA = """
-select file_name, name, type, type_length, num_children, converted_type, scale, precision,
-    cast(logical_type as varchar)
-from parquet_schema({files})
-"""
-
-# A dictionary page of a few kilobytes means few distinct values in the chunk; in a small table
-# that would be true of any column.
-FEW_VALUES = """
-select path_in_schema
-from parquet_metadata({files})
-group by path_in_schema
-having sum(num_values) >= 100000 and bool_and(coalesce(
-    encodings like '%DICT%' and data_page_offset - dictionary_page_offset < 4096, false
-))
-"""
-
-# Beyond 15 digits two integers may be one DOUBLE.
-WIDE_INTEGERS = """
-select {found}
-from {source}
-"""
-WIDE_INTEGER_FOUND = "bool_or(length({column}) > 15 and not regexp_matches({column}, '[.eE]'))"
-
-JSON_KEYS = """
-select distinct unnest(json_keys(json))
-from {source}
-"""
 
 JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "VARCHAR", "JSON"}
 
@@ -106,7 +76,7 @@ def list_files(path: str, run: Run) -> tuple[str, ...]:
         return (path,)
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.")
-    found = sorted(str(file) for (file,) in run(f"from glob({literal(path)}) select file"))
+    found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
     if not found:
         raise InputError(f"{path}: no file matches.")
     return tuple(found)
@@ -149,7 +119,7 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
     for file in files:
         require_distinct_names(file, [name for name, *_ in shapes[file]])
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
-    few = run(FEW_VALUES.format(files=path_list(files)))
+    few = run(render("parquet_columns_of_few_values", files=path_list(files)))
     # Folder names are text: year=02 and year=2 are two values.
     options = {"hive_types_autocast": "false"} if in_hive_folders(files) else {}
     sql = call("read_parquet", written, options)
@@ -163,7 +133,7 @@ def parquet_shapes(files: Sequence[str], run: Run) -> dict[str, Shape]:
     """For each file its top columns in order: a name, then its type with all that lies below."""
     rows: dict[str, list[tuple[Any, ...]]] = {file: [] for file in files}
     try:
-        for file, *row in run(PARQUET_SCHEMA.format(files=path_list(files))):
+        for file, *row in run(render("parquet_schemas", files=path_list(files))):
             rows[file].append(tuple(row))
     except duckdb.Error:
         if len(files) > 1:
@@ -240,7 +210,7 @@ def require_distinct_keys(path: str, written: str, types: dict[str, str], run: R
     """Refuse keys that differ only by case, of which DuckDB renames one to `key_1`."""
     folded = {name.casefold() for name in types}
     if any(name.casefold().rpartition("_")[0] in folded for name in types):
-        keys = run(JSON_KEYS.format(source=call("read_json_objects", written, {})))
+        keys = run(render("json_object_keys", source=call("read_json_objects", written, {})))
         require_distinct_names(path, sorted(key for (key,) in keys))
 
 
@@ -253,8 +223,7 @@ def require_narrow_integers(
         return
     as_text = {"columns": struct(dict.fromkeys(doubles, "VARCHAR"))}
     source = call("read_json", written, as_text | options)
-    found = ", ".join(WIDE_INTEGER_FOUND.format(column=identifier(name)) for name in doubles)
-    [wide] = run(WIDE_INTEGERS.format(found=found, source=source))
+    [wide] = run(render("json_wide_integers", source=source, columns=doubles))
     for name in compress(doubles, wide):
         raise InputError(
             f'{path}: column "{name}" has integers of more than 15 digits beside fractions, or '

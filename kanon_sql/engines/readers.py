@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlglot import exp
-
 from kanon_sql.errors import InputError
+from kanon_sql.templates import literal
 
 Run = Callable[[str], list[tuple[Any, ...]]]
 """Answers one statement of ours, letting DuckDB's errors through."""
 
 GLOB_CHARACTERS = "*?["
-
-
-def literal(value: str) -> str:
-    """`value` as a DuckDB string."""
-    return exp.Literal.string(value).sql("duckdb")
-
-
-def identifier(name: str) -> str:
-    """`name` as a quoted DuckDB identifier."""
-    return exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
 def as_pattern(file: str) -> str:

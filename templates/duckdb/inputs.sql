@@ -1,0 +1,110 @@
+{#
+    What the embedded engine asks of its catalogue and of files before an audit: never of what a
+    privacy model is about. DuckDB only, so none of it travels.
+#}
+
+{# Where a name is looked up. #}
+{% macro current_place() %}
+select
+    current_database(),
+    current_schema()
+{%- endmacro %}
+
+
+{# Every table and view, with its database and schema. #}
+{% macro tables_and_views() %}
+select
+    database_name,
+    schema_name,
+    table_name
+from duckdb_tables()
+where not internal
+
+union all
+
+select
+    database_name,
+    schema_name,
+    view_name
+from duckdb_views()
+where not internal
+{%- endmacro %}
+
+
+{# The files that a pattern matches. #}
+{% macro matching_files(pattern) %}
+select file
+from glob({{ pattern }})
+order by file
+{%- endmacro %}
+
+
+{# The schema of each Parquet file, depth first, as its footer has it. #}
+{% macro parquet_schemas(files) %}
+select
+    file_name,
+    name,
+    type,
+    type_length,
+    num_children,
+    converted_type,
+    scale,
+    precision,
+    cast(logical_type as varchar)
+from parquet_schema({{ files }})
+{%- endmacro %}
+
+
+{#
+    Columns of few distinct values: a dictionary page of a few kilobytes in every chunk. In a
+    small table that would be true of any column.
+#}
+{% macro parquet_columns_of_few_values(files) %}
+select path_in_schema
+from parquet_metadata({{ files }})
+group by path_in_schema
+having
+    sum(num_values) >= 100000
+    and bool_and(coalesce(encodings like '%DICT%' and data_page_offset - dictionary_page_offset < 4096, false))
+{%- endmacro %}
+
+
+{# The keys of all JSON objects. #}
+{% macro json_object_keys(source) %}
+select distinct unnest(json_keys(json))
+from {{ source }}
+{%- endmacro %}
+
+
+{# For each column, read as text, whether it has an integer that a DOUBLE may merge with another. #}
+{% macro json_wide_integers(source, columns) %}
+select
+{% for column in columns %}
+    bool_or(length({{ kanon_sql.ident(column) }}) > 15 and not regexp_matches({{ kanon_sql.ident(column) }}, '[.eE]')){{ "," if not loop.last }}
+{% endfor %}
+from {{ source }}
+{%- endmacro %}
+
+
+{# What the reader makes of a CSV file: its records, and the bytes of their values without quotes. #}
+{% macro csv_account(source, columns) %}
+select
+    count(*),
+    coalesce(
+        sum(
+            strlen(
+                replace(
+                    concat(
+{% for column in columns %}
+                        {{ kanon_sql.ident(column) }}{{ "," if not loop.last }}
+{% endfor %}
+                    ),
+                    '"',
+                    ''
+                )
+            )
+        ),
+        0
+    )
+from {{ source }}
+{%- endmacro %}
