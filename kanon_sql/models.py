@@ -22,7 +22,7 @@ def _whole_number(value: Any) -> Any:
     return value
 
 
-Count = Annotated[int, BeforeValidator(_whole_number), Field(ge=1)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_whole_number)]
 
 
 class Model(BaseModel):

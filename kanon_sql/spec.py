@@ -51,14 +51,15 @@ def _check_from_mapping(value: Any) -> Any:
 
 
 def _check_schema() -> dict[str, Any]:
-    """The JSON Schema of one check: exactly one of the models, with its own parameters."""
-    return {
+    """The JSON Schema of one check: a model's name, or one model with its own parameters."""
+    one_model = {
         "type": "object",
         "minProperties": 1,
         "maxProperties": 1,
         "additionalProperties": False,
         "properties": {name: model.model_json_schema() for name, model in MODELS.items()},
     }
+    return {"anyOf": [{"enum": list(MODELS)}, one_model]}
 
 
 Check = Annotated[
@@ -97,7 +98,18 @@ def _names(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-ColumnNames = Annotated[list[str], BeforeValidator(_names)]
+def _or_names_alone(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of columns take their names alone too: one, or a list."""
+    full = {
+        key: schema.pop(key) for key in ("type", "items", "additionalProperties") if key in schema
+    }
+    names = {"type": "array", "items": {"type": "string"}}
+    schema["anyOf"] = [{"type": "string"}, names, *([full] if full != names else [])]
+
+
+ColumnNames = Annotated[
+    list[str], BeforeValidator(_names), Field(json_schema_extra=_or_names_alone)
+]
 
 
 def _generalisable(value: Any) -> Any:
@@ -123,7 +135,9 @@ class TableSpec(_Part):
     connect: str | None = None
     """Where the table lies, as in duckdb:warehouse.duckdb; a file without it."""
     quasi_identifiers: Annotated[
-        dict[str, GeneralizationHierarchy], BeforeValidator(_generalisable)
+        dict[str, GeneralizationHierarchy],
+        BeforeValidator(_generalisable),
+        Field(json_schema_extra=_or_names_alone),
     ] = {}
     """What an attacker may know of a person. "*" is every column that has no other part."""
     sensitive: ColumnNames = []
@@ -213,6 +227,10 @@ class AuditSpec(_Part):
         except ValidationError as error:
             location, message, at_key = _first_fault(error)
             raise document.error(location, message, at_key=at_key) from None
+        for place, source in _sources(spec):
+            if not isinstance(source, str):
+                message = f"must be a file, a glob or a table; found {source!r}."
+                raise document.error(place, message)
         folder = Path(path).parent
         return spec.model_copy(update={"tables": [_beside(table, folder) for table in spec.tables]})
 
@@ -237,6 +255,14 @@ def table_spec(**parts: Any) -> TableSpec:
         location, message, _ = _first_fault(error)
         place = ".".join(str(step) for step in location if isinstance(step, str))
         raise SpecError(f"{place}: {message}" if place else message) from None
+
+
+def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
+    """Every source of a spec with its place, references included."""
+    for number, table in enumerate(spec.tables):
+        yield ("tables", number, "source"), table.source
+        for name, reference in table.references.items():
+            yield ("tables", number, "references", name, "source"), reference.source
 
 
 def _beside(table: TableSpec, folder: Path) -> TableSpec:

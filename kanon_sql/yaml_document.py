@@ -114,7 +114,14 @@ def _child(node: yaml.Node, step: int | str) -> tuple[yaml.Node | None, yaml.Nod
     return None
 
 
-def _refuse_repeated_keys(path: Path, lines: tuple[str, ...], node: yaml.Node) -> None:
+def _refuse_repeated_keys(
+    path: Path, lines: tuple[str, ...], node: yaml.Node, inside: tuple[yaml.Node, ...] = ()
+) -> None:
+    """Refuse a key that is there twice, and an alias of what it stands in itself."""
+    if node in inside:
+        message = "an alias may not stand in what it names."
+        raise SpecError(_pointed(path, lines, node.start_mark, message, _width(node)))
+    inside = (*inside, node)
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
@@ -129,10 +136,10 @@ def _refuse_repeated_keys(path: Path, lines: tuple[str, ...], node: yaml.Node) -
                     )
                 )
             seen.add(key.value)
-            _refuse_repeated_keys(path, lines, value)
+            _refuse_repeated_keys(path, lines, value, inside)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _refuse_repeated_keys(path, lines, item)
+            _refuse_repeated_keys(path, lines, item, inside)
 
 
 def _width(node: yaml.Node) -> int:

@@ -321,3 +321,13 @@ def test_a_frame_that_would_merge_values_is_refused(frame: Any, message: str) ->
     with DuckDBEngine() as engine, pytest.raises(InputError) as refused:
         engine.table(frame)
     assert message in str(refused.value)
+
+
+def test_an_open_connection_is_seen_as_it_was_when_the_audit_began():
+    connection = duckdb.connect()
+    connection.sql("create table patients as select 1 as zip")
+    with DuckDBEngine(connection=connection) as engine:
+        before = engine.query(f"select count(*) as records from {engine.table('patients').sql}")
+        connection.sql("insert into patients values (2)")
+        after = engine.query(f"select count(*) as records from {engine.table('patients').sql}")
+    assert (before, after) == ([{"records": 1}], [{"records": 1}])

@@ -140,7 +140,7 @@ kanon.yml:2:6: unknown key "sorce" in tables[0]. Did you mean "source"?
 kanon.yml:2:5: the key "source" is missing in tables[0].
     1 | tables:
     2 |   - name: x
-      |     ^"""),
+      |     ^^^^^^^"""),
         ("tables:\n  - source: a.csv\n    source: b.csv", """\
 kanon.yml:3:5: the key "source" is there twice.
     2 |   - source: a.csv
@@ -186,7 +186,8 @@ kanon.yml:4:13: unknown key "levls" in tables[0].quasi_identifiers.age. Did you 
     3 |     quasi_identifiers:
     4 |       age: {levls: [suppress]}
       |             ^^^^^"""),
-        ("tables:\n  - source: a.csv\n    quasi_identifiers:\n      age: {levels: [{wdth: 5}]}", """\
+        ("tables:\n  - source: a.csv\n    quasi_identifiers:\n      age: {levels: [{wdth: 5}]}",
+         """\
 kanon.yml:4:22: this is not a level. Levels: {width: 5}, {round: 10}, {depths: [1]}, \
 {mask: right}, {prefix: 3}, {cuts: [18, 65]}, {years: 5}, day, month, quarter, year, suppress.
     3 |     quasi_identifiers:

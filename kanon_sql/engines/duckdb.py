@@ -1,7 +1,8 @@
 """DuckDB: an embedded hub over files, data frames and a database file, or the user's own session.
 
 The hub reads only what the audit names: once the tables are known, everything outside of them is
-shut off. In a session of the user's nothing is created and no setting is changed.
+shut off. In a session of the user's nothing is created and no setting is changed: a cursor of our
+own asks everything in one read-only transaction.
 """
 
 from __future__ import annotations
@@ -91,6 +92,8 @@ class DuckDBEngine:
         self._paths: set[str] = set()
         if connection is not None:
             self._session, spill = connection.cursor(), None
+            # One snapshot for all questions, in which nothing can be written.
+            self._session.execute("begin transaction read only")
         else:
             self._session, spill = open_hub(memory_limit, threads)
         self._let_go = weakref.finalize(self, let_go, self._session, spill)
