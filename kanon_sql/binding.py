@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kanon_sql.column_types import family
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, did_you_mean, no_such_column
 from kanon_sql.expressions import Condition, condition
@@ -17,31 +18,7 @@ from kanon_sql.spec import ReferenceSpec, TableSpec
 
 Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
 
-_FAMILIES = {
-    "text": ("VARCHAR", "CHAR", "TEXT", "STRING", "ENUM", "UUID"),
-    "number": (
-        "TINYINT", "SMALLINT", "INT", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
-        "UBIGINT", "UHUGEINT", "DOUBLE", "FLOAT", "REAL", "DECIMAL", "NUMERIC",
-    ),
-    "time": ("DATE", "TIMESTAMP"),
-    "boolean": ("BOOL",),
-    "nested": ("STRUCT", "MAP", "UNION", "LIST", "VARIANT"),
-    "nothing": ('"NULL"', "NULL"),
-}  # fmt: skip
-
-
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
-
-
-def family(type: str) -> str:
-    """The kind of values a column type holds.
-
-    >>> family("DECIMAL(10,2)"), family("VARCHAR"), family("INTEGER[]"), family("BLOB")
-    ('number', 'text', 'nested', 'BLOB')
-    """
-    if type.endswith("]"):
-        return "nested"
-    return next((name for name, types in _FAMILIES.items() if type.startswith(types)), type)
 
 
 @dataclass(frozen=True)

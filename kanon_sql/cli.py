@@ -136,8 +136,18 @@ def main(context: click.Context, /) -> None:
         click.echo(context.get_help())
 
 
+def _only_one(_: click.Context, __: click.Parameter, targets: Sequence[str]) -> str:
+    """The one target; several are most likely a glob that the shell has taken apart."""
+    if len(targets) > 1:
+        raise SpecError(
+            f"there are {len(targets)} targets ({targets[0]}, {targets[1]}, …). Quote a glob, so "
+            "that all its files are read as one table: 'data/*.parquet'."
+        )
+    return targets[0]
+
+
 @main.command()
-@click.argument("target")
+@click.argument("target", nargs=-1, required=True, callback=_only_one)
 @audit_options
 @click.pass_context
 def audit(context: click.Context, /, target: str, **values: Any) -> int:
@@ -163,7 +173,7 @@ def audit(context: click.Context, /, target: str, **values: Any) -> int:
 
 
 @main.command(name="compile")
-@click.argument("target")
+@click.argument("target", nargs=-1, required=True, callback=_only_one)
 @compile_options
 @click.pass_context
 def compile_(
@@ -186,7 +196,7 @@ def compile_(
 
 
 @main.command()
-@click.argument("target")
+@click.argument("target", nargs=-1, required=True, callback=_only_one)
 @validate_options
 @click.pass_context
 def validate(context: click.Context, /, target: str, **values: Any) -> int:

@@ -6,6 +6,7 @@ A message is one sentence of fact and one of advice, and never holds a value of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -18,6 +19,11 @@ class KanonError(Exception):
 
 class SpecError(KanonError, ValueError):
     """A question that cannot be asked: a bad option, key, column name or threshold."""
+
+    def __init__(self, message: str, key: str | None = None) -> None:
+        """`key` is the parameter at fault, where it is one of several."""
+        super().__init__(message)
+        self.key = key
 
 
 class InputError(KanonError, ValueError):
@@ -54,8 +60,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def no_such_column(name: str, table: str, columns: Sequence[str]) -> SpecError:
-    """The error for a column that `table` does not have."""
+    """The error for a column that `table` does not have.
+
+    A file without a header has a person's record in the place of the names; where they look like
+    one, they are not repeated.
+    """
+    if any(_VALUE.fullmatch(column) for column in columns):
+        return SpecError(
+            f'{table} has no column "{name}", and what stands for the names of its '
+            f"{len(columns)} columns looks like a record. Put a line with their names first."
+        )
     return SpecError(
         f'{table} has no column "{name}". Its columns: {", ".join(columns)}.'
         f"{did_you_mean(name, columns)}"
     )
+
+
+_VALUE = re.compile(r"[-+]?[\d.,]*\d|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|.+@.+\..+")
+"""What a number, a date or an address looks like."""

@@ -7,12 +7,14 @@ aggregate, a function that is not on the list or a name that is no column is ref
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import sqlglot
 from sqlglot import exp
 
+from kanon_sql.column_types import family
 from kanon_sql.errors import SpecError, no_such_column
 from kanon_sql.templates import DIALECT
 
@@ -33,6 +35,8 @@ _CASTS = (
 )  # fmt: skip
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
+_OF_DATES = (exp.Extract, exp.Year, exp.Month, exp.Day)
+_OF_NUMBERS = (*_ARITHMETIC, exp.Abs, exp.Floor, exp.Ceil)
 _PREDICATES = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Case, exp.Coalesce,
                exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike)  # fmt: skip
 _ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
@@ -70,7 +74,7 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
     casts = dict.fromkeys(
         cast
-        for node in expression.find_all(*_COMPARISONS, *_ARITHMETIC)
+        for node in expression.find_all(*_COMPARISONS, *_OF_NUMBERS, *_OF_DATES)
         for cast in _cast_text(node, columns, text)
     )
     read = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
@@ -106,11 +110,14 @@ def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
     if not isinstance(node, _ALLOWED) or isinstance(node, exp.Subquery | exp.Query):
         raise SpecError(
             f"where: {_spoken(node)} may not stand in a condition ({text!r}). Comparisons, and, "
-            "or, not, in, between, like, is null, arithmetic, case, and a few functions of text, "
-            "numbers and dates may."
+            "or, not, in, between, like, is null, arithmetic, cast, case, coalesce, nullif, lower, "
+            "upper, trim, length, substring, left, right, abs, floor, ceil, extract, year, month "
+            "and day may."
         )
     if isinstance(node, exp.In) and (node.args.get("query") or node.args.get("unnest")):
         raise SpecError(f"where: a subquery may not stand in a condition ({text!r}).")
+    if isinstance(node, exp.Literal) and len(node.name.splitlines()) > 1:
+        raise SpecError("where: a text with a line break may not stand in a condition.")
     if isinstance(node, exp.Cast) and node.to.this.name not in _CASTS:
         raise SpecError(f"where: a cast to {node.to.sql(DIALECT)} may not stand in a condition.")
 
@@ -134,13 +141,18 @@ def _as_spelled(column: exp.Column, table: str, names: tuple[str, ...]) -> exp.C
 
 
 def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> Iterator[TextCast]:
-    """Cast the text columns of one comparison that stand against a number or a date."""
+    """Cast the text columns of one node that stand where a number or a date is needed."""
     operands = [side for side in node.iter_expressions() if not isinstance(side, exp.Query)]
     wanted = next((kind for side in operands if (kind := _kind(side))), None)
-    if isinstance(node, _ARITHMETIC):
+    if isinstance(node, _OF_NUMBERS):
         wanted = "DOUBLE"
+    if isinstance(node, _OF_DATES):
+        wanted = "DATE"
     for side in (operand.unnest() for operand in operands):
-        if not isinstance(side, exp.Column) or types[side.name] != "VARCHAR":
+        if not isinstance(side, exp.Column):
+            continue
+        if types[side.name] != "VARCHAR":
+            _refuse_another_kind(side.name, types[side.name], operands)
             continue
         if wanted:
             side.replace(exp.cast(side.copy(), wanted))
@@ -152,6 +164,25 @@ def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> Iterator[
                 f'where: "{side.name}" is text, and text orders 9 after 10. Write the number '
                 f"without quotes ({text!r})."
             )
+
+
+def _refuse_another_kind(name: str, type: str, operands: Sequence[exp.Expr]) -> None:
+    """Refuse a text literal beside a number or a date that it does not spell."""
+    for literal in (operand for operand in operands if operand.is_string):
+        if family(type) == "number" and not _NUMBER.fullmatch(literal.name):
+            raise SpecError(f'where: "{name}" is a number, and {literal.name!r} is none.')
+        if family(type) == "time" and not _is_date(literal.name):
+            raise SpecError(
+                f'where: "{name}" is a date, and {literal.name!r} is none, as 2025-01-31 is.'
+            )
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text.strip())
+    except ValueError:
+        return False
+    return True
 
 
 def _kind(side: exp.Expr) -> str | None:

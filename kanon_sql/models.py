@@ -44,7 +44,9 @@ class Model(BaseModel):
         try:
             super().__init__(**parameters)
         except ValidationError as error:
-            raise SpecError(describe_invalid(type(self), error)) from None
+            key = error.errors()[0]["loc"]
+            message = describe_invalid(type(self), error)
+            raise SpecError(message, key=str(key[0]) if key else None) from None
 
     @classmethod
     def name(cls) -> str:

@@ -20,9 +20,9 @@ from kanon_sql.binding import (
     BoundSpec,
     Pair,
     bind,
-    family,
     pairs,
 )
+from kanon_sql.column_types import family
 from kanon_sql.engines.base import Row, Table
 from kanon_sql.expressions import Condition, TextCast
 from kanon_sql.models import Homogeneity, KAnonymity, KMap, Model

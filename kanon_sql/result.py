@@ -163,7 +163,7 @@ class AuditResult:
             "status": self.status,
             "tables": [table.to_dict() for table in self.tables],
         }
-        finite: dict[str, Any] = _finite(plain)
+        finite: dict[str, Any] = _plain(plain)
         return finite
 
     def to_json(self) -> str:
@@ -180,15 +180,17 @@ class AuditResult:
         return render(self)
 
 
-def _finite(value: Any) -> Any:
-    """The same value with infinities as text and undefined numbers as null."""
+def _plain(value: Any) -> Any:
+    """The same value as JSON has it: infinities, dates and the like as text, NaN as null."""
     match value:
         case float() if math.isinf(value):
             return "Infinity" if value > 0 else "-Infinity"
         case float() if math.isnan(value):
             return None
         case Mapping():
-            return {key: _finite(item) for key, item in value.items()}
+            return {key: _plain(item) for key, item in value.items()}
         case list() | tuple():
-            return [_finite(item) for item in value]
-    return value
+            return [_plain(item) for item in value]
+        case None | str() | int() | float():
+            return value
+    return str(value)

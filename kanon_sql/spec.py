@@ -43,10 +43,10 @@ def _check_from_mapping(value: Any) -> Any:
     if isinstance(value, str):
         value = {value: {}}
     if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError("must be one model with its parameters, as in {k_anonymity: {k: 5}}")
+        raise ValueError("must be one model with its parameters, as in {k_anonymity: {k: 5}}.")
     [(name, parameters)] = value.items()
     if not isinstance(parameters, dict | None):
-        raise ValueError(f"the parameters of {name} must be a mapping, as in {{k: 5}}")
+        raise ValueError(f"the parameters of {name} must be a mapping, as in {{k: 5}}.")
     return model_named(str(name))(**(parameters or {}))
 
 
@@ -88,7 +88,7 @@ class ReferenceSpec(_Part):
     def _counts_one_thing(self) -> ReferenceSpec:
         if self.entity and self.weight:
             raise ValueError(
-                "has both entity and weight; people are counted by one or the other, not both"
+                "has both entity and weight; people are counted by one or the other, not both."
             )
         return self
 
@@ -307,7 +307,10 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
                 False,
             )
         case "value_error":
-            return location, str(fault["ctx"]["error"]), False
+            cause = fault["ctx"]["error"]
+            if isinstance(cause, SpecError) and cause.key and isinstance(fault["input"], dict):
+                location = (*location, *fault["input"], cause.key)
+            return location, str(cause), False
         case "literal_error":
             return location, f"must be {fault['ctx']['expected']}; found {fault['input']!r}.", False
         case "too_short" | "string_too_short":
@@ -315,8 +318,19 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
         case "string_too_long":
             return location, f"must be one character; found {fault['input']!r}.", False
         case _:
-            wanted = fault["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+            wanted = next((words for kind, words in _KINDS.items() if kind in fault["type"]), None)
+            wanted = wanted or fault["msg"].removeprefix("Input should be ")
             return location, f"must be {wanted}; found {fault['input']!r}.", False
+
+
+_KINDS = {
+    "invalid_key": "written with names for keys",
+    "model": "a mapping of keys to values",
+    "dict": "a mapping of keys to values",
+    "list": "a list",
+    "string": "text",
+}
+"""What pydantic calls a kind of value, and what people do."""
 
 
 _LEVELS = (

@@ -28,8 +28,10 @@ def identifier(name: str) -> str:
 
     >>> identifier('a"b')
     '"a""b"'
+
+    Raises `SpecError` for a name of more than one line: SQL that people read is indented.
     """
-    return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)
+    return exp.to_identifier(_one_line(name), quoted=True).sql(dialect=DIALECT)
 
 
 def literal(value: str) -> str:
@@ -37,8 +39,16 @@ def literal(value: str) -> str:
 
     >>> literal("it's")
     "'it''s'"
+
+    Raises `SpecError` for a text of more than one line.
     """
-    return exp.Literal.string(value).sql(dialect=DIALECT)
+    return exp.Literal.string(_one_line(value)).sql(dialect=DIALECT)
+
+
+def _one_line(text: str) -> str:
+    if text.splitlines() not in ([text], []):
+        raise SpecError(f"{text!r} has a line break in it; give it a name of one line.")
+    return text
 
 
 def positive_int(value: Any, name: str) -> int:
@@ -121,7 +131,8 @@ def _as_text(value: str, type: str) -> str:
 
 def _spelling(text: str) -> str:
     """A text without what people overlook: case, outer spaces, the spelling of a number."""
-    return f"coalesce(cast(try_cast(trim({text}) as double) as varchar), lower(trim({text})))"
+    trimmed = f"trim(cast({text} as varchar))"
+    return f"coalesce(cast(try_cast({trimmed} as double) as varchar), lower({trimmed}))"
 
 
 HOST = {

@@ -165,9 +165,10 @@ def _k_map(check: BoundCheck, model: KMap, plan: Plan, answers: Answers) -> Chec
     unmatched = int(row["kanon_unmatched_classes"])
     if model.missing == "error" and unmatched:
         raise InputError(
-            f"k_map: {unmatched:,} classes of {plan.bound.table.name} "
-            f"({int(row['kanon_unmatched_records']):,} records) are not in the reference "
-            f"{step.reference}, and missing: error was asked."
+            f"k_map: nobody in the reference {step.reference} matches "
+            f"{_counted(unmatched, 'class')} of {plan.bound.table.name} "
+            f"({_counted(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
+            "was asked."
         )
     union = model.missing == "union"
     achieved = int(row["kanon_least_union" if union else "kanon_least_population"])
@@ -302,33 +303,38 @@ def _sham_diversity(sensitive: SensitiveStep, answers: Answers) -> Iterator[str]
     by_null = _total(answers.sensitive[name], "kanon_diverse_by_null_classes")
     if by_null:
         yield (
-            f"{by_null:,} classes look diverse in {name} only thanks to NULL: all their known "
-            "values are the same. --sensitive-nulls unknown counts NULL as no value."
+            f"Only NULL makes {_counted(by_null, 'class')} look diverse in {name}: without it "
+            "there is a single value. --sensitive-nulls unknown counts NULL as no value."
         )
     by_spelling = answers.diverse_by_spelling.get(name, 0)
     if by_spelling:
         yield (
-            f"{by_spelling:,} classes look diverse in {name} only thanks to spelling: their "
+            f"Only spelling makes {_counted(by_spelling, 'class')} look diverse in {name}: the "
             "values differ by case, outer spaces or the way a number is written."
         )
 
 
 def _matching(step: ReferenceStep, row: Row) -> Iterator[str]:
-    unmatched, exceeding = (
-        int(row["kanon_unmatched_classes"]),
-        int(row["kanon_exceeding_classes"]),
-    )
+    unmatched = int(row["kanon_unmatched_classes"])
+    exceeding = int(row["kanon_exceeding_classes"])
+    reference = "the reference" if step.reference == "reference" else f"reference {step.reference}"
     if unmatched:
+        records = _counted(int(row["kanon_unmatched_records"]), "record")
         yield (
-            f"{unmatched:,} classes ({int(row['kanon_unmatched_records']):,} records) are not in "
-            f"the reference {step.reference}, which therefore can't contain the release: look for "
-            "another spelling, another time or another region."
+            f"Nobody in {reference} matches {_counted(unmatched, 'class')} ({records}) of the "
+            "release, so it can't contain the release: look for another spelling, another time "
+            "or another region."
         )
     if exceeding:
         yield (
-            f"{exceeding:,} classes are larger than in the reference {step.reference}, which "
-            "therefore can't contain the release."
+            f"There are fewer people in {reference} than in the release in "
+            f"{_counted(exceeding, 'class')}, so it can't contain the release."
         )
+
+
+def _counted(number: int, noun: str) -> str:
+    plural = {"class": "classes"}.get(noun, f"{noun}s")
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 # --- sums -----------------------------------------------------------------------------------

@@ -20,8 +20,9 @@ COLUMNS = {
 ALONE = "must be an expression alone, with no clause or comment."
 NOT_TRUE_OR_FALSE = "must be true or false, as in: age >= 18 and sex = 'F'."
 WHAT_MAY = (
-    "Comparisons, and, or, not, in, between, like, is null, arithmetic, case, and a few functions "
-    "of text, numbers and dates may."
+    "Comparisons, and, or, not, in, between, like, is null, arithmetic, cast, case, coalesce, "
+    "nullif, lower, upper, trim, length, substring, left, right, abs, floor, ceil, extract, year, "
+    "month and day may."
 )
 
 

@@ -20,7 +20,7 @@ from kanon_sql import templates
 from kanon_sql.models import MODELS
 
 LAYERS = """
-errors version
+errors version column_types
 yaml_document hierarchy models templates output
 spec expressions result
 engines

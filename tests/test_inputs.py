@@ -78,7 +78,6 @@ def test_a_csv_file_is_a_table_of_text(tmp_path: Path, monkeypatch: pytest.Monke
         pytest.param("a|b\n1|2\n", [("1", "2")], id="bar"),
         pytest.param("a\tb\n1\t2\n", [("1", "2")], id="tab"),
         pytest.param('"a,b";c\n1;2\n', [("1", "2")], id="delimiter-in-a-quoted-name"),
-        pytest.param('"a\nb",c\n1,2\n', [("1", "2")], id="newline-in-a-quoted-name"),
         pytest.param('a,b\n"x\ny","""q"""\n', [("x\ny", '"q"')], id="newline-and-quotes-in-values"),
         pytest.param('a,b\r\n"x\ny",1\r\n', [("x\ny", "1")], id="lf-in-quotes-in-a-crlf-file"),
         pytest.param("a,b\n5' 10\",6\n", [("5' 10\"", "6")], id="bare-quote-inside-a-value"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import asking
+import oracle
 import pytest
+from generated import TEXT, Filled, asked_tables, few, released_and_referred
 from hypothesis import given
 from hypothesis import strategies as st
 
-import asking
-import oracle
-from generated import Filled, asked_tables, few, released_and_referred
 from kanon_sql import templates
 from kanon_sql.engines.base import Table
 from kanon_sql.engines.duckdb import DuckDBEngine
@@ -68,12 +68,30 @@ def few_values() -> Any:
 
 
 @few
-@given(asked_tables(kinds=TEXT))
-def test_a_table_grouped_by_hash(
-    few_values: None, asked: tuple[Filled, oracle.Question]
-) -> None:
+@given(asked_tables(kinds=(TEXT,)))
+def test_a_table_grouped_by_hash(few_values: None, asked: tuple[Filled, oracle.Question]) -> None:
     table, question = asked
 
     found = asking.figures(asking.audit(table.arrow, question))
 
     assert found == asking.near(oracle.audit(table.records, question))
+
+
+def test_a_hash_that_merges_values_is_found_out_and_not_used(
+    few_values: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a hash of two values, four classes of one record each would be one or two."""
+
+    def weak(value: str) -> str:
+        return f"hash({value}) % 2"
+
+    monkeypatch.setattr(templates, "_hash", weak)
+    monkeypatch.setitem(templates._macros(), "hash", weak)
+    rows = [(first, second) for first in "ab" for second in "cd"]
+
+    [table] = asking.audit(
+        asking.table(["q", "r"], rows), oracle.Question(quasi_identifiers=["q", "r"])
+    ).tables
+
+    assert (table.summary.classes, table.summary.k) == (4, 1)
+    assert "hash" not in table.sql["classes"]

@@ -48,7 +48,9 @@ def test_python(block):
     exec(compile(block, "README.md", "exec"), {})
 
 
-COMMANDS = [line[2:] for block in blocks("console") for line in block.splitlines() if line[:2] == "$ "]
+COMMANDS = [
+    line[2:] for block in blocks("console") for line in block.splitlines() if line[:2] == "$ "
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

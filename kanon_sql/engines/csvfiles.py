@@ -27,7 +27,7 @@ from kanon_sql.engines.readers import (
     call,
     no_hive_columns,
     path_list,
-    require_distinct_names,
+    require_usable_names,
     struct,
 )
 from kanon_sql.errors import InputError, SpecError
@@ -225,7 +225,7 @@ def require_plain_names(file: str, names: Sequence[str]) -> None:
         )
     if any(map(has_surrogates, names)):
         raise InputError(f"{file}: {not_utf8('the header')}")
-    require_distinct_names(file, names)
+    require_usable_names(file, names)
 
 
 def require_same_header(first_file: str, first: Header, file: str, header: Header) -> None:
@@ -289,12 +289,13 @@ def account(
             [(records, value_bytes)] = run(
                 render("csv_account", source=source, columns=header.names)
             )
-        except duckdb.InvalidInputException as error:
-            if "aximum line size" in str(error) and not extra:
+        except (duckdb.InvalidInputException, duckdb.NotImplementedException) as error:
+            too_long = any(words in str(error) for words in LINE_TOO_LONG)
+            if too_long and not extra:
                 continue
-            raise csv_fault(file, header, str(error)) from None
+            raise csv_fault(file, header, too_long=too_long) from None
         if not balances(header, census, int(records), int(value_bytes)):
-            raise csv_fault(file, header, "")
+            raise csv_fault(file, header)
         return extra
     raise AssertionError("the second try returns or raises")
 
@@ -317,12 +318,13 @@ def balances(header: Header, census: Census, records: int, value_bytes: int) -> 
     )
 
 
-def csv_fault(file: str, header: Header, message: str) -> InputError:
-    """The error that says which line can't be read as it stands, and why.
+LINE_TOO_LONG = ("aximum line size", "does not support a full read")
+"""What DuckDB says of a line beyond its limit; the rest of its message may hold the line."""
 
-    `message`, DuckDB's own, holds the line's content, so it is only searched for its kind.
-    """
-    if "aximum line size" in message:
+
+def csv_fault(file: str, header: Header, *, too_long: bool = False) -> InputError:
+    """The error that says which line can't be read as it stands, and why."""
+    if too_long:
         return InputError(
             f"{file} has a line longer than {LONGEST_LINE >> 20} MiB. If it is not meant to, "
             "look for a quote that is never closed."

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import duckdb
+import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -26,12 +27,14 @@ from kanon_sql.engines.base import Column, Row, Table
 from kanon_sql.engines.csvfiles import checked_delimiter
 from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
 from kanon_sql.engines.frames import frame_name, readable_frame
-from kanon_sql.engines.readers import as_pattern, require_distinct_names
+from kanon_sql.engines.readers import as_pattern, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError, did_you_mean
 from kanon_sql.templates import identifier, literal, render
 
 SOURCE = "kanon_source"
 RELATION = "kanon_relation"
+
+MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|[KMGT]i?B)", re.IGNORECASE)
 
 HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "allow_community_extensions": "false",
@@ -218,10 +221,24 @@ class DuckDBEngine:
         known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
         found = named(name, known, (database, schema))
         sql = ".".join(map(identifier, shortened(found, database)))
+        if self._owned:
+            self._paths |= self._files_behind_views()
         try:
             return Table(found[-1], sql, self._columns(sql))
         except duckdb.Error as error:
             raise explained(error) from None
+
+    def _files_behind_views(self) -> set[str]:
+        """The files that the database's views read, which the lock must leave open."""
+        read: set[str] = set()
+        for (definition,) in self._run(render("view_definitions")):
+            for path in paths_in(definition):
+                try:
+                    files = list_files(path, self._run)
+                except InputError:
+                    continue
+                read |= {path, *files}
+        return read
 
     def _framed(self, name: str, target: Any) -> Table:
         frame = readable_frame(target)
@@ -246,7 +263,7 @@ class DuckDBEngine:
     def _related(self, relation: duckdb.DuckDBPyRelation) -> Table:
         if self._frames or self._has_tables or self._relation not in (None, relation):
             raise relation_alone()
-        require_distinct_names("duckdb relation", relation.columns)
+        require_usable_names("duckdb relation", relation.columns)
         self._relation = relation
         columns = zip(relation.columns, relation.types, strict=True)
         return Table(
@@ -304,6 +321,8 @@ def open_hub(
     memory_limit: str | None, threads: int | None
 ) -> tuple[duckdb.DuckDBPyConnection, str]:
     """A database in memory, and the private folder that it spills to."""
+    if memory_limit is not None and not MEMORY_LIMIT.fullmatch(memory_limit):
+        raise SpecError(f"the memory limit must read like 4GB or 512MiB; found {memory_limit!r}.")
     spill = tempfile.mkdtemp(prefix="kanon-sql-")
     limits = {"memory_limit": memory_limit, "threads": threads}
     settings = {key: value for key, value in limits.items() if value is not None}
@@ -312,8 +331,8 @@ def open_hub(
     except (duckdb.Error, OverflowError, TypeError):
         shutil.rmtree(spill)
         raise SpecError(
-            f"can't run DuckDB with {settings}. A memory limit reads like 4GB or 512MB, threads "
-            "is a whole number from 1."
+            f"DuckDB can't run with a memory limit of {memory_limit or 'no size'} and "
+            f"{threads or 'all'} threads. Threads are a whole number, 1 or more."
         ) from None
 
 
@@ -335,10 +354,27 @@ def named(name: str, known: Sequence[tuple[str, ...]], here: tuple[str, str]) ->
             return nearest[0]
         if nearest:
             raise InputError(f"{name} may be any of {', '.join(map('.'.join, nearest))}.")
+    if name in [one[-1] for one in known]:
+        raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
     raise InputError(
-        f"no table or view {name} in the database (temporary ones can be passed as relations)."
+        f"there is no table or view {name} in the database."
         f"{did_you_mean(name, [one[-1] for one in known])}"
     )
+
+
+def paths_in(definition: str) -> set[str]:
+    """What could be a path in the definition of a view.
+
+    >>> sorted(paths_in("create view v as from read_csv('a.csv') join 'b.parquet' using (id)"))
+    ['a.csv', 'b.parquet']
+    """
+    try:
+        view = sqlglot.parse_one(definition, read="duckdb")
+    except SqlglotError:
+        return set()
+    texts = {literal.name for literal in view.find_all(exp.Literal) if literal.is_string}
+    names = {table.name for table in view.find_all(exp.Table)}
+    return {text for text in texts | names if file_kind(text) is not None}
 
 
 def name_parts(name: str) -> tuple[str, ...]:
@@ -399,7 +435,10 @@ def explained(error: duckdb.Error) -> KanonError:
             "since the start."
         )
     if isinstance(error, ABOUT_THE_STATEMENT):
-        return EngineError(f"DuckDB refused the statement. {message.splitlines()[0]}")
+        return SpecError(
+            f"DuckDB can't read the question as it is asked: {message.splitlines()[0]} Look at "
+            "the conditions and the types of their columns."
+        )
     return EngineError(
         f"DuckDB failed with {type(error).__name__}. Its message is withheld, as it may hold "
         "values of the data; a damaged file is the usual cause."

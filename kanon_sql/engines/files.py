@@ -20,7 +20,7 @@ from kanon_sql.engines.readers import (
     in_hive_folders,
     no_hive_columns,
     path_list,
-    require_distinct_names,
+    require_usable_names,
     struct,
 )
 from kanon_sql.errors import InputError, MissingDriverError
@@ -117,7 +117,7 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
     """Parquet files that have the same columns and types, as their footers say."""
     shapes = parquet_shapes(files, run)
     for file in files:
-        require_distinct_names(file, [name for name, *_ in shapes[file]])
+        require_usable_names(file, [name for name, *_ in shapes[file]])
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
     few = run(render("parquet_columns_of_few_values", files=path_list(files)))
     # Folder names are text: year=02 and year=2 are two values.
@@ -211,7 +211,7 @@ def require_distinct_keys(path: str, written: str, types: dict[str, str], run: R
     folded = {name.casefold() for name in types}
     if any(name.casefold().rpartition("_")[0] in folded for name in types):
         keys = run(render("json_object_keys", source=call("read_json_objects", written, {})))
-        require_distinct_names(path, sorted(key for (key,) in keys))
+        require_usable_names(path, sorted(key for (key,) in keys))
 
 
 def require_narrow_integers(
@@ -244,7 +244,7 @@ def read_arrow(files: Sequence[str]) -> Any:
         ) from None
     tables = [read_arrow_file(pyarrow, file) for file in files]
     for file, table in zip(files, tables, strict=True):
-        require_distinct_names(file, table.column_names)
+        require_usable_names(file, table.column_names)
         if not table.schema.equals(tables[0].schema):
             raise InputError(
                 f"{file} has other columns or types than {files[0]}. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kanon_sql.engines.readers import require_distinct_names
+from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import InputError
 
 FRAMES = ("pandas.DataFrame", "polars.DataFrame", "polars.LazyFrame", "pyarrow.Table")
@@ -40,7 +40,7 @@ def readable_frame(target: Any) -> Any:
     if name not in FRAMES:
         raise InputError(f"can't audit {name}. {advice(name)}")
     if name == "pyarrow.Table":
-        require_distinct_names(name, target.column_names)
+        require_usable_names(name, target.column_names)
         return target
     if name == "pandas.DataFrame":
         return readable_pandas(target)
@@ -66,7 +66,7 @@ def readable_pandas(frame: Any) -> Any:
     infer_dtype = import_module("pandas.api.types").infer_dtype
     name = "pandas.DataFrame"
     columns = [str(column) for column in frame.columns]
-    require_distinct_names(name, columns)
+    require_usable_names(name, columns)
     if not columns:
         raise InputError(f"{name} has no columns.")
     readable = frame.set_axis(columns, axis=1)
@@ -94,5 +94,5 @@ def readable_polars(frame: Any) -> Any:
                 f'polars.DataFrame: column "{column}" holds Python objects, which SQL can\'t '
                 "compare. Convert it to a polars type."
             )
-    require_distinct_names("polars.DataFrame", eager.columns)
+    require_usable_names("polars.DataFrame", eager.columns)
     return eager

@@ -56,10 +56,12 @@ def no_hive_columns(files: Sequence[str]) -> dict[str, str]:
     return {"hive_partitioning": "false"} if in_hive_folders(files) else {}
 
 
-def require_distinct_names(table: str, names: Sequence[str]) -> None:
-    """Refuse column names that are equal, or differ only by case, which DuckDB can't tell apart."""
+def require_usable_names(table: str, names: Sequence[str]) -> None:
+    """Refuse names that DuckDB can't tell apart (equal but for case), or of more than one line."""
     seen: dict[str, str] = {}
-    for name in names:
+    for place, name in enumerate(names, start=1):
+        if len(name.splitlines()) > 1 or name.endswith(("\n", "\r")):
+            raise InputError(f"{table}: the name of column {place} has a line break. Rename it.")
         folded = name.casefold()
         if folded not in seen:
             seen[folded] = name

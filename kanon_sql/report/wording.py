@@ -167,6 +167,9 @@ def _k_map(check: CheckResult, table: TableResult) -> Phrases:
     found = f"k is {number(check.achieved)} in {reference}"
     if check.holds is False:
         extent = f"{_violating(check, table)} that match fewer than {number(k or 0)} in {reference}"
+    elif check.achieved == 0:
+        unmatched = counted(check.details["unmatched_classes"], "class")
+        extent = f"nobody in {reference} matches {unmatched} of the release"
     else:
         extent = f"every class matches {number(check.achieved)} or more in {reference}"
     return Phrases(_asked(found, k), extent)

@@ -108,3 +108,11 @@ select
     )
 from {{ source }}
 {%- endmacro %}
+
+
+{# The definition of every view. #}
+{% macro view_definitions() %}
+select sql
+from duckdb_views()
+where not internal
+{%- endmacro %}

@@ -22,7 +22,7 @@ classes as (
         "zip",
         "age",
         count(*) as kanon_distinct,
-        count(distinct coalesce(cast(try_cast(trim(kanon_sensitive_1) as double) as varchar), lower(trim(kanon_sensitive_1)))) as kanon_spellings
+        count(distinct coalesce(cast(try_cast(trim(cast(kanon_sensitive_1 as varchar)) as double) as varchar), lower(trim(cast(kanon_sensitive_1 as varchar))))) as kanon_spellings
     from class_values
     where kanon_sensitive_1 is not null
     group by

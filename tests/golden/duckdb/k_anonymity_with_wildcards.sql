@@ -40,22 +40,31 @@ patterns_as_seen as (
         case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns."age" end
 ),
 
-classes as (
+patterns_as_looking as (
     select
-        patterns."zip",
-        patterns."age",
-        max(patterns.kanon_records) as kanon_records,
-        sum(patterns_as_seen.kanon_records) as kanon_size
+        patterns.*,
+        masks.kanon_mask as kanon_looks_at,
+        case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns."zip" end as kanon_looks_for_1,
+        case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns."age" end as kanon_looks_for_2
     from patterns
     cross join masks
+),
+
+classes as (
+    select
+        patterns_as_looking."zip",
+        patterns_as_looking."age",
+        max(patterns_as_looking.kanon_records) as kanon_records,
+        sum(patterns_as_seen.kanon_records) as kanon_size
+    from patterns_as_looking
     inner join patterns_as_seen
-        on patterns_as_seen.kanon_seen_by = patterns.kanon_mask
-        and patterns_as_seen.kanon_mask = masks.kanon_mask
-        and patterns_as_seen."zip" is not distinct from case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns."zip" end
-        and patterns_as_seen."age" is not distinct from case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns."age" end
+        on patterns_as_seen.kanon_seen_by = patterns_as_looking.kanon_mask
+        and patterns_as_seen.kanon_mask = patterns_as_looking.kanon_looks_at
+        and patterns_as_seen."zip" is not distinct from patterns_as_looking.kanon_looks_for_1
+        and patterns_as_seen."age" is not distinct from patterns_as_looking.kanon_looks_for_2
     group by
-        patterns."zip",
-        patterns."age"
+        patterns_as_looking."zip",
+        patterns_as_looking."age"
 )
 
 select

@@ -67,11 +67,11 @@ cells_1_in_numbers as (
     select
         cells_1_in_parts.*,
         kanon_length - kanon_stars_left - kanon_stars_right as kanon_kept,
-        case when regexp_full_match(kanon_text, '-?[0-9]+([.][0-9]+)?') then cast(kanon_text as double) end as kanon_number,
-        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then case when regexp_full_match(kanon_before_comma, '-?[0-9]+([.][0-9]+)?') then cast(kanon_before_comma as double) end end as kanon_interval_low,
-        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then case when regexp_full_match(kanon_after_comma, '-?[0-9]+([.][0-9]+)?') then cast(kanon_after_comma as double) end end as kanon_interval_high,
-        case when regexp_full_match(kanon_before_dash, '-?[0-9]+([.][0-9]+)?') then cast(kanon_before_dash as double) end as kanon_range_low,
-        case when regexp_full_match(kanon_after_dash, '-?[0-9]+([.][0-9]+)?') then cast(kanon_after_dash as double) end as kanon_range_high
+        case when length(kanon_text) <= 15 and regexp_full_match(kanon_text, '-?[0-9]+([.][0-9]+)?') then cast(kanon_text as double) end as kanon_number,
+        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then case when length(kanon_before_comma) <= 15 and regexp_full_match(kanon_before_comma, '-?[0-9]+([.][0-9]+)?') then cast(kanon_before_comma as double) end end as kanon_interval_low,
+        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then case when length(kanon_after_comma) <= 15 and regexp_full_match(kanon_after_comma, '-?[0-9]+([.][0-9]+)?') then cast(kanon_after_comma as double) end end as kanon_interval_high,
+        case when length(kanon_before_dash) <= 15 and regexp_full_match(kanon_before_dash, '-?[0-9]+([.][0-9]+)?') then cast(kanon_before_dash as double) end as kanon_range_low,
+        case when length(kanon_after_dash) <= 15 and regexp_full_match(kanon_after_dash, '-?[0-9]+([.][0-9]+)?') then cast(kanon_after_dash as double) end as kanon_range_high
     from cells_1_in_parts
 ),
 

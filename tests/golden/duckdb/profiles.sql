@@ -19,34 +19,69 @@ class_people as (
         "patient"
 ),
 
-classes as (
+people as (
     select
-        "zip",
-        "age",
-        row_number() over (order by "zip") as kanon_class
+        kanon_entity,
+        min("zip") as "zip",
+        min("age") as "age",
+        count(*) as kanon_classes
     from class_people
+    group by kanon_entity
+),
+
+profiles_of_one_class as (
+    select count(*) as kanon_people
+    from people
+    where kanon_classes = 1
     group by
         "zip",
         "age"
 ),
 
-people as (
-    select
-        class_people.kanon_entity,
-        string_agg(cast(classes.kanon_class as varchar), ',' order by classes.kanon_class) as kanon_profile
+memberships as (
+    select class_people.*
     from class_people
+    inner join people
+        on people.kanon_entity = class_people.kanon_entity
+    where people.kanon_classes > 1
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        row_number() over (order by "zip") as kanon_class
+    from memberships
+    group by
+        "zip",
+        "age"
+),
+
+people_of_several_classes as (
+    select
+        memberships.kanon_entity,
+        string_agg(cast(classes.kanon_class as varchar), ',' order by classes.kanon_class) as kanon_profile
+    from memberships
     inner join classes
-        on class_people."zip" is not distinct from classes."zip"
-        and class_people."age" is not distinct from classes."age"
-    group by class_people.kanon_entity
+        on memberships."zip" is not distinct from classes."zip"
+        and memberships."age" is not distinct from classes."age"
+    group by memberships.kanon_entity
+),
+
+profiles_of_several_classes as (
+    select count(*) as kanon_people
+    from people_of_several_classes
+    group by kanon_profile
 ),
 
 profiles as (
-    select
-        kanon_profile,
-        count(*) as kanon_people
-    from people
-    group by kanon_profile
+    select kanon_people
+    from profiles_of_one_class
+
+    union all
+
+    select kanon_people
+    from profiles_of_several_classes
 )
 
 select

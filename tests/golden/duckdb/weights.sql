@@ -5,10 +5,11 @@ select
     count(*) as kanon_records,
     sum(
         case
-            when try_cast("people" as double) >= 0
-            and try_cast("people" as double) = floor(try_cast("people" as double))
-            then 0
+            when kanon_weight >= 0 and kanon_weight < 1e15 and kanon_weight = floor(kanon_weight) then 0
             else 1
         end
     ) as kanon_not_a_weight
-from "main"."voters"
+from (
+    select try_cast("people" as double) as kanon_weight
+    from "main"."voters"
+) as kanon_weights
