@@ -161,12 +161,15 @@ class _Asker:
 
     engine: Engine
     watch: Watch | None
+    expired: threading.Event
     started: float
     asked: dict[str, str] = field(default_factory=dict)
 
     def rows(self, step: Step) -> list[Row]:
         if self.watch:
             self.watch(step.question)
+        if self.expired.is_set():
+            raise EngineError("the time limit was reached between two statements.")
         self.asked[step.name] = step.sql
         return self.engine.query(step.sql)
 
@@ -175,37 +178,40 @@ class _Asker:
 
 
 @contextmanager
-def _time_limit(engine: Engine, seconds: float | None) -> Iterator[None]:
-    """Cancel the running statement after so many seconds, with a sentence of why."""
-    if seconds is None:
-        yield
-        return
-    expired = threading.Event()
+def _time_limit(engine: Engine, seconds: float | None, expired: threading.Event) -> Iterator[None]:
+    """After so many seconds, set `expired` and cancel whatever runs."""
+    done = threading.Event()
 
     def cancel() -> None:
-        expired.set()
-        engine.cancel()
+        if not done.wait(seconds):
+            expired.set()
+            # A cancel between two statements is lost, so it is said again.
+            while not done.wait(0.05):
+                engine.cancel()
 
-    timer = threading.Timer(seconds, cancel)
-    timer.start()
+    watchdog = threading.Thread(target=cancel, daemon=True)
+    if seconds is not None:
+        watchdog.start()
     try:
         yield
     except EngineError:
-        if expired.is_set():
-            raise EngineError(
-                f"stopped after {seconds:g} seconds, the time limit. Raise --timeout, or ask less."
-            ) from None
-        raise
+        if not expired.is_set():
+            raise
     finally:
-        timer.cancel()
+        done.set()
+    if expired.is_set():
+        raise EngineError(
+            f"stopped after {seconds:g} seconds, the time limit. Raise --timeout, or ask less."
+        )
 
 
 def _audited(
     table: _Planned, show_values: bool, timeout: float | None, watch: Watch | None
 ) -> TableResult:
-    ask = _Asker(table.engine, watch, started=time.monotonic() - table.seconds)
+    expired = threading.Event()
+    ask = _Asker(table.engine, watch, expired, started=time.monotonic() - table.seconds)
     try:
-        with _time_limit(table.engine, timeout):
+        with _time_limit(table.engine, timeout, expired):
             result = _answered(table.plan, ask, show_values)
             table.engine.verify_unchanged()
     except EngineError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -60,6 +61,8 @@ class CommandLine(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
+        # Stopped by a supervisor, an audit cleans up after itself as it does after Ctrl-C.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         return sys.exit(_exit_code_of(run)) if standalone_mode else run()
 
@@ -348,3 +351,6 @@ def _deliver(text: str, output: Path | None) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Failure(f"the result can't be printed: {error.strerror}.", ENGINE_FAILED) from None

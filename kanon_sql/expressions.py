@@ -40,7 +40,8 @@ _OF_NUMBERS = (*_ARITHMETIC, exp.Abs, exp.Floor, exp.Ceil)
 _PREDICATES = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Case, exp.Coalesce,
                exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike)  # fmt: skip
 _ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
-_NUMBER = re.compile(r"\s*[-+]?\d+(\.\d*)?\s*")
+_NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
+_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4}.*)?\s*")
 
 
 @dataclass(frozen=True)
@@ -142,28 +143,38 @@ def _as_spelled(column: exp.Column, table: str, names: tuple[str, ...]) -> exp.C
 
 def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> Iterator[TextCast]:
     """Cast the text columns of one node that stand where a number or a date is needed."""
-    operands = [side for side in node.iter_expressions() if not isinstance(side, exp.Query)]
-    wanted = next((kind for side in operands if (kind := _kind(side))), None)
+    operands = [side.unnest() for side in node.iter_expressions()]
+    wanted = next((kind for side in operands if (kind := _kind(side, types))), None)
     if isinstance(node, _OF_NUMBERS):
         wanted = "DOUBLE"
     if isinstance(node, _OF_DATES):
         wanted = "DATE"
-    for side in (operand.unnest() for operand in operands):
-        if not isinstance(side, exp.Column):
-            continue
-        if types[side.name] != "VARCHAR":
-            _refuse_another_kind(side.name, types[side.name], operands)
-            continue
-        if wanted:
-            side.replace(exp.cast(side.copy(), wanted))
-            yield TextCast(side.name, wanted)
-        elif isinstance(node, _ORDERINGS) and any(
-            other.is_string and _NUMBER.fullmatch(other.name) for other in operands
-        ):
-            raise SpecError(
-                f'where: "{side.name}" is text, and text orders 9 after 10. Write the number '
-                f"without quotes ({text!r})."
-            )
+    for column in (side for side in operands if isinstance(side, exp.Column)):
+        if types[column.name] != "VARCHAR":
+            _refuse_another_kind(column.name, types[column.name], operands)
+        elif wanted:
+            column.replace(exp.cast(column.copy(), wanted))
+            yield TextCast(column.name, wanted)
+    if isinstance(node, _ORDERINGS) and not wanted:
+        _refuse_order_of_text(operands, text)
+
+
+def _refuse_order_of_text(operands: Sequence[exp.Expr], text: str) -> None:
+    """Refuse to order texts that may be numbers or dates: text orders 9 after 10.
+
+    Only a column beside a literal that reads as neither is left to the order of text.
+    """
+    literals = [side for side in operands if side.is_string]
+    columns = [side for side in operands if isinstance(side, exp.Column)]
+    reads_as_words = literals and not any(
+        _NUMBER.fullmatch(literal.name) or _DATE.fullmatch(literal.name) for literal in literals
+    )
+    if len(literals) + len(columns) < len(operands) or (columns and not reads_as_words):
+        raise SpecError(
+            f"where: this compares texts by their characters, and text orders 9 after 10 "
+            f"({text!r}). Write numbers without quotes and dates as date '2025-01-31', or cast: "
+            "cast(a as double) < cast(b as double)."
+        )
 
 
 def _refuse_another_kind(name: str, type: str, operands: Sequence[exp.Expr]) -> None:
@@ -185,14 +196,14 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def _kind(side: exp.Expr) -> str | None:
-    """The type that a literal forces on a text column beside it."""
-    if isinstance(side, _ARITHMETIC):
+def _kind(side: exp.Expr, types: Mapping[str, str]) -> str | None:
+    """The type that an operand forces on a text column beside it."""
+    if isinstance(side, exp.Column):
+        return {"number": "DOUBLE", "time": "TIMESTAMP"}.get(family(types[side.name]))
+    if isinstance(side, (*_OF_NUMBERS, *_OF_DATES, exp.Length)):
         return "DOUBLE"
-    if isinstance(side, exp.Paren):
-        return _kind(side.this)
     if isinstance(side, exp.Literal) and not side.is_string:
         return "DOUBLE"
-    if isinstance(side, exp.Cast) and side.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ"):
-        return str(side.to.this.name).removesuffix("NTZ")
+    if isinstance(side, exp.Cast):
+        return {"number": "DOUBLE", "time": "TIMESTAMP"}.get(family(side.to.sql(DIALECT)))
     return None

@@ -24,7 +24,7 @@ def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
         raise SpecError(f"{path} is a folder; name a file.")
     if any(_same_file(path, source) for source in inputs):
         raise SpecError(f"{path} is what is audited and will not be written; name another file.")
-    if path.exists() and not force:
+    if path.is_file() and not force:
         raise SpecError(f"{path} is there already; --force overwrites it.")
 
 
@@ -35,7 +35,20 @@ def _same_file(path: Path, source: str) -> bool:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write the text beside `path` first, then put it in place in one step."""
+    """Write the text beside `path` first, then put it in place in one step.
+
+    What is no regular file, such as a pipe, is written to. Raises `SpecError` if nothing can be.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8", newline="\n")
+        else:
+            _write_beside(path, text)
+    except OSError as error:
+        raise SpecError(f"{path} can't be written: {error.strerror}.") from None
+
+
+def _write_beside(path: Path, text: str) -> None:
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

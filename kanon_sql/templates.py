@@ -132,7 +132,7 @@ def _as_text(value: str, type: str) -> str:
 def _spelling(text: str) -> str:
     """A text without what people overlook: case, outer spaces, the spelling of a number."""
     trimmed = f"trim(cast({text} as varchar))"
-    return f"coalesce(cast(try_cast({trimmed} as double) as varchar), lower({trimmed}))"
+    return f"coalesce(cast({_number_or_null(trimmed)} as varchar), lower({trimmed}))"
 
 
 HOST = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -437,11 +438,13 @@ def test_a_file_that_a_glob_matches_is_an_input(run):
 
 def test_nothing_is_left_of_a_file_that_could_not_be_written(run, monkeypatch):
     def fail(*_):
-        raise OSError("no space left")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
     files = set(os.listdir())
-    assert run("audit", "kanon.yml", "--output", "result.json").code == 3
+    assert run("audit", "kanon.yml", "--output", "result.json") == Ended(
+        2, "", "error: result.json can't be written: No space left on device.\n"
+    )
     assert set(os.listdir()) == files
 
 

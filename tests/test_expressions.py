@@ -19,6 +19,10 @@ COLUMNS = {
 }
 ALONE = "must be an expression alone, with no clause or comment."
 NOT_TRUE_OR_FALSE = "must be true or false, as in: age >= 18 and sex = 'F'."
+ORDER_OF_TEXT = (
+    'this compares texts by their characters, and text orders 9 after 10 ("{}"). Write numbers '
+    "without quotes and dates as date '2025-01-31', or cast: cast(a as double) < cast(b as double)."
+)
 WHAT_MAY = (
     "Comparisons, and, or, not, in, between, like, is null, arithmetic, cast, case, coalesce, "
     "nullif, lower, upper, trim, length, substring, left, right, abs, floor, ceil, extract, year, "
@@ -68,7 +72,7 @@ def test_it_is_accepted_with_every_name_quoted(text: str, sql: str) -> None:
         ("zip not in (1, 2)", '(NOT CAST("zip" AS DOUBLE) IN (1, 2))', "DOUBLE"),
         ("zip + 1 = age", '(CAST("zip" AS DOUBLE) + 1 = "age")', "DOUBLE"),
         ("zip >= date '2025-01-01'",
-         """(CAST("zip" AS DATE) >= CAST('2025-01-01' AS DATE))""", "DATE"),
+         """(CAST("zip" AS TIMESTAMP) >= CAST('2025-01-01' AS DATE))""", "TIMESTAMP"),
         ("zip < timestamp '2025-01-01 10:00:00'",
          """(CAST("zip" AS TIMESTAMP) < CAST('2025-01-01 10:00:00' AS TIMESTAMP))""",
          "TIMESTAMP"),
@@ -119,12 +123,10 @@ def test_text_beside_a_number_or_a_date_is_cast_and_said_to_be(
         ("ages > 1",
          'patients has no column "ages". Its columns: zip, Sex, admitted, age, alive, a"b, born. '
          'Did you mean "age"?'),
-        ("zip < '100'",
-         '"zip" is text, and text orders 9 after 10. Write the number without quotes '
-         """("zip < '100'")."""),
-        ("'9.5' >= (zip)",
-         '"zip" is text, and text orders 9 after 10. Write the number without quotes '
-         """("'9.5' >= (zip)")."""),
+        *[(ordered, ORDER_OF_TEXT.format(ordered)) for ordered in (
+            "zip < '100'", "'9.5' >= (zip)", "zip > '1e1'", "zip > ('7')", "zip > trim('7')",
+            "lower(zip) > '10'", "zip > Sex", "zip < '2025-2-2'",
+        )],
     ],
 )  # fmt: skip
 def test_it_is_refused_with_a_sentence(text: str, message: str) -> None:

@@ -72,8 +72,7 @@ def test_an_unknown_table_names_the_nearest(database: Path) -> None:
     with DuckDBEngine(database=database) as engine, pytest.raises(InputError) as refused:
         engine.table("patient")
     assert str(refused.value) == (
-        "no table or view patient in the database (temporary ones can be passed as relations). "
-        'Did you mean "patients"?'
+        'there is no table or view patient in the database. Did you mean "patients"?'
     )
 
 

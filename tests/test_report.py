@@ -256,7 +256,7 @@ def test_values_are_shown_under_a_warning():
     assert lines[-7:-1] == [
         "  This output now contains personal data (--show-values). Handle it as such.",
         "",
-        "  small_classes",
+        "  Classes that are too small",
         "    zip   · sex  · kanon_size",
         "    02138 · NULL · 1",
         "    02139 · F    · 2",
@@ -267,7 +267,7 @@ def test_shown_values_that_are_too_wide_for_columns_fold_between_values():
     row = {f"column {number}": "x" * 20 for number in range(5)}
     table = dataclasses.replace(VIOLATED, shown={"small_classes": [row]})
     assert human.render(audited(table)).splitlines()[-5:-1] == [
-        "  small_classes",
+        "  Classes that are too small",
         "    column 0 · column 1 · column 2 · column 3 · column 4",
         "    xxxxxxxxxxxxxxxxxxxx · xxxxxxxxxxxxxxxxxxxx · xxxxxxxxxxxxxxxxxxxx ·",
         "      xxxxxxxxxxxxxxxxxxxx · xxxxxxxxxxxxxxxxxxxx",

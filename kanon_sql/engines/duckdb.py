@@ -134,8 +134,8 @@ class DuckDBEngine:
 
         Raises `EngineError`, or `InputError` where the data is at fault; neither holds a value.
         """
-        self.lock()
         try:
+            self.lock()
             self._require_one_select(sql)
             with ctrl_c():
                 names, rows = self._answer(sql)

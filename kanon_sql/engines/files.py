@@ -107,10 +107,13 @@ def require_readable(file: str) -> None:
     """Refuse an empty file and one that can't be opened."""
     try:
         with open(file, "rb") as raw:
-            if not raw.read(1):
-                raise InputError(f"{file} is empty.")
+            start = raw.read(64)
     except OSError as error:
         raise InputError(f"{file} can't be read: {error.strerror}.") from None
+    if not start:
+        raise InputError(f"{file} is empty.")
+    if file_kind(file) == "json" and start.strip() in (b"[]", b"{}"):
+        raise InputError(f"{file} holds no records, and so no columns to ask about.")
 
 
 def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:

@@ -146,7 +146,7 @@ def _shown(table: TableResult, width: int) -> list[Line]:
         return []
     lines = _folded(wording.PERSONAL_DATA, width, _INDENT, style="bold yellow")
     for name, rows in table.shown.items():
-        lines += [_EMPTY, (Part(f"{_INDENT}{wording.printable(name)}", "bold"),)]
+        lines += [_EMPTY, (Part(f"{_INDENT}{wording.shown_heading(name, rows)}", "bold"),)]
         lines += _values(rows, width)
     return lines
 

@@ -68,7 +68,7 @@ def _shown(table: TableResult) -> Iterator[str]:
         return
     yield f"> **{_escaped(wording.PERSONAL_DATA)}**"
     for name, rows in table.shown.items():
-        yield f"### {_escaped(name)}"
+        yield f"### {_escaped(wording.shown_heading(name, rows))}"
         cells = wording.cells(rows)
         escaped = [[_escaped(cell) for cell in row] for row in cells]
         yield _table(escaped[0], escaped[1:]) if escaped else "none"

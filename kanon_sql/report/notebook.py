@@ -81,7 +81,9 @@ def _shown(table: TableResult) -> Iterator[str]:
     yield _paragraph(f"<b>{escape(wording.PERSONAL_DATA)}</b>")
     for name, rows in table.shown.items():
         cells = wording.cells(rows) or [["none"]]
-        yield _paragraph(escape(name)) + _table([*map(escape, row)] for row in cells)
+        yield _paragraph(escape(wording.shown_heading(name, rows))) + _table(
+            [*map(escape, row)] for row in cells
+        )
 
 
 def _table(rows: Iterable[Sequence[str]], styles: Sequence[str] | None = None) -> str:

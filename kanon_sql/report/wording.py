@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kanon_sql.models import MODELS
+from kanon_sql.plan import SHOWN
 from kanon_sql.result import AuditResult, CheckResult, TableResult
 
 KEPT_TOGETHER = "\u00a0"
@@ -455,3 +456,9 @@ def closing(result: AuditResult) -> str | None:
         for status, names in by_status.items()
     )
     return f"{len(result.tables)} tables: {'; '.join(parts)}."
+
+
+def shown_heading(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """What the rows of a step are, and whether there may be more of them."""
+    title = {"small_classes": "Classes that are too small"}.get(name, name)
+    return f"{title}, the first {SHOWN} of them" if len(rows) == SHOWN else title

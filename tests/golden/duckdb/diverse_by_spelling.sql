@@ -22,7 +22,7 @@ classes as (
         "zip",
         "age",
         count(*) as kanon_distinct,
-        count(distinct coalesce(cast(try_cast(trim(cast(kanon_sensitive_1 as varchar)) as double) as varchar), lower(trim(cast(kanon_sensitive_1 as varchar))))) as kanon_spellings
+        count(distinct coalesce(cast(case when length(trim(cast(kanon_sensitive_1 as varchar))) <= 15 and regexp_full_match(trim(cast(kanon_sensitive_1 as varchar)), '-?[0-9]+([.][0-9]+)?') then cast(trim(cast(kanon_sensitive_1 as varchar)) as double) end as varchar), lower(trim(cast(kanon_sensitive_1 as varchar))))) as kanon_spellings
     from class_values
     where kanon_sensitive_1 is not null
     group by
