@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from kanon_sql import auditor
 from kanon_sql.auditor import CompiledAudit
+from kanon_sql.errors import SpecError
 from kanon_sql.models import Model
 from kanon_sql.result import AuditResult
-from kanon_sql.spec import AuditSpec, ReferenceSpec, TableSpec, table_spec
+from kanon_sql.spec import AuditSpec, ReferenceSpec, table_spec
 
 Names = str | Iterable[str]
 
@@ -55,7 +56,7 @@ def audit(
     >>> audit(people, quasi_identifiers=["zip", "age"]).tables[0].summary.k
     1
     """
-    spec = data if isinstance(data, AuditSpec) else _spec(
+    spec = _spec(
         data, quasi_identifiers, sensitive, checks, references,
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
         sensitive_nulls=sensitive_nulls, null_strings=null_strings, delimiter=delimiter, name=name,
@@ -84,9 +85,7 @@ def compile(
 
     Takes what `audit` takes, the limits and `show_values` left out.
     """
-    spec = data if isinstance(data, AuditSpec) else _spec(
-        data, quasi_identifiers, sensitive, checks, references, **parts
-    )  # fmt: skip
+    spec = _spec(data, quasi_identifiers, sensitive, checks, references, **parts)
     return auditor.compile(spec, engine=engine)
 
 
@@ -98,18 +97,25 @@ def _spec(
     references: Mapping[str, Any] | None,
     **parts: Any,
 ) -> AuditSpec:
-    table: TableSpec = table_spec(
-        source=data,
-        quasi_identifiers=_list(quasi_identifiers),
-        sensitive=_list(sensitive),
-        checks=list(checks),
-        references={
+    asked = {
+        "quasi_identifiers": _list(quasi_identifiers),
+        "sensitive": _list(sensitive),
+        "checks": list(checks),
+        "references": {
             name: reference if isinstance(reference, ReferenceSpec) else {"source": reference}
             for name, reference in (references or {}).items()
         },
         **{key: _list(value) if key in _LISTS else value for key, value in parts.items()},
-    )
-    return AuditSpec(tables=[table])
+    }
+    if isinstance(data, AuditSpec):
+        beside = [key for key, value in asked.items() if value not in (None, [], {}, "value")]
+        if beside:
+            raise SpecError(
+                f"an AuditSpec asks the question itself, so {', '.join(beside)} has no place "
+                "beside it."
+            )
+        return data
+    return AuditSpec(tables=[table_spec(source=data, **asked)])
 
 
 _LISTS = ("identifiers", "null_strings")

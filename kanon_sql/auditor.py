@@ -11,7 +11,7 @@ from typing import Any
 
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine, Row
-from kanon_sql.errors import EngineError, InputError
+from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.plan import Plan, SensitiveStep, Step, plan_audit, without_short_keys
 from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec, TableSpec
@@ -69,10 +69,14 @@ def audit(
     Raises `SpecError` or `InputError` before anything of a table is asked that can't be answered.
     A table on which the engine fails has the status `error`.
     """
+    if timeout is not None and not timeout > 0:
+        raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
     with ExitStack() as opened:
         planned = [
-            _planned(table, opened.enter_context(_opened(table, engine, memory_limit, threads)))
-            for table in spec.tables
+            _planned(
+                spec, place, opened.enter_context(_opened(table, engine, memory_limit, threads))
+            )
+            for place, table in enumerate(spec.tables)
         ]
         results = [_audited(table, show_values, timeout, watch) for table in planned]
     return AuditResult(tuple(results), VERSION)
@@ -81,9 +85,9 @@ def audit(
 def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
     """The SQL that `audit` would run, without running it: the tables are opened, not read."""
     tables = []
-    for table in spec.tables:
+    for place, table in enumerate(spec.tables):
         with _opened(table, engine) as opened:
-            plan = _planned(table, opened).plan
+            plan = _planned(spec, place, opened).plan
             dialect = f"{opened.dialect}, as executed"
             tables.append(
                 CompiledTable(_name(plan), {step.name: step.text(dialect) for step in plan.steps})
@@ -94,9 +98,11 @@ def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
 def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
     sentences = []
-    for table in spec.tables:
+    for place, table in enumerate(spec.tables):
         with _opened(table, engine) as opened:
-            plan = _planned(table, opened).plan
+            plan = _planned(spec, place, opened).plan
+            for step in plan.steps:
+                opened.check(step.sql)
             gates = sum(check.gates for check in plan.bound.checks)
             sentences.append(
                 f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
@@ -138,13 +144,17 @@ class _Planned:
     seconds: float
 
 
-def _planned(spec: TableSpec, engine: Engine) -> _Planned:
+def _planned(spec: AuditSpec, place: int, engine: Engine) -> _Planned:
     started = time.monotonic()
-    table = engine.table(spec.source)
+    asked = spec.tables[place]
+    table = engine.table(asked.source)
     references = {
-        name: engine.table(reference.source) for name, reference in spec.references.items()
+        name: engine.table(reference.source) for name, reference in asked.references.items()
     }
-    plan = plan_audit(spec, table, references)
+    try:
+        plan = plan_audit(asked, table, references)
+    except SpecError as error:
+        raise spec.pointed(error, place) from None
     return _Planned(plan, engine, time.monotonic() - started)
 
 

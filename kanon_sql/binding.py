@@ -6,6 +6,7 @@ What is bound can be asked; whatever cannot be is refused here, before any SQL i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,6 +17,7 @@ from kanon_sql.expressions import Condition, condition
 from kanon_sql.models import Homogeneity, KAnonymity, KMap, Model
 from kanon_sql.spec import ReferenceSpec, TableSpec
 
+Location = tuple[int | str, ...]
 Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
 
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
@@ -99,21 +101,31 @@ class BoundSpec:
 
 
 def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> BoundSpec:
-    """Bind every name of `spec` to the columns of the tables. Raises `SpecError`."""
+    """Bind every name of `spec` to the columns of the tables.
+
+    Raises `SpecError` that knows where in the spec the fault lies.
+    """
     quasi_identifiers = tuple(_quasi_identifiers(spec, table))
     sensitive = tuple(
-        _column(name, table, alias=f"kanon_sensitive_{place}")
+        _column(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
         for place, name in enumerate(_sensitive_names(spec, table), start=1)
     )
-    entity = _column(spec.entity, table, alias="kanon_entity") if spec.entity else None
+    identifiers = [_column(name, table, ("identifiers", name)) for name in spec.identifiers]
+    entity = _column(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
     _refuse_two_parts(
         [(column, "a quasi-identifier") for column in quasi_identifiers]
         + [(column, "sensitive") for column in sensitive]
-        + [(find(name, table), "an identifier") for name in spec.identifiers]
+        + [(column, "an identifier") for column in identifiers]
         + ([(entity, "the entity")] if entity else [])
     )
     for column in (*quasi_identifiers, *sensitive, *([entity] if entity else [])):
         _refuse_nested(column, table)
+        _refuse_merging(column, table)
+    if spec.first and not table.ordered:
+        raise SpecError(
+            f"{table.name} has no first records, because its records have no order. --first is "
+            "for files."
+        )
     if spec.nulls == "wildcard" and entity:
         raise SpecError(
             "nulls: wildcard is not defined with an entity: compatible records form no classes in "
@@ -125,13 +137,23 @@ def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> Boun
         quasi_identifiers=quasi_identifiers,
         sensitive=sensitive,
         entity=entity,
-        where=_condition(spec.where, table),
+        where=_condition(spec.where, table, ("where",)),
         references={
             name: _bind_reference(name, reference, references[name], quasi_identifiers)
             for name, reference in spec.references.items()
         },
         checks=tuple(_checks(spec, table, sensitive)),
     )
+
+
+@contextmanager
+def _at(*location: int | str) -> Iterator[None]:
+    """Say of a `SpecError` where in the table's spec it lies."""
+    try:
+        yield
+    except SpecError as error:
+        error.location = error.location or location
+        raise
 
 
 def find(name: str, table: Table) -> Column:
@@ -144,8 +166,9 @@ def find(name: str, table: Table) -> Column:
     return matches[0]
 
 
-def _column(name: str, table: Table, alias: str | None = None) -> BoundColumn:
-    column = find(name, table)
+def _column(name: str, table: Table, location: Location, alias: str | None = None) -> BoundColumn:
+    with _at(*location):
+        column = find(name, table)
     return BoundColumn(column.name, column.type, alias or column.name, column.few_values)
 
 
@@ -173,7 +196,7 @@ def _quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
             f"Columns of {table.name}: {', '.join(table.column_names)}."
         )
     for place, name in enumerate(names, start=1):
-        column = _column(name, table)
+        column = _column(name, table, ("quasi_identifiers", name))
         collides = column.name.casefold().startswith("kanon_")
         alias = f"kanon_quasi_identifier_{place}" if collides else column.name
         yield replace(column, alias=alias)
@@ -194,34 +217,47 @@ def _refuse_two_parts(parts: Sequence[tuple[BoundColumn | Column, str]]) -> None
 def _refuse_nested(column: BoundColumn, table: Table) -> None:
     if family(column.type) == "nested":
         raise SpecError(
-            f'column "{column.name}" of {table.name} is nested ({column.type}). A privacy model '
+            f'column "{column.name}" of {table.name} is nested. A privacy model '
             "compares single values: take its fields apart into columns of their own."
         )
 
 
-def _condition(text: str | None, table: Table) -> Condition | None:
+def _refuse_merging(column: BoundColumn, table: Table) -> None:
+    """Refuse types of which SQL takes different values for one: 1 month and 30 days."""
+    if family(column.type) == "span":
+        raise SpecError(
+            f'column "{column.name}" of {table.name} is {column.type}, of which SQL takes '
+            "different values for one. Cast it to text in a view, or leave it out."
+        )
+
+
+def _condition(text: str | None, table: Table, location: Location) -> Condition | None:
     if text is None:
         return None
-    return condition(text, table.name, {column.name: column.type for column in table.columns})
+    with _at(*location):
+        return condition(text, table.name, {column.name: column.type for column in table.columns})
 
 
 def _bind_reference(
     name: str, spec: ReferenceSpec, table: Table, quasi_identifiers: tuple[BoundColumn, ...]
 ) -> BoundReference:
+    here = ("references", name)
     known = {column.name for column in quasi_identifiers}
     renamed: dict[str, str] = {}
-    for here, there in spec.columns.items():
-        matches = [q for q in known if q == here] or [
-            q for q in known if q.casefold() == here.casefold()
+    for own, there in spec.columns.items():
+        matches = [q for q in known if q == own] or [
+            q for q in known if q.casefold() == own.casefold()
         ]
         if len(matches) != 1:
             raise SpecError(
-                f'reference {name}: columns: "{here}" is no quasi-identifier. Quasi-identifiers: '
-                f"{', '.join(sorted(known))}.{did_you_mean(here, known)}"
+                f'reference {name}: columns: "{own}" is no quasi-identifier. Quasi-identifiers: '
+                f"{', '.join(sorted(known))}.{did_you_mean(own, known)}"
             )
         renamed[matches[0]] = there
     columns = {
-        column.name: _column(renamed.get(column.name, column.name), table, column.alias)
+        column.name: _column(
+            renamed.get(column.name, column.name), table, (*here, "columns"), column.alias
+        )
         for column in quasi_identifiers
     }
     for column in columns.values():
@@ -230,9 +266,11 @@ def _bind_reference(
         name=name,
         table=table,
         columns=columns,
-        entity=_column(spec.entity, table, "kanon_entity") if spec.entity else None,
-        weight=_column(spec.weight, table) if spec.weight else None,
-        where=_condition(spec.where, table),
+        entity=_column(spec.entity, table, (*here, "entity"), "kanon_entity")
+        if spec.entity
+        else None,
+        weight=_column(spec.weight, table, (*here, "weight")) if spec.weight else None,
+        where=_condition(spec.where, table, (*here, "where")),
     )
 
 
@@ -271,7 +309,10 @@ def _checks(
     spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
 ) -> Iterator[BoundCheck]:
     """What was asked, what gates before what does not; then what is measured unasked."""
-    asked = [_complete(model, spec, table, sensitive) for model in spec.checks]
+    asked = []
+    for place, model in enumerate(spec.checks):
+        with _at("checks", place):
+            asked.append(_complete(model, spec, table, sensitive))
     asked.sort(key=lambda model: not model.gates)
     yield from (BoundCheck(model, asked=True) for model in asked)
     if not any(isinstance(model, KAnonymity) for model in asked):

@@ -10,6 +10,7 @@ _FAMILIES = {
     ),
     "time": ("DATE", "TIMESTAMP"),
     "boolean": ("BOOL",),
+    "span": ("INTERVAL", "TIME WITH TIME ZONE"),
     "nested": ("STRUCT", "MAP", "UNION", "LIST", "VARIANT"),
     "nothing": ('"NULL"', "NULL"),
 }  # fmt: skip

@@ -24,6 +24,8 @@ class SpecError(KanonError, ValueError):
         """`key` is the parameter at fault, where it is one of several."""
         super().__init__(message)
         self.key = key
+        self.location: tuple[int | str, ...] = ()
+        """Where in the table's spec the fault lies, as far as that is known."""
 
 
 class InputError(KanonError, ValueError):

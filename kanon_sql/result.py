@@ -32,10 +32,11 @@ class HistogramBin:
 class Summary:
     """The table at a glance. Sizes are records, or distinct people where an entity is set.
 
-    `people` is None without an entity; every other figure is None for a table without records.
+    `people` is None without an entity; every other figure is None for a table without records,
+    and all are where the engine failed.
     """
 
-    records: int
+    records: int | None = None
     people: int | None = None
     classes: int | None = None
     k: int | None = None
@@ -86,7 +87,7 @@ class TableResult:
     entity: str | None = None
     nulls: str = "value"
     warnings: tuple[str, ...] = ()
-    summary: Summary = Summary(records=0)
+    summary: Summary = Summary()
     histogram: tuple[HistogramBin, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     risk: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(ATTACKERS))

@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    PrivateAttr,
     ValidationError,
     WithJsonSchema,
     model_validator,
@@ -202,6 +203,21 @@ class AuditSpec(_Part):
     defaults: Defaults = Defaults()
     tables: Annotated[list[TableSpec], Field(min_length=1)]
 
+    _document: YamlDocument | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> AuditSpec:
+        repeated = _first_repeated([table.name for table in self.tables if table.name])
+        if repeated is not None:
+            raise ValueError(f'two tables have the name "{repeated}".')
+        return self
+
+    def pointed(self, error: SpecError, table: int) -> SpecError:
+        """The error with the place in the file that the spec came from, if it came from one."""
+        if self._document is None:
+            return error
+        return self._document.error(("tables", table, *error.location), str(error))
+
     @model_validator(mode="before")
     @classmethod
     def _apply_defaults(cls, value: Any) -> Any:
@@ -232,7 +248,11 @@ class AuditSpec(_Part):
                 message = f"must be a file, a glob or a table; found {source!r}."
                 raise document.error(place, message)
         folder = Path(path).parent
-        return spec.model_copy(update={"tables": [_beside(table, folder) for table in spec.tables]})
+        located = spec.model_copy(
+            update={"tables": [_beside(table, folder) for table in spec.tables]}
+        )
+        located._document = document
+        return located
 
 
 def json_schema() -> dict[str, Any]:

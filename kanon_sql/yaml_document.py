@@ -70,8 +70,10 @@ class YamlDocument:
             text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             raise SpecError(f"there is no file {path}.") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise SpecError(f"{path} can't be read as UTF-8 text: {error}.") from None
+        except UnicodeDecodeError:
+            raise SpecError(f"{path} is not UTF-8 text.") from None
+        except OSError as error:
+            raise SpecError(f"{path} can't be read: {error.strerror}.") from None
         lines = tuple(text.splitlines())
         loader = _Loader(text)
         try:
@@ -109,6 +111,8 @@ def _child(node: yaml.Node, step: int | str) -> tuple[yaml.Node | None, yaml.Nod
         for key, value in node.value:
             if key.value == str(step):
                 return key, value
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, str):
+        return next(((None, item) for item in node.value if item.value == step), None)
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         return None, node.value[step]
     return None

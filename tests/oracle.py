@@ -295,7 +295,8 @@ def _gives_away(each: Class, sensitive: str, question: Question) -> bool:
         holders.pop(None, None)
     if question.entity is None:
         return len(holders) == 1
-    return any(len(held_by) == each.size for held_by in holders.values())
+    informed = set().union(*holders.values())
+    return any(held_by == informed for held_by in holders.values())
 
 
 # --- k-map ----------------------------------------------------------------------------------

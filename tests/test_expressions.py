@@ -20,7 +20,7 @@ COLUMNS = {
 ALONE = "must be an expression alone, with no clause or comment."
 NOT_TRUE_OR_FALSE = "must be true or false, as in: age >= 18 and sex = 'F'."
 ORDER_OF_TEXT = (
-    'this compares texts by their characters, and text orders 9 after 10 ("{}"). Write numbers '
+    "this compares texts by their characters, and text orders 9 after 10 ({!r}). Write numbers "
     "without quotes and dates as date '2025-01-31', or cast: cast(a as double) < cast(b as double)."
 )
 WHAT_MAY = (

@@ -249,6 +249,7 @@ def test_a_relation_is_read_in_its_own_session(tmp_path: Path) -> None:
                 "duckdb relation",
                 "kanon_relation",
                 (Column("id", "INTEGER"), Column("zip", "VARCHAR")),
+                ordered=False,
             )
             both = f"{table.sql} natural join {engine.table(path).sql}"
             assert engine.query(f"select id from {both}") == [{"id": 1}]
@@ -340,3 +341,39 @@ def test_an_open_connection_is_seen_as_it_was_when_the_audit_began():
         connection.sql("insert into patients values (2)")
         after = engine.query(f"select count(*) as records from {engine.table('patients').sql}")
     assert (before, after) == ([{"records": 1}], [{"records": 1}])
+
+
+def test_the_values_of_an_enum_are_in_no_type_and_no_message(tmp_path: Path) -> None:
+    file = tmp_path / "clinic.duckdb"
+    with duckdb.connect(file) as connection:
+        connection.sql(f"create type diagnosis as enum ('{MARKER}', 'flu')")
+        connection.sql(
+            "create table visits as select 'flu'::diagnosis as seen, ['flu'::diagnosis] as l"
+        )
+    with DuckDBEngine(database=file) as engine:
+        table = engine.table("visits")
+        said = refusal(engine, f"select abs(seen) from {table.sql}")
+    assert table.columns == (Column("seen", "ENUM"), Column("l", "ENUM[]"))
+    assert "'abs(ENUM)'" in said
+
+
+def test_text_with_a_collation_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "clinic.duckdb"
+    with duckdb.connect(file) as connection:
+        connection.sql("create table visits (zip varchar collate nocase)")
+        connection.sql("create view seen as select * from visits")
+    with DuckDBEngine(database=file) as engine:
+        for name in ("visits", "seen"):
+            with pytest.raises(InputError, match=f"{name} has text with a collation"):
+                engine.table(name)
+
+
+def test_a_connection_in_a_transaction_is_refused() -> None:
+    connection = duckdb.connect()
+    connection.begin()
+    with pytest.raises(InputError, match="Commit or roll back first"):
+        DuckDBEngine(connection=connection)
+    connection.rollback()
+    connection.close()
+    with pytest.raises(InputError, match="the DuckDB connection is closed"):
+        DuckDBEngine(connection=connection)

@@ -266,7 +266,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_file_that_is_not_utf_8(tmp_path: Path) -> None:
     (tmp_path / "kanon.yml").write_bytes("tables: [{source: Bücher.csv}]".encode("latin-1"))
 
-    with pytest.raises(kanon.SpecError, match=r"kanon\.yml can't be read as UTF-8 text"):
+    with pytest.raises(kanon.SpecError, match=r"kanon\.yml is not UTF-8 text"):
         kanon.AuditSpec.from_file(tmp_path / "kanon.yml")
 
 
@@ -319,6 +319,38 @@ tables:
         True,
         False,
     ]
+
+
+ASKED = {
+    "violated": {"checks": [kanon.KAnonymity(k=2)]},
+    "no_data": {"checks": [kanon.KAnonymity(k=2)], "where": "age > 99"},
+    "holds": {"checks": [kanon.KAnonymity(k=1)]},
+    "measured": {},
+}
+"""What to ask of the patients for each status, the worst first."""
+
+
+@pytest.mark.parametrize(
+    ("tables", "status", "exit_code"),
+    [
+        (["measured"], "measured", 0),
+        (["measured", "holds"], "holds", 0),
+        (["measured", "holds", "no_data"], "no_data", 4),
+        (["measured", "holds", "no_data", "violated"], "violated", 1),
+    ],
+)
+def test_the_worst_table_decides(tables: list[str], status: str, exit_code: int) -> None:
+    result = kanon.audit(
+        kanon.AuditSpec(
+            tables=[
+                kanon.TableSpec(source=PATIENTS, quasi_identifiers="zip", **ASKED[table])
+                for table in tables
+            ]
+        )
+    )
+
+    assert [table.status for table in result.tables] == tables
+    assert (result.status, result.exit_code) == (status, exit_code)
 
 
 # --- the JSON Schema ------------------------------------------------------------------------

@@ -35,6 +35,8 @@ class Table:
     sql: str
     columns: tuple[Column, ...]
     text: bool = False
+    ordered: bool = True
+    """Whether its records lie in an order, as those of a file do and those of a table don't."""
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -52,6 +54,9 @@ class Engine(Protocol):
 
     def query(self, sql: str) -> list[Row]:
         """The rows of one SELECT, as mappings. Raises `EngineError`."""
+
+    def check(self, sql: str) -> None:
+        """Raise `SpecError` if the database can't read the SELECT. Nothing of it runs."""
 
     def cancel(self) -> None:
         """Stop the running statement, in the server too. Safe from another thread."""

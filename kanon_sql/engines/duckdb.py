@@ -34,6 +34,7 @@ from kanon_sql.templates import identifier, literal, render
 SOURCE = "kanon_source"
 RELATION = "kanon_relation"
 
+COLLATION = re.compile(r"\bcollate\b", re.IGNORECASE)
 MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|[KMGT]i?B)", re.IGNORECASE)
 
 HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -94,7 +95,7 @@ class DuckDBEngine:
         self._files: dict[str, FileEvidence] = {}
         self._paths: set[str] = set()
         if connection is not None:
-            self._session, spill = connection.cursor(), None
+            self._session, spill = cursor_of(connection), None
             # One snapshot for all questions, in which nothing can be written.
             self._session.execute("begin transaction read only")
         else:
@@ -142,6 +143,13 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise explained(error) from None
         return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def check(self, sql: str) -> None:
+        """Raise `SpecError` if DuckDB can't read the statement; nothing of it runs."""
+        try:
+            self._run(f"explain {sql}")
+        except duckdb.Error as error:
+            raise explained(error) from None
 
     def cancel(self) -> None:
         """Stop the running statement, unless it runs in a relation's session."""
@@ -221,17 +229,36 @@ class DuckDBEngine:
         known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
         found = named(name, known, (database, schema))
         sql = ".".join(map(identifier, shortened(found, database)))
+        definitions = self._run(render("definitions"))
+        self._require_no_collation(found, definitions)
         if self._owned:
-            self._paths |= self._files_behind_views()
+            self._paths |= self._files_in(definitions)
         try:
-            return Table(found[-1], sql, self._columns(sql))
+            return Table(found[-1], sql, self._columns(sql), ordered=False)
         except duckdb.Error as error:
             raise explained(error) from None
 
-    def _files_behind_views(self) -> set[str]:
+    def _require_no_collation(
+        self, found: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Refuse text whose comparison merges values such as 'a' and 'A'.
+
+        A view may read any table, so all their definitions count.
+        """
+        [[default]] = self._run(render("default_collation"))
+        own = [sql for *place, sql in definitions if place == list(found[1:])]
+        is_view = any(sql.lower().startswith("create view") for sql in own)
+        read = [sql for *_, sql in definitions] if is_view else own
+        if default or any(COLLATION.search(sql) for sql in read):
+            raise InputError(
+                f"{found[-1]} has text with a collation, which takes different values for one and "
+                "would make classes look larger. Audit a copy without it."
+            )
+
+    def _files_in(self, definitions: Sequence[tuple[Any, ...]]) -> set[str]:
         """The files that the database's views read, which the lock must leave open."""
         read: set[str] = set()
-        for (definition,) in self._run(render("view_definitions")):
+        for *_, definition in definitions:
             for path in paths_in(definition):
                 try:
                     files = list_files(path, self._run)
@@ -267,12 +294,15 @@ class DuckDBEngine:
         self._relation = relation
         columns = zip(relation.columns, relation.types, strict=True)
         return Table(
-            "duckdb relation", RELATION, tuple(Column(name, str(type_)) for name, type_ in columns)
+            "duckdb relation",
+            RELATION,
+            tuple(Column(name, without_values(str(type_))) for name, type_ in columns),
+            ordered=False,
         )
 
     def _columns(self, sql: str, few_values: frozenset[str] = frozenset()) -> tuple[Column, ...]:
         return tuple(
-            Column(name, type_, name in few_values)
+            Column(name, without_values(type_), name in few_values)
             for name, type_, *_ in self._run(f"describe from {sql}")
         )
 
@@ -312,9 +342,36 @@ def ctrl_c() -> Iterator[None]:
         raise
 
 
+def without_values(text: str) -> str:
+    """A type's name, or a message with one in it, without the values that an ENUM lists.
+
+    >>> without_values("ENUM('it''s', 'flu')[]")
+    'ENUM[]'
+    """
+    return re.sub(r"ENUM\((?:'(?:[^']|'')*'(?:,\s*)?)*\)", "ENUM", text)
+
+
 def seen(file: str) -> FileEvidence:
     status = os.stat(file)
     return FileEvidence(file, status.st_size, status.st_mtime_ns)
+
+
+def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A cursor that sees what the connection sees: not so while it has changes to commit."""
+    question = render("current_transaction")
+    try:
+        first, second = (connection.execute(question).fetchall() for _ in range(2))
+        cursor = connection.cursor()
+    except duckdb.Error:
+        raise InputError(
+            "the DuckDB connection is closed, or its transaction has failed."
+        ) from None
+    if first == second:
+        raise InputError(
+            "the DuckDB connection is in a transaction, whose changes an audit would not see. "
+            "Commit or roll back first."
+        )
+    return cursor
 
 
 def open_hub(
@@ -327,13 +384,16 @@ def open_hub(
     limits = {"memory_limit": memory_limit, "threads": threads}
     settings = {key: value for key, value in limits.items() if value is not None}
     try:
-        return duckdb.connect(config=HUB_SETTINGS | settings | {"temp_directory": spill}), spill
+        hub = duckdb.connect(config=HUB_SETTINGS | settings | {"temp_directory": spill})
     except (duckdb.Error, OverflowError, TypeError):
         shutil.rmtree(spill)
         raise SpecError(
             f"DuckDB can't run with a memory limit of {memory_limit or 'no size'} and "
             f"{threads or 'all'} threads. Threads are a whole number, 1 or more."
         ) from None
+    # A day begins at the same moment on every machine.
+    hub.execute("set TimeZone = 'UTC'")
+    return hub, spill
 
 
 def let_go(session: duckdb.DuckDBPyConnection, spill: str | None) -> None:
@@ -436,7 +496,8 @@ def explained(error: duckdb.Error) -> KanonError:
         )
     if isinstance(error, ABOUT_THE_STATEMENT):
         return SpecError(
-            f"DuckDB can't read the question as it is asked: {message.splitlines()[0]} Look at "
+            f"DuckDB can't read the question as it is asked: "
+            f"{without_values(message.splitlines()[0])} Look at "
             "the conditions and the types of their columns."
         )
     return EngineError(

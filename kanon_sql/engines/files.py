@@ -74,6 +74,8 @@ def list_files(path: str, run: Run) -> tuple[str, ...]:
         raise InputError(f"{path} is a folder. Name its files, for example {path}/*.parquet.")
     if Path(path).exists():
         return (path,)
+    if "://" in path:
+        raise InputError(f"{path}: only files of this machine are read; fetch it first.")
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]

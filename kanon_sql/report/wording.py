@@ -252,7 +252,7 @@ def _measure(achieved: Any) -> str:
 def _violating(check: CheckResult, table: TableResult) -> str:
     """`812,340 records (67.5 %) in 640,112 classes`, the records rows even where people count."""
     records, classes = check.violating_records or 0, check.violating_classes or 0
-    share = percent(records / table.summary.records)
+    share = percent(records / (table.summary.records or 1))
     return f"{counted(records, 'record')}{KEPT_TOGETHER}({share}) in {counted(classes, 'class')}"
 
 
@@ -266,7 +266,7 @@ def _reference(check: CheckResult) -> str:
 def headline(table: TableResult) -> list[str]:
     """What was looked at, in parts that stand in one line where it is wide enough."""
     people = table.summary.people
-    parts = [printable(table.name), counted(table.summary.records, "record")]
+    parts = [printable(table.name), counted(table.summary.records or 0, "record")]
     if people is not None:
         parts.append(f"{counted(people, 'person')} ({printable(table.entity or '')})")
     parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")

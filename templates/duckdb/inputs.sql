@@ -110,9 +110,33 @@ from {{ source }}
 {%- endmacro %}
 
 
-{# The definition of every view. #}
-{% macro view_definitions() %}
-select sql
+{# How every table and view was defined. #}
+{% macro definitions() %}
+select
+    schema_name,
+    table_name,
+    sql
+from duckdb_tables()
+where not internal
+
+union all
+
+select
+    schema_name,
+    view_name,
+    sql
 from duckdb_views()
 where not internal
+{%- endmacro %}
+
+
+{# The collation of every text that has none of its own. #}
+{% macro default_collation() %}
+select current_setting('default_collation')
+{%- endmacro %}
+
+
+{# Asked twice, the same answer means that a transaction is open. #}
+{% macro current_transaction() %}
+select txid_current()
 {%- endmacro %}

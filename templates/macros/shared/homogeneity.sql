@@ -1,12 +1,19 @@
 {#
     Homogeneity: a class whose records all have one sensitive value, so that belonging to the
-    class gives the value away. With an entity, some value is held by every person of the class.
+    class gives the value away. With an entity, some value is held by every person of the class;
+    where NULL is unknown, by every person of whom one is known.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
     section 2.1 (homogeneity attack).
 #}
-{% macro homogeneity(entity=none) -%}
-{{ "kanon_distinct = 1" if entity is none else "kanon_most_people = kanon_size" }}
+{% macro homogeneity(entity=none, unknown=false) -%}
+{% if entity is none -%}
+kanon_distinct = 1
+{%- elif unknown -%}
+kanon_most_people = kanon_size_known and kanon_size_known > 0
+{%- else -%}
+kanon_most_people = kanon_size
+{%- endif %}
 {%- endmacro %}
 
 

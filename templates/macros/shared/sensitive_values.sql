@@ -30,7 +30,13 @@ class_value_people as (
 ),
 
 class_people as (
-    {{ kanon_sql.roll_up("class_value_people", columns + [entity]) | trim | indent(4) }}
+    select
+{{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }},
+        sum(kanon_records) as kanon_records,
+        max(case when {{ kanon_sql.is_null(sensitive) }} then 0 else 1 end) as kanon_known
+    from class_value_people
+    group by
+{{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }}
 ),
 
 class_values as (
@@ -46,6 +52,7 @@ class_sides as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         count(*) as kanon_size,
+        sum(kanon_known) as kanon_size_known,
         sum(kanon_records) as kanon_records,
         sum(case when {{ kanon_sql.is_null(entity) }} then kanon_records else 0 end) as kanon_without_entity,
         0 as kanon_distinct,
@@ -60,6 +67,7 @@ class_sides as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         0 as kanon_size,
+        0 as kanon_size_known,
         0 as kanon_records,
         0 as kanon_without_entity,
         {{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }} as kanon_distinct,
@@ -74,6 +82,7 @@ classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         sum(kanon_size) as kanon_size,
+        sum(kanon_size_known) as kanon_size_known,
         sum(kanon_records) as kanon_records,
         sum(kanon_without_entity) as kanon_without_entity,
         sum(kanon_distinct) as kanon_distinct,
@@ -87,8 +96,8 @@ classes as (
 
 
 {{ kanon_sql.class_sizes(columns, [
-    kanon_sql.classes_where(kanon_sql.homogeneity(entity), "homogeneous"),
-    kanon_sql.records_where(kanon_sql.homogeneity(entity), "homogeneous"),
+    kanon_sql.classes_where(kanon_sql.homogeneity(entity, unknown), "homogeneous"),
+    kanon_sql.records_where(kanon_sql.homogeneity(entity, unknown), "homogeneous"),
     kanon_sql.classes_where("kanon_known = 1 and kanon_distinct > 1", "diverse_by_null"),
 ] + (["sum(kanon_without_entity) as kanon_without_entity"] if entity is not none else [])) }}
 {%- endmacro %}

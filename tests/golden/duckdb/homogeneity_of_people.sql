@@ -31,7 +31,8 @@ class_people as (
         "zip",
         "age",
         kanon_entity,
-        sum(kanon_records) as kanon_records
+        sum(kanon_records) as kanon_records,
+        max(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
     from class_value_people
     group by
         "zip",
@@ -57,6 +58,7 @@ class_sides as (
         "zip",
         "age",
         count(*) as kanon_size,
+        sum(kanon_known) as kanon_size_known,
         sum(kanon_records) as kanon_records,
         sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity,
         0 as kanon_distinct,
@@ -73,6 +75,7 @@ class_sides as (
         "zip",
         "age",
         0 as kanon_size,
+        0 as kanon_size_known,
         0 as kanon_records,
         0 as kanon_without_entity,
         count(*) as kanon_distinct,
@@ -89,6 +92,7 @@ classes as (
         "zip",
         "age",
         sum(kanon_size) as kanon_size,
+        sum(kanon_size_known) as kanon_size_known,
         sum(kanon_records) as kanon_records,
         sum(kanon_without_entity) as kanon_without_entity,
         sum(kanon_distinct) as kanon_distinct,
