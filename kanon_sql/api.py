@@ -81,7 +81,7 @@ def compile(
     engine: Any = None,
     **parts: Any,
 ) -> CompiledAudit:
-    """The SQL that `audit` would run, step by step; nothing but the catalogue is read.
+    """The SQL that `audit` would run, step by step. None of it runs.
 
     Takes what `audit` takes, the limits and `show_values` left out.
     """

@@ -20,6 +20,7 @@ from kanon_sql.verdicts import (
     histogram,
     refuse_without_entity,
     risk,
+    saw_one_table,
     status,
     summary,
     verdicts,
@@ -83,7 +84,10 @@ def audit(
 
 
 def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
-    """The SQL that `audit` would run, without running it: the tables are opened, not read."""
+    """The SQL that `audit` would run, without running it.
+
+    The tables are opened; a text file is read once, to see that it can be.
+    """
     tables = []
     for place, table in enumerate(spec.tables):
         with _opened(table, engine) as opened:
@@ -211,17 +215,23 @@ def _time_limit(engine: Engine, seconds: float | None, expired: threading.Event)
         done.set()
     if expired.is_set():
         raise EngineError(
-            f"stopped after {seconds:g} seconds, the time limit. Raise --timeout, or ask less."
+            "stopped, because the time limit was reached. Raise --timeout, or ask less."
         )
 
 
 def _audited(
     table: _Planned, show_values: bool, timeout: float | None, watch: Watch | None
 ) -> TableResult:
+    if timeout is not None and not table.engine.can_cancel:
+        raise SpecError(
+            "a time limit can't be kept for a DuckDB relation. Pass its connection and the name "
+            "of a table, or leave out timeout."
+        )
+    left = None if timeout is None else max(timeout - table.seconds, 0.001)
     expired = threading.Event()
     ask = _Asker(table.engine, watch, expired, started=time.monotonic() - table.seconds)
     try:
-        with _time_limit(table.engine, timeout, expired):
+        with _time_limit(table.engine, left, expired):
             result = _answered(table.plan, ask, show_values)
             table.engine.verify_unchanged()
     except EngineError as error:
@@ -259,14 +269,10 @@ def _tells_apart(keys: Row) -> bool:
 
 
 def _answers(plan: Plan, ask: _Asker) -> Answers:
-    """Run every step, and stop if two of them did not see the same table."""
+    """Run every step, and refuse the answers if two of them did not see the same table."""
     sensitive = {read.column.name: ask.rows(read.step) for read in plan.sensitive}
     sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
-    if any(histogram(seen) != histogram(sizes) for seen in sensitive.values()):
-        raise EngineError(
-            f"{plan.bound.table.name} changed while it was being audited; run the audit again."
-        )
-    return Answers(
+    answers = Answers(
         sizes=sizes,
         sensitive=sensitive,
         diverse_by_spelling={
@@ -276,8 +282,13 @@ def _answers(plan: Plan, ask: _Asker) -> Answers:
         },
         profiles=ask.row(plan.profiles) if plan.profiles and sizes else None,
         matches={step.step.name: ask.row(step.step) for step in plan.references if sizes},
-        first_records=ask.row(plan.first_records[0]) if plan.first_records else None,
+        first_records=tuple(ask.row(step) for step, _ in plan.first_records),
     )
+    if not saw_one_table(plan, answers):
+        raise EngineError(
+            f"{plan.bound.table.name} changed while it was being audited; run the audit again."
+        )
+    return answers
 
 
 def _diverse_by_spelling(read: SensitiveStep, ask: _Asker) -> int:

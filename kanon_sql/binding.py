@@ -162,7 +162,7 @@ def find(name: str, table: Table) -> Column:
     folded = [column for column in table.columns if column.name.casefold() == name.casefold()]
     matches = exact or folded
     if len(matches) != 1:
-        raise no_such_column(name, table.name, table.column_names)
+        raise no_such_column(name, table.name, table.column_names, text=table.text)
     return matches[0]
 
 
@@ -192,8 +192,8 @@ def _quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
         names = [name for name in table.column_names if name not in taken]
     if not names:
         raise SpecError(
-            "no quasi-identifiers are named: which columns may someone know of a person? "
-            f"Columns of {table.name}: {', '.join(table.column_names)}."
+            f"no quasi-identifiers of {table.name} are named: which columns may someone know of "
+            "a person?"
         )
     for place, name in enumerate(names, start=1):
         column = _column(name, table, ("quasi_identifiers", name))

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -61,8 +62,9 @@ class CommandLine(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        # Stopped by a supervisor, an audit cleans up after itself as it does after Ctrl-C.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if threading.current_thread() is threading.main_thread():
+            # Stopped by a supervisor, an audit cleans up after itself as it does after Ctrl-C.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         return sys.exit(_exit_code_of(run)) if standalone_mode else run()
 

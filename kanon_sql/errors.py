@@ -6,7 +6,6 @@ A message is one sentence of fact and one of advice, and never holds a value of 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -61,22 +60,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f' Did you mean "{folded[near[0]]}"?' if near else ""
 
 
-def no_such_column(name: str, table: str, columns: Sequence[str]) -> SpecError:
+def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool) -> SpecError:
     """The error for a column that `table` does not have.
 
-    A file without a header has a person's record in the place of the names; where they look like
-    one, they are not repeated.
+    Where the names come from the first line of a `text` file and none is near, that line may be
+    a person's record, and is not repeated.
     """
-    if any(_VALUE.fullmatch(column) for column in columns):
+    near = did_you_mean(name, columns)
+    if text and not near:
         return SpecError(
-            f'{table} has no column "{name}", and what stands for the names of its '
-            f"{len(columns)} columns looks like a record. Put a line with their names first."
+            f'{table} has no column "{name}", nor one with a name like it, among the '
+            f"{len(columns)} that its first line names. Is that line a header?"
         )
-    return SpecError(
-        f'{table} has no column "{name}". Its columns: {", ".join(columns)}.'
-        f"{did_you_mean(name, columns)}"
-    )
-
-
-_VALUE = re.compile(r"[-+]?[\d.,]*\d|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|.+@.+\..+")
-"""What a number, a date or an address looks like."""
+    return SpecError(f'{table} has no column "{name}". Its columns: {", ".join(columns)}.{near}')

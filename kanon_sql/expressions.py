@@ -70,7 +70,7 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
     for node in expression.walk():
         _refuse_unless_allowed(node, text)
     for column in expression.find_all(exp.Column):
-        column.replace(_as_spelled(column, table, tuple(columns)))
+        column.replace(_as_spelled(column, table, columns))
     if not _is_predicate(expression, columns):
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
     casts = dict.fromkeys(
@@ -117,6 +117,11 @@ def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
         )
     if isinstance(node, exp.In) and (node.args.get("query") or node.args.get("unnest")):
         raise SpecError(f"where: a subquery may not stand in a condition ({text!r}).")
+    if isinstance(node, exp.Literal) and not node.is_string and len(node.name) > 15:
+        raise SpecError(
+            f"where: {node.name} has more digits than are compared exactly. Write it in quotes, "
+            "and compare it as text."
+        )
     if isinstance(node, exp.Literal) and len(node.name.splitlines()) > 1:
         raise SpecError("where: a text with a line break may not stand in a condition.")
     if isinstance(node, exp.Cast) and node.to.this.name not in _CASTS:
@@ -130,14 +135,16 @@ def _spoken(node: exp.Expr) -> str:
     return node.sql_name().lower() if isinstance(node, exp.Func) else node.key
 
 
-def _as_spelled(column: exp.Column, table: str, names: tuple[str, ...]) -> exp.Column:
+def _as_spelled(column: exp.Column, table: str, types: Mapping[str, str]) -> exp.Column:
+    names = tuple(types)
     if column.table:
         raise SpecError(f'where: name columns alone, without "{column.table}." before them.')
     exact = [name for name in names if name == column.name]
     folded = [name for name in names if name.casefold() == column.name.casefold()]
     matches = exact or folded
     if len(matches) != 1:
-        raise SpecError(f"where: {no_such_column(column.name, table, names)}")
+        text = set(types.values()) == {"VARCHAR"}
+        raise SpecError(f"where: {no_such_column(column.name, table, names, text=text)}")
     return exp.column(matches[0], quoted=True)
 
 

@@ -33,6 +33,8 @@ AT_RISK = Fraction(1, 5)
 """A record is at risk where its chance of being re-identified is above this (El Emam 2013)."""
 FIRST_RECORDS = 10_000
 """How many records are looked at to find columns that tell every one of them apart."""
+AT_ONCE = 40
+"""How many columns one statement counts: more cost more than their number."""
 LEAST_HASHED = 2
 """From how many columns on it pays to group by their hashes, the proof included."""
 SHOWN = 20
@@ -100,8 +102,8 @@ class Plan:
     sensitive: tuple[SensitiveStep, ...]
     profiles: Step | None
     references: tuple[ReferenceStep, ...]
-    first_records: tuple[Step, tuple[str, ...]] | None
-    """Counts the different values of these columns among the first records."""
+    first_records: tuple[tuple[Step, tuple[str, ...]], ...]
+    """Each counts the different values of these columns among the first records."""
     shown: tuple[Step, ...]
 
     @property
@@ -118,7 +120,7 @@ class Plan:
             ),
             self.profiles,
             *(reference.step for reference in self.references),
-            self.first_records[0] if self.first_records else None,
+            *(step for step, _ in self.first_records),
             *self.shown,
         )
         return tuple(step for step in optional if step is not None)
@@ -143,7 +145,7 @@ def plan_audit(
         sensitive=tuple(_sensitive(keyed)) if reads_sensitive else (),
         profiles=_profiles(bound) if bound.entity else None,
         references=tuple(_references(bound)),
-        first_records=_first_records(bound),
+        first_records=tuple(_first_records(bound)),
         shown=tuple(_shown(bound)),
     )
 
@@ -161,7 +163,7 @@ def _with_short_keys(bound: BoundSpec) -> BoundSpec:
     """The same question with text of few values grouped by its hash, where that pays."""
 
     def keyed(column: BoundColumn) -> BoundColumn:
-        return replace(column, hashed=column.is_text and column.few_values)
+        return replace(column, hashed=column.type == "VARCHAR" and column.few_values)
 
     quasi_identifiers = tuple(keyed(column) for column in bound.quasi_identifiers)
     hashed = sum(column.hashed for column in quasi_identifiers)
@@ -329,26 +331,26 @@ def _k_map_measures(checks: list[BoundCheck]) -> Iterator[str]:
             yield render("records_where", predicate=below, name=f"violating_{place}")
 
 
-def _first_records(bound: BoundSpec) -> tuple[Step, tuple[str, ...]] | None:
-    """Looks at the columns without a part that could tell every record apart."""
-    columns = tuple(column.name for column in bound.unassigned if not column.few_values)
-    if not columns:
-        return None
-    return (
-        _step(
-            bound,
-            "first_records",
-            f"Which columns of {bound.table.name} that have no part differ in each of the first "
-            f"{FIRST_RECORDS:,} records?",
-            render(
-                "distinct_in_first",
-                relation=bound.table.sql,
-                columns=list(columns),
-                first=FIRST_RECORDS,
+def _first_records(bound: BoundSpec) -> Iterator[tuple[Step, tuple[str, ...]]]:
+    """Look at the columns without a part that could tell every record apart."""
+    columns = [column.name for column in bound.unassigned if not column.few_values]
+    for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):
+        looked_at = tuple(columns[start : start + AT_ONCE])
+        yield (
+            _step(
+                bound,
+                "first_records" if place == 1 else f"first_records_{place}",
+                f"Which columns of {bound.table.name} that have no part differ in each of the "
+                f"first {FIRST_RECORDS:,} records?",
+                render(
+                    "distinct_in_first",
+                    relation=bound.table.sql,
+                    columns=list(looked_at),
+                    first=FIRST_RECORDS,
+                ),
             ),
-        ),
-        columns,
-    )
+            looked_at,
+        )
 
 
 def _shown(bound: BoundSpec) -> Iterator[Step]:
@@ -378,10 +380,10 @@ def _shown(bound: BoundSpec) -> Iterator[Step]:
 
 
 def _precautions(bound: BoundSpec) -> Iterator[Precaution]:
-    yield from _castable(bound, bound.where, bound.table, "where")
+    yield from _castable(bound, "release", bound.where, bound.table)
     for reference in bound.references.values():
         name, table = reference.name, reference.table
-        yield from _castable(bound, reference.where, table, f"reference {name}: where")
+        yield from _castable(bound, name, reference.where, table)
         records = _reference_records(reference)
         if reference.entity:
             yield Precaution(
@@ -408,17 +410,17 @@ def _precautions(bound: BoundSpec) -> Iterator[Precaution]:
 
 
 def _castable(
-    bound: BoundSpec, where: Condition | None, table: Table, place: str
+    bound: BoundSpec, role: str, where: Condition | None, table: Table
 ) -> Iterator[Precaution]:
     for cast in where.casts if where else ():
         yield Precaution(
             _step(
                 bound,
-                f"castable_{table.name}_{cast.column}",
+                f"castable_{role}_{cast.column}",
                 f"How many values of {cast.column} in {table.name} are no {cast.type.lower()}?",
                 render("not_castable", relation=table.sql, column=cast.column, type=cast.type),
             ),
-            partial(_not_castable, place, cast),
+            partial(_not_castable, "" if role == "release" else f"reference {role}: ", cast),
         )
 
 
@@ -454,7 +456,7 @@ def _not_castable(place: str, cast: TextCast, row: Row) -> str | None:
         return None
     kind = "number" if cast.type == "DOUBLE" else "date"
     return (
-        f"{place}: {row['kanon_not_castable']:,} of {row['kanon_values']:,} values of "
+        f"{place}where: {row['kanon_not_castable']:,} of {row['kanon_values']:,} values of "
         f'"{cast.column}" are no {kind}. Compare them as text, or mend them first.'
     )
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kanon_sql.errors import PrivacyViolation
+from kanon_sql.errors import EngineError, PrivacyViolation
 
 Status = Literal["holds", "violated", "measured", "no_data", "error"]
 
-EXIT_CODES: dict[Status, int] = {"error": 3, "violated": 1, "no_data": 4, "measured": 0, "holds": 0}
-"""The exit code of each status, the worst first: the order in which one table's status wins."""
+EXIT_CODES: dict[Status, int] = {"error": 3, "violated": 1, "no_data": 4, "holds": 0, "measured": 0}
+"""The exit code of each status, in the order in which one table's status wins over another's."""
 
 
 ATTACKERS = ("prosecutor", "journalist", "marketer")
@@ -128,8 +128,7 @@ class AuditResult:
     def status(self) -> Status:
         """The worst status of any table: error, violated, no_data, holds, measured."""
         found = {table.status for table in self.tables}
-        order: tuple[Status, ...] = ("error", "violated", "no_data", "holds", "measured")
-        return next(status for status in order if status in found)
+        return next(status for status in EXIT_CODES if status in found)
 
     @property
     def exit_code(self) -> int:
@@ -143,10 +142,14 @@ class AuditResult:
     def raise_if_violated(self) -> None:
         """Raise `PrivacyViolation`, naming the checks, unless every check that gates holds.
 
-        A table without data raises too: nothing was shown to hold.
+        A table without data raises too: nothing was shown to hold. Raises `EngineError` where
+        the database failed.
         """
         if self.status in ("holds", "measured"):
             return
+        errors = [f"{table.name}: {table.error}" for table in self.tables if table.error]
+        if errors:
+            raise EngineError("; ".join(errors))
         failed = [
             f"{table.name}: {check.model}"
             for table in self.tables
@@ -154,7 +157,6 @@ class AuditResult:
             if check.holds is False
         ]
         failed += [f"{table.name}: no data" for table in self.tables if table.status == "no_data"]
-        failed += [f"{table.name}: {table.error}" for table in self.tables if table.error]
         raise PrivacyViolation("not every check holds: " + "; ".join(failed))
 
     def to_dict(self) -> dict[str, Any]:

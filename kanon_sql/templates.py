@@ -2,8 +2,8 @@
 
 The macros in `templates/macros/shared` are plain Jinja that dbt loads unchanged. What differs
 between the two hosts has one name in the `kanon_sql` namespace and two implementations: the
-functions of `HOST` here, and `templates/macros/dbt_only` there. `templates/duckdb` holds what the
-embedded engine asks of its own catalogue.
+functions of `HOST` here, and dbt macros of the same names there. `templates/duckdb` holds what is
+for the embedded engine alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from sqlglot import exp
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import EngineError, SpecError
 
 DIALECT = "duckdb"
 
@@ -201,23 +201,23 @@ def macro_names() -> list[str]:
 def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
     """The parsed statement, if it is one SELECT that reads nothing but `tables`.
 
-    `tables` are FROM items as DuckDB spells them. Raises `SpecError` otherwise: such a statement
+    `tables` are FROM items as DuckDB spells them. Raises `EngineError` otherwise: such a statement
     is never executed.
     """
     statements = sqlglot.parse(sql, read=DIALECT)
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        raise SpecError("a plan's step must be exactly one SELECT.")
+        raise EngineError("refused a statement that is not exactly one SELECT.")
     statement = statements[0]
     writing = statement.find(exp.DDL, exp.DML, exp.Command, exp.Into)
     if writing is not None:
-        raise SpecError(f"a plan's step must only read; found {writing.key}.")
+        raise EngineError(f"refused a statement that does not only read: {writing.key}.")
     named = {cte.alias for cte in statement.find_all(exp.CTE)}
     declared = {_declared(table) for table in tables}
     for table in statement.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and not table.db and table.name in named:
             continue
         if _source(table) not in declared:
-            raise SpecError(f"a plan's step may read its own tables only; found {table.sql()}.")
+            raise EngineError(f"refused a statement that reads another table: {table.sql()}.")
     return statement
 
 

@@ -37,7 +37,7 @@ class Answers:
     profiles: Row | None
     matches: Mapping[str, Row]
     """The row of each reference step, by the step's name."""
-    first_records: Row | None
+    first_records: tuple[Row, ...]
 
 
 def summary(answers: Answers) -> Summary:
@@ -75,7 +75,10 @@ def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
     """
     if not answers.sizes:
         return dict.fromkeys(ATTACKERS)
-    first = next((answers.matches[step.step.name] for step in plan.references), None)
+    name = next(iter(plan.bound.references), None)
+    first = next(
+        (answers.matches[s.step.name] for s in plan.references if s.reference == name), None
+    )
     return {
         "prosecutor": _prosecutor(plan.bound, answers.sizes),
         "journalist": _journalist(first) if first else None,
@@ -89,6 +92,21 @@ def status(checks: Sequence[CheckResult]) -> Status:
     if not all(gated):
         return "violated"
     return "holds" if gated else "measured"
+
+
+def saw_one_table(plan: Plan, answers: Answers) -> bool:
+    """Whether all steps counted the same classes: each is a statement of its own."""
+    sizes = histogram(answers.sizes)
+    if any(histogram(seen) != sizes for seen in answers.sensitive.values()):
+        return False
+    counted = {"kanon_classes": _total(answers.sizes, "kanon_classes")}
+    if not plan.bound.wildcard:
+        counted["kanon_sizes"] = _people(answers.sizes)
+    return all(
+        int(row[column]) == count
+        for row in answers.matches.values()
+        for column, count in counted.items()
+    )
 
 
 def refuse_without_entity(plan: Plan, sizes: Sizes) -> None:
@@ -115,21 +133,21 @@ def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
             continue
         match check.model:
             case KAnonymity():
-                yield _k_anonymity(check, check.model, answers)
+                yield _k_anonymity(check, check.model, plan, answers)
             case Homogeneity():
                 yield _homogeneity(check, check.model, answers)
             case KMap():
                 yield _k_map(check, check.model, plan, answers)
 
 
-def _k_anonymity(check: BoundCheck, model: KAnonymity, answers: Answers) -> CheckResult:
+def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answers) -> CheckResult:
     achieved = _smallest(answers.sizes)
     below = [row for row in answers.sizes if model.k is not None and row["kanon_size"] < model.k]
     details: dict[str, Any] = {}
     if answers.profiles:
         details["profile_k"] = int(answers.profiles["kanon_profile_k"])
         details["profile_uniques"] = int(answers.profiles["kanon_profile_uniques"])
-    if "kanon_size_as_value" in answers.sizes[0]:
+    if plan.bound.wildcard:
         details["achieved_nulls_as_value"] = min(
             int(row["kanon_size_as_value"]) for row in answers.sizes
         )
@@ -173,11 +191,12 @@ def _k_map(check: BoundCheck, model: KMap, plan: Plan, answers: Answers) -> Chec
     union = model.missing == "union"
     achieved = int(row["kanon_least_union" if union else "kanon_least_population"])
     place = step.checks.index(check) + 1
+    violating = int(row.get(f"kanon_violating_{place}_classes", 0))
     return _verdict(
         check,
         achieved,
-        holds=model.k is not None and achieved >= model.k,
-        classes=int(row.get(f"kanon_violating_{place}_classes", 0)),
+        holds=violating == 0,
+        classes=violating,
         records=int(row.get(f"kanon_violating_{place}_records", 0)),
         details={
             "unmatched_classes": unmatched,
@@ -268,21 +287,19 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
 
 
 def _unassigned_identifiers(plan: Plan, answers: Answers) -> Iterator[str]:
-    row = answers.first_records
-    if plan.first_records is None or row is None or row["kanon_records"] < 2:
-        return
-    _, columns = plan.first_records
-    looked_at = int(row["kanon_records"])
-    where = (
-        "every record" if looked_at < FIRST_RECORDS else f"each of the first {looked_at:,} records"
-    )
-    for place, name in enumerate(columns, start=1):
-        if row[f"kanon_distinct_{place}"] == looked_at:
-            yield (
-                f'"{name}" has a different value in {where}, so it may identify people by '
-                "itself. If it is published, it is a quasi-identifier; if not, declare it as an "
-                "identifier or as the entity."
-            )
+    for (_, columns), row in zip(plan.first_records, answers.first_records, strict=True):
+        looked_at = int(row["kanon_records"])
+        if looked_at < 2:
+            return
+        all_of_them = looked_at < FIRST_RECORDS
+        where = "every record" if all_of_them else f"each of the first {looked_at:,} records"
+        for place, name in enumerate(columns, start=1):
+            if row[f"kanon_distinct_{place}"] == looked_at:
+                yield (
+                    f'"{name}" has a different value in {where}, so it may identify people by '
+                    "itself. If it is published, it is a quasi-identifier; if not, declare it as "
+                    "an identifier or as the entity."
+                )
 
 
 def _profiles(answers: Answers) -> Iterator[str]:

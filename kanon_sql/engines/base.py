@@ -49,6 +49,10 @@ class Engine(Protocol):
     name: str
     dialect: str
 
+    @property
+    def can_cancel(self) -> bool:
+        """Whether `cancel` stops what runs."""
+
     def table(self, target: Any) -> Table:
         """The table that `target` names. Raises `InputError` if it can't be read whole."""
 

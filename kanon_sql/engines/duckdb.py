@@ -34,7 +34,7 @@ from kanon_sql.templates import identifier, literal, render
 SOURCE = "kanon_source"
 RELATION = "kanon_relation"
 
-COLLATION = re.compile(r"\bcollate\b", re.IGNORECASE)
+COLLATION = re.compile(r"\bcollate\s", re.IGNORECASE)
 MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|[KMGT]i?B)", re.IGNORECASE)
 
 HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -94,8 +94,11 @@ class DuckDBEngine:
         self._frames: dict[str, Any] = {}
         self._files: dict[str, FileEvidence] = {}
         self._paths: set[str] = set()
+        self._temporary: set[str] = set()
         if connection is not None:
             self._session, spill = cursor_of(connection), None
+            names = connection.execute(render("temporary_names")).fetchall()
+            self._temporary = {str(name).casefold() for (name,) in names}
             # One snapshot for all questions, in which nothing can be written.
             self._session.execute("begin transaction read only")
         else:
@@ -150,6 +153,11 @@ class DuckDBEngine:
             self._run(f"explain {sql}")
         except duckdb.Error as error:
             raise explained(error) from None
+
+    @property
+    def can_cancel(self) -> bool:
+        """A relation's query can't be stopped: its session is not ours."""
+        return self._relation is None
 
     def cancel(self) -> None:
         """Stop the running statement, unless it runs in a relation's session."""
@@ -216,7 +224,11 @@ class DuckDBEngine:
             return self._registered(name, path, read_arrow(files))
         try:
             source = file_source(
-                path, self._run, delimiter=self._delimiter, null_strings=self._null_strings
+                path,
+                self._run,
+                delimiter=self._delimiter,
+                null_strings=self._null_strings,
+                keep_glob=self._owned,
             )
             columns = self._columns(source.sql, source.few_values)
         except duckdb.Error as error:
@@ -225,47 +237,47 @@ class DuckDBEngine:
         return Table(name, source.sql, columns, source.text)
 
     def _catalogued(self, name: str) -> Table:
+        if name_parts(name)[-1].casefold() in self._temporary:
+            raise InputError(
+                f"{name} is temporary, so only its own session sees it. Pass it as a relation: "
+                f"connection.table('{name}')."
+            )
         database, schema = self._run(render("current_place"))[0]
         known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
         found = named(name, known, (database, schema))
         sql = ".".join(map(identifier, shortened(found, database)))
         definitions = self._run(render("definitions"))
-        self._require_no_collation(found, definitions)
-        if self._owned:
-            self._paths |= self._files_in(definitions)
+        read = definitions_read(found, definitions)
+        self._require_plain_comparison(found[-1], read)
+        self._open_files_in(read)
         try:
             return Table(found[-1], sql, self._columns(sql), ordered=False)
         except duckdb.Error as error:
             raise explained(error) from None
 
-    def _require_no_collation(
-        self, found: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]
-    ) -> None:
-        """Refuse text whose comparison merges values such as 'a' and 'A'.
-
-        A view may read any table, so all their definitions count.
-        """
-        [[default]] = self._run(render("default_collation"))
-        own = [sql for *place, sql in definitions if place == list(found[1:])]
-        is_view = any(sql.lower().startswith("create view") for sql in own)
-        read = [sql for *_, sql in definitions] if is_view else own
-        if default or any(COLLATION.search(sql) for sql in read):
+    def _require_plain_comparison(self, name: str, definitions: Sequence[str]) -> None:
+        """Refuse a table in which values are not compared, or functions not meant, as usual."""
+        [[collation]] = self._run(render("default_collation"))
+        if collation or any(COLLATION.search(definition) for definition in definitions):
             raise InputError(
-                f"{found[-1]} has text with a collation, which takes different values for one and "
+                f"{name} has text with a collation, which takes different values for one and "
                 "would make classes look larger. Audit a copy without it."
             )
+        if macros := [str(macro) for (macro,) in self._run(render("shadowing_macros"))]:
+            raise InputError(
+                f"the database has macros that stand in for DuckDB's functions: "
+                f"{', '.join(sorted(macros))}. No count could be trusted. Rename them."
+            )
 
-    def _files_in(self, definitions: Sequence[tuple[Any, ...]]) -> set[str]:
-        """The files that the database's views read, which the lock must leave open."""
-        read: set[str] = set()
-        for *_, definition in definitions:
-            for path in paths_in(definition):
-                try:
-                    files = list_files(path, self._run)
-                except InputError:
-                    continue
-                read |= {path, *files}
-        return read
+    def _open_files_in(self, definitions: Sequence[str]) -> None:
+        """Leave open what a view reads, and see whether it changes."""
+        for path in (path for definition in definitions for path in paths_in(definition)):
+            try:
+                files = list_files(path, self._run)
+            except InputError:
+                continue
+            self._note_files(files)
+            self._paths |= {path, *files}
 
     def _framed(self, name: str, target: Any) -> Table:
         frame = readable_frame(target)
@@ -290,6 +302,11 @@ class DuckDBEngine:
     def _related(self, relation: duckdb.DuckDBPyRelation) -> Table:
         if self._frames or self._has_tables or self._relation not in (None, relation):
             raise relation_alone()
+        if duckdb.__version__.startswith("1."):
+            raise InputError(
+                "a relation can be audited in place from DuckDB 2.0 on; before, that takes a view "
+                "in your database. Pass a table's name with engine=, or to_arrow_table()."
+            )
         require_usable_names("duckdb relation", relation.columns)
         self._relation = relation
         columns = zip(relation.columns, relation.types, strict=True)
@@ -319,13 +336,8 @@ class DuckDBEngine:
         if self._relation is None:
             answer = self._session.execute(sql)
             return [column[0] for column in answer.description or []], answer.fetchall()
-        try:
-            rows = self._relation.query(RELATION, sql)
-            return (rows.columns, rows.fetchall()) if rows is not None else ([], [])
-        finally:
-            if duckdb.__version__.startswith("1."):
-                # Before 2.0 the name is a view in the user's catalogue while the query runs.
-                self._relation.query(RELATION, f"drop view {RELATION}")
+        found = self._relation.query(RELATION, sql)
+        return (found.columns, found.fetchall()) if found else ([], [])
 
     def _note_files(self, files: Sequence[str]) -> None:
         self._files |= {file: seen(file) for file in files}
@@ -357,20 +369,20 @@ def seen(file: str) -> FileEvidence:
 
 
 def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    """A cursor that sees what the connection sees: not so while it has changes to commit."""
+    """A cursor that finds what the connection finds: not so while it has changes to commit."""
     question = render("current_transaction")
     try:
         first, second = (connection.execute(question).fetchall() for _ in range(2))
+        place = connection.execute(render("current_place")).fetchall()[0]
         cursor = connection.cursor()
     except duckdb.Error:
-        raise InputError(
-            "the DuckDB connection is closed, or its transaction has failed."
-        ) from None
+        raise InputError("the DuckDB connection is closed, or a query of it failed.") from None
     if first == second:
         raise InputError(
             "the DuckDB connection is in a transaction, whose changes an audit would not see. "
             "Commit or roll back first."
         )
+    cursor.execute(f"use {'.'.join(map(identifier, place))}")
     return cursor
 
 
@@ -420,6 +432,13 @@ def named(name: str, known: Sequence[tuple[str, ...]], here: tuple[str, str]) ->
         f"there is no table or view {name} in the database."
         f"{did_you_mean(name, [one[-1] for one in known])}"
     )
+
+
+def definitions_read(found: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]) -> list[str]:
+    """A table's definition; for a view all definitions, since it may read any table or view."""
+    own = [str(sql) for *place, sql in definitions if place == list(found[1:])]
+    is_view = any(sql.lower().startswith("create view") for sql in own)
+    return [str(sql) for *_, sql in definitions] if is_view else own
 
 
 def paths_in(definition: str) -> set[str]:

@@ -90,12 +90,16 @@ def file_source(
     *,
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
+    keep_glob: bool = True,
 ) -> Source:
-    """What reads the CSV, Parquet or JSON at `path` whole. Raises `InputError` if nothing can."""
+    """What reads the CSV, Parquet or JSON at `path` whole. Raises `InputError` if nothing can.
+
+    A glob may be kept where a file that comes to match it later can't be read.
+    """
     files = list_files(path, run)
     for file in files:
         require_readable(file)
-    written = path_list(files) if files == (path,) else literal(path)
+    written = path_list(files) if files == (path,) or not keep_glob else literal(path)
     kind = file_kind(path)
     if kind == "parquet":
         return parquet_source(written, files, run)

@@ -87,7 +87,13 @@ def readable_pandas(frame: Any) -> Any:
 
 def readable_polars(frame: Any) -> Any:
     """A polars DataFrame; a LazyFrame is collected once."""
-    eager = frame.collect() if hasattr(frame, "collect") else frame
+    try:
+        eager = frame.collect() if hasattr(frame, "collect") else frame
+    except Exception as error:
+        raise InputError(
+            f"polars can't collect the LazyFrame ({type(error).__name__}). Collect it first to see "
+            "why; the message is withheld, as it may hold values."
+        ) from None
     for column, dtype in eager.schema.items():
         if str(dtype).startswith("Object"):
             raise InputError(

@@ -179,9 +179,7 @@ def _k_map(check: CheckResult, table: TableResult) -> Phrases:
 def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
     sensitive = printable(check.parameters["sensitive"])
     if check.achieved == 0:
-        return Phrases(
-            f"no class with a single {sensitive}", "every class has two values of it or more"
-        )
+        return Phrases(f"no class with a single {sensitive}", "no class gives a value of it away")
     found = f"{counted(check.achieved, 'class')} with a single {sensitive}"
     alone = check.details.get("singleton_classes", 0)
     parts = _homogeneous_parts(check.achieved - alone, alone, table)

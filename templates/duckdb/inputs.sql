@@ -140,3 +140,27 @@ select current_setting('default_collation')
 {% macro current_transaction() %}
 select txid_current()
 {%- endmacro %}
+
+
+{# Macros of the user's that stand in for functions of the database. #}
+{% macro shadowing_macros() %}
+select distinct function_name
+from duckdb_functions()
+where
+    not internal
+    and function_name in (select function_name from duckdb_functions() where internal)
+{%- endmacro %}
+
+
+{# Tables and views that only their own session sees. #}
+{% macro temporary_names() %}
+select table_name
+from duckdb_tables()
+where temporary
+
+union all
+
+select view_name
+from duckdb_views()
+where temporary and not internal
+{%- endmacro %}
