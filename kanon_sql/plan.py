@@ -197,7 +197,7 @@ def _classes(bound: BoundSpec) -> Step:
         return _step(
             bound,
             "classes",
-            f"How many records of {bound.table.name} are compatible with each combination of "
+            f"How many records in {bound.table.name} are compatible with each combination of "
             f"{_spoken(bound.quasi_identifiers)}, if NULL matches everything?",
             render(
                 "k_anonymity_with_wildcards", relation=_records(bound, columns), columns=columns
@@ -208,7 +208,7 @@ def _classes(bound: BoundSpec) -> Step:
     return _step(
         bound,
         "classes",
-        f"How many {_counted(bound)} of {bound.table.name} share each combination of "
+        f"How many {_counted(bound)} in {bound.table.name} share each combination of "
         f"{_spoken(bound.quasi_identifiers)}?",
         render("k_anonymity", relation=relation, columns=columns, entity=bound.entity),
         KAnonymity,
@@ -223,7 +223,7 @@ def _sensitive(bound: BoundSpec) -> Iterator[SensitiveStep]:
         step = _step(
             bound,
             "classes" if place == 0 else f"classes_{sensitive.name}",
-            f"How many {_counted(bound)} of {bound.table.name} share each combination of "
+            f"How many {_counted(bound)} in {bound.table.name} share each combination of "
             f"{_spoken(bound.quasi_identifiers)}, and what do they share of {sensitive.name}?",
             render(
                 "sensitive_values",
@@ -270,7 +270,7 @@ def _profiles(bound: BoundSpec) -> Step:
     return _step(
         bound,
         "profiles",
-        f"How many people of {bound.table.name} have records in exactly the same classes?",
+        f"How many people in {bound.table.name} have records in exactly the same classes?",
         render(
             "profiles",
             relation=_records(bound, _with_entity(bound, columns)),
@@ -295,7 +295,7 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             _step(
                 bound,
                 f"k_map_{name}" if match == "containment" else f"exact_k_map_{name}",
-                f"How many {'people' if reference.entity or reference.weight else 'records'} of "
+                f"How many {'people' if reference.entity or reference.weight else 'records'} in "
                 f"{reference.table.name} match each combination of "
                 f"{_spoken(bound.quasi_identifiers)} in {bound.table.name}?",
                 render(
@@ -390,7 +390,7 @@ def _precautions(bound: BoundSpec) -> Iterator[Precaution]:
                 _step(
                     bound,
                     f"people_of_{name}",
-                    f"How many records of {table.name} belong to no one?",
+                    f"How many records in {table.name} belong to no one?",
                     render("without_entity", relation=records, entity=reference.entity),
                 ),
                 partial(_without_entity, table.name, reference.entity.name),
@@ -400,7 +400,7 @@ def _precautions(bound: BoundSpec) -> Iterator[Precaution]:
                 _step(
                     bound,
                     f"weights_of_{name}",
-                    f"How many weights of {table.name} are no number of people?",
+                    f"How many weights in {table.name} are no number of people?",
                     render("not_a_weight", relation=records, weight=reference.weight),
                 ),
                 partial(_not_a_weight, table.name, reference.weight.name),

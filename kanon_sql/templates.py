@@ -110,8 +110,10 @@ def _same(left: str, right: str) -> str:
 def _number_or_null(text: str) -> str:
     """The number that a text spells in plain digits, no more than a double holds, else NULL."""
     return (
-        f"case when length({text}) <= 15 and regexp_full_match({text}, '-?[0-9]+([.][0-9]+)?') "
-        f"then cast({text} as double) end"
+        f"case\n"
+        f"    when length({text}) <= 15 and regexp_full_match({text}, '-?[0-9]+([.][0-9]+)?')\n"
+        f"    then cast({text} as double)\n"
+        f"end"
     )
 
 
@@ -129,12 +131,6 @@ def _as_text(value: str, type: str) -> str:
     return f"cast({value} as varchar)"
 
 
-def _spelling(text: str) -> str:
-    """A text without what people overlook: case, outer spaces, the spelling of a number."""
-    trimmed = f"trim(cast({text} as varchar))"
-    return f"coalesce(cast({_number_or_null(trimmed)} as varchar), lower({trimmed}))"
-
-
 HOST = {
     "ident": _ident,
     "alias": _alias,
@@ -150,7 +146,6 @@ HOST = {
     "number_or_null": _number_or_null,
     "cast_or_null": _cast_or_null,
     "as_text": _as_text,
-    "spelling": _spelling,
     "text_type": lambda: "varchar",
     "float_type": lambda: "double",
 }

@@ -230,6 +230,8 @@ def in_an_open_database(folder: Path) -> tuple[Any, Any]:
 
 
 def as_a_relation(folder: Path) -> tuple[Any, Any]:
+    if duckdb.__version__.startswith("1."):
+        pytest.skip("a relation is read in place from DuckDB 2.0 on")
     return duckdb.connect().from_arrow(PATIENTS), None
 
 

@@ -28,13 +28,28 @@ class_values as (
     {{ kanon_sql.frequency_set(relation, columns + [sensitive]) | trim | indent(4) }}
 ),
 
+known_values as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        trim(cast({{ kanon_sql.alias(sensitive) }} as {{ kanon_sql.text_type() }})) as kanon_text
+    from class_values
+    where {{ kanon_sql.alias(sensitive) }} is not null
+),
+
+spelled_values as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        kanon_text,
+        {{ kanon_sql.number_or_null("kanon_text") | indent(8) }} as kanon_number
+    from known_values
+),
+
 classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         count(*) as kanon_distinct,
-        count(distinct {{ kanon_sql.spelling(kanon_sql.alias(sensitive)) }}) as kanon_spellings
-    from class_values
-    where {{ kanon_sql.alias(sensitive) }} is not null
+        count(distinct coalesce(cast(kanon_number as {{ kanon_sql.text_type() }}), lower(kanon_text))) as kanon_spellings
+    from spelled_values
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 )

@@ -62,12 +62,18 @@ cell_texts_{{ place }} as (
         max(kanon_referred) as kanon_referred,
         case when kanon_cell <> '' then substring(kanon_cell, 2, length(kanon_cell)) end as kanon_text
     from (
-        select distinct {{ kanon_sql.alias(pair.column) }} as kanon_cell, 1 as kanon_released, 0 as kanon_referred
+        select distinct
+            {{ kanon_sql.alias(pair.column) }} as kanon_cell,
+            1 as kanon_released,
+            0 as kanon_referred
         from release_classes
 
         union all
 
-        select distinct {{ kanon_sql.alias(pair.column) }} as kanon_cell, 0 as kanon_released, 1 as kanon_referred
+        select distinct
+            {{ kanon_sql.alias(pair.column) }} as kanon_cell,
+            0 as kanon_released,
+            1 as kanon_referred
         from reference_classes
     ) as kanon_cells
     group by kanon_cell
@@ -85,7 +91,7 @@ ranges_{{ place }} as (
             when kanon_kind = 'range' and kanon_high in (
                 select coalesce(kanon_number, kanon_low)
                 from {{ cells }}
-                where kanon_released = 1 and coalesce(kanon_number, kanon_low) is not null
+                where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
             ) then 1
             else kanon_high_open
         end as kanon_high_open
@@ -94,7 +100,14 @@ ranges_{{ place }} as (
         kanon_released = 1
         and (
             kanon_kind = 'interval'
-            or (kanon_kind = 'range' and 0 = (select count(*) from {{ cells }} where kanon_kind in ('mask', 'text')))
+            or (
+                kanon_kind = 'range'
+                and 0 = (
+                    select count(*)
+                    from {{ cells }}
+                    where kanon_kind in ('mask', 'text')
+                )
+            )
         )
 ),
 
@@ -116,7 +129,11 @@ stems_{{ place }} as (
         masks.kanon_length,
         masks.kanon_stars_left,
         masks.kanon_kept,
-        case when cells.kanon_stars_left = masks.kanon_stars_left and cells.kanon_kept = masks.kanon_kept then 1 else 0 end as kanon_is_mask,
+        case
+            when cells.kanon_stars_left = masks.kanon_stars_left and cells.kanon_kept = masks.kanon_kept
+            then 1
+            else 0
+        end as kanon_is_mask,
         substring(cells.kanon_text, masks.kanon_stars_left + 1, masks.kanon_kept) as kanon_stem
     from {{ cells }} as cells
     inner join masks_{{ place }} as masks
@@ -185,7 +202,7 @@ matching_cells_{{ place }} as (
     kanon_kept characters after kanon_stars_left are known.
 #}
 {% macro parsed_cells(name, texts) -%}
-{{ name }}_in_parts as (
+{{ name }}_taken_apart as (
     select
         {{ texts }}.*,
         length(kanon_text) as kanon_length,
@@ -193,41 +210,61 @@ matching_cells_{{ place }} as (
         length(kanon_text) - length(rtrim(kanon_text, '*')) as kanon_stars_right,
         substring(kanon_text, 1, 1) as kanon_opens,
         substring(kanon_text, length(kanon_text), 1) as kanon_closes,
-        trim(substring(kanon_text, 2, position(',' in kanon_text) - 2)) as kanon_before_comma,
-        trim(substring(kanon_text, position(',' in kanon_text) + 1, length(kanon_text) - position(',' in kanon_text) - 1)) as kanon_after_comma,
-        substring(kanon_text, 1, position('-' in substring(kanon_text, 2, length(kanon_text)))) as kanon_before_dash,
-        substring(kanon_text, position('-' in substring(kanon_text, 2, length(kanon_text))) + 2, length(kanon_text)) as kanon_after_dash
+        position(',' in kanon_text) as kanon_comma,
+        position('-' in substring(kanon_text, 2, length(kanon_text))) as kanon_dash
     from {{ texts }}
 ),
 
-{{ name }}_in_numbers as (
+{{ name }}_with_notation as (
     select
-        {{ name }}_in_parts.*,
+        {{ name }}_taken_apart.*,
         kanon_length - kanon_stars_left - kanon_stars_right as kanon_kept,
-        {{ kanon_sql.number_or_null("kanon_text") }} as kanon_number,
-        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then {{ kanon_sql.number_or_null("kanon_before_comma") }} end as kanon_interval_low,
-        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then {{ kanon_sql.number_or_null("kanon_after_comma") }} end as kanon_interval_high,
-        {{ kanon_sql.number_or_null("kanon_before_dash") }} as kanon_range_low,
-        {{ kanon_sql.number_or_null("kanon_after_dash") }} as kanon_range_high
-    from {{ name }}_in_parts
+        case when kanon_opens in ('(', ']') then 1 else 0 end as kanon_low_open,
+        case when kanon_closes in (')', '[') then 1 else 0 end as kanon_high_open,
+        case
+            when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') and kanon_comma > 1
+            then 'interval'
+            when kanon_dash > 0
+            then 'range'
+        end as kanon_notation
+    from {{ name }}_taken_apart
+),
+
+{{ name }}_with_ends as (
+    select
+        {{ name }}_with_notation.*,
+        case kanon_notation
+            when 'interval' then trim(substring(kanon_text, 2, kanon_comma - 2))
+            when 'range' then substring(kanon_text, 1, kanon_dash)
+        end as kanon_low_text,
+        case kanon_notation
+            when 'interval' then trim(substring(kanon_text, kanon_comma + 1, kanon_length - kanon_comma - 1))
+            when 'range' then substring(kanon_text, kanon_dash + 2, kanon_length)
+        end as kanon_high_text
+    from {{ name }}_with_notation
+),
+
+{{ name }}_with_numbers as (
+    select
+        {{ name }}_with_ends.*,
+        {{ kanon_sql.number_or_null("kanon_text") | indent(8) }} as kanon_number,
+        {{ kanon_sql.number_or_null("kanon_low_text") | indent(8) }} as kanon_low,
+        {{ kanon_sql.number_or_null("kanon_high_text") | indent(8) }} as kanon_high
+    from {{ name }}_with_ends
 ),
 
 {{ name }} as (
     select
-        {{ name }}_in_numbers.*,
-        case when kanon_interval_low <= kanon_interval_high then kanon_interval_low when kanon_range_low < kanon_range_high then kanon_range_low end as kanon_low,
-        case when kanon_interval_low <= kanon_interval_high then kanon_interval_high when kanon_range_low < kanon_range_high then kanon_range_high end as kanon_high,
-        case when kanon_opens in ('(', ']') then 1 else 0 end as kanon_low_open,
-        case when kanon_closes in (')', '[') then 1 else 0 end as kanon_high_open,
+        {{ name }}_with_numbers.*,
         case
             when kanon_text is null then 'null'
             when kanon_length > 0 and kanon_stars_left = kanon_length then 'any'
             when kanon_number is not null then 'number'
-            when kanon_interval_low <= kanon_interval_high then 'interval'
-            when kanon_range_low < kanon_range_high then 'range'
+            when kanon_notation = 'interval' and kanon_low <= kanon_high then 'interval'
+            when kanon_notation = 'range' and kanon_low < kanon_high then 'range'
             when kanon_stars_left + kanon_stars_right > 0 then 'mask'
             else 'text'
         end as kanon_kind
-    from {{ name }}_in_numbers
+    from {{ name }}_with_numbers
 )
 {%- endmacro %}

@@ -15,7 +15,9 @@ with
 patterns as (
     select
 {{ kanon_sql.aliased_names(columns) | indent(4, first=true) }},
-        {% for column in columns %}case when {{ kanon_sql.ident(column) }} is null then '1' else '0' end{{ " || " if not loop.last }}{% endfor %} as kanon_mask,
+{% for column in columns %}
+        {{ "|| " if not loop.first }}case when {{ kanon_sql.ident(column) }} is null then '1' else '0' end{{ " as kanon_mask," if loop.last }}
+{% endfor %}
         count(*) as kanon_records
     from {{ relation | indent(4) }}
     group by

@@ -40,14 +40,27 @@ from (
 {# How many values a column has, and how many are left when case, outer spaces and the spelling
    of numbers are set aside. #}
 {% macro spellings(relation, column) %}
+with
+
+known_values as (
+    select distinct
+        {{ kanon_sql.ident(column) }} as kanon_value,
+        trim(cast({{ kanon_sql.ident(column) }} as {{ kanon_sql.text_type() }})) as kanon_text
+    from {{ relation | indent(4) }}
+    where {{ kanon_sql.ident(column) }} is not null
+),
+
+spelled_values as (
+    select
+        kanon_text,
+        {{ kanon_sql.number_or_null("kanon_text") | indent(8) }} as kanon_number
+    from known_values
+)
+
 select
     count(*) as kanon_values,
-    count(distinct {{ kanon_sql.spelling("kanon_value") }}) as kanon_spellings
-from (
-    select distinct {{ kanon_sql.ident(column) }} as kanon_value
-    from {{ relation }}
-    where {{ kanon_sql.ident(column) }} is not null
-) as kanon_values
+    count(distinct coalesce(cast(kanon_number as {{ kanon_sql.text_type() }}), lower(kanon_text))) as kanon_spellings
+from spelled_values
 {%- endmacro %}
 
 

@@ -17,14 +17,34 @@ class_values as (
         "diagnosis"
 ),
 
+known_values as (
+    select
+        "zip",
+        "age",
+        trim(cast(kanon_sensitive_1 as varchar)) as kanon_text
+    from class_values
+    where kanon_sensitive_1 is not null
+),
+
+spelled_values as (
+    select
+        "zip",
+        "age",
+        kanon_text,
+        case
+            when length(kanon_text) <= 15 and regexp_full_match(kanon_text, '-?[0-9]+([.][0-9]+)?')
+            then cast(kanon_text as double)
+        end as kanon_number
+    from known_values
+),
+
 classes as (
     select
         "zip",
         "age",
         count(*) as kanon_distinct,
-        count(distinct coalesce(cast(case when length(trim(cast(kanon_sensitive_1 as varchar))) <= 15 and regexp_full_match(trim(cast(kanon_sensitive_1 as varchar)), '-?[0-9]+([.][0-9]+)?') then cast(trim(cast(kanon_sensitive_1 as varchar)) as double) end as varchar), lower(trim(cast(kanon_sensitive_1 as varchar))))) as kanon_spellings
-    from class_values
-    where kanon_sensitive_1 is not null
+        count(distinct coalesce(cast(kanon_number as varchar), lower(kanon_text))) as kanon_spellings
+    from spelled_values
     group by
         "zip",
         "age"

@@ -1,4 +1,4 @@
--- Question   How many records of patients share each combination of zip and age, and what do they
+-- Question   How many records in patients share each combination of zip and age, and what do they
 --            share of diagnosis?
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,

@@ -1,4 +1,4 @@
--- Question   How many records of patients are compatible with each combination of zip and age, if
+-- Question   How many records in patients are compatible with each combination of zip and age, if
 --            NULL matches everything?
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
@@ -11,7 +11,8 @@ patterns as (
     select
         "zip",
         "age",
-case when "zip" is null then '1' else '0' end || case when "age" is null then '1' else '0' end as kanon_mask,
+        case when "zip" is null then '1' else '0' end
+        || case when "age" is null then '1' else '0' end as kanon_mask,
         count(*) as kanon_records
     from "main"."patients"
     group by

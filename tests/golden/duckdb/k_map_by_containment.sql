@@ -1,4 +1,4 @@
--- Question   How many people of voters match each combination of zip and age in patients?
+-- Question   How many people in voters match each combination of zip and age in patients?
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
 --            times in the reidentification dataset, so linking the two never leaves fewer than k
 --            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
@@ -37,18 +37,24 @@ cell_texts_1 as (
         max(kanon_referred) as kanon_referred,
         case when kanon_cell <> '' then substring(kanon_cell, 2, length(kanon_cell)) end as kanon_text
     from (
-        select distinct "zip" as kanon_cell, 1 as kanon_released, 0 as kanon_referred
+        select distinct
+            "zip" as kanon_cell,
+            1 as kanon_released,
+            0 as kanon_referred
         from release_classes
 
         union all
 
-        select distinct "zip" as kanon_cell, 0 as kanon_released, 1 as kanon_referred
+        select distinct
+            "zip" as kanon_cell,
+            0 as kanon_released,
+            1 as kanon_referred
         from reference_classes
     ) as kanon_cells
     group by kanon_cell
 ),
 
-cells_1_in_parts as (
+cells_1_taken_apart as (
     select
         cell_texts_1.*,
         length(kanon_text) as kanon_length,
@@ -56,42 +62,71 @@ cells_1_in_parts as (
         length(kanon_text) - length(rtrim(kanon_text, '*')) as kanon_stars_right,
         substring(kanon_text, 1, 1) as kanon_opens,
         substring(kanon_text, length(kanon_text), 1) as kanon_closes,
-        trim(substring(kanon_text, 2, position(',' in kanon_text) - 2)) as kanon_before_comma,
-        trim(substring(kanon_text, position(',' in kanon_text) + 1, length(kanon_text) - position(',' in kanon_text) - 1)) as kanon_after_comma,
-        substring(kanon_text, 1, position('-' in substring(kanon_text, 2, length(kanon_text)))) as kanon_before_dash,
-        substring(kanon_text, position('-' in substring(kanon_text, 2, length(kanon_text))) + 2, length(kanon_text)) as kanon_after_dash
+        position(',' in kanon_text) as kanon_comma,
+        position('-' in substring(kanon_text, 2, length(kanon_text))) as kanon_dash
     from cell_texts_1
 ),
 
-cells_1_in_numbers as (
+cells_1_with_notation as (
     select
-        cells_1_in_parts.*,
+        cells_1_taken_apart.*,
         kanon_length - kanon_stars_left - kanon_stars_right as kanon_kept,
-        case when length(kanon_text) <= 15 and regexp_full_match(kanon_text, '-?[0-9]+([.][0-9]+)?') then cast(kanon_text as double) end as kanon_number,
-        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then case when length(kanon_before_comma) <= 15 and regexp_full_match(kanon_before_comma, '-?[0-9]+([.][0-9]+)?') then cast(kanon_before_comma as double) end end as kanon_interval_low,
-        case when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') then case when length(kanon_after_comma) <= 15 and regexp_full_match(kanon_after_comma, '-?[0-9]+([.][0-9]+)?') then cast(kanon_after_comma as double) end end as kanon_interval_high,
-        case when length(kanon_before_dash) <= 15 and regexp_full_match(kanon_before_dash, '-?[0-9]+([.][0-9]+)?') then cast(kanon_before_dash as double) end as kanon_range_low,
-        case when length(kanon_after_dash) <= 15 and regexp_full_match(kanon_after_dash, '-?[0-9]+([.][0-9]+)?') then cast(kanon_after_dash as double) end as kanon_range_high
-    from cells_1_in_parts
+        case when kanon_opens in ('(', ']') then 1 else 0 end as kanon_low_open,
+        case when kanon_closes in (')', '[') then 1 else 0 end as kanon_high_open,
+        case
+            when kanon_opens in ('[', '(', ']') and kanon_closes in (']', ')', '[') and kanon_comma > 1
+            then 'interval'
+            when kanon_dash > 0
+            then 'range'
+        end as kanon_notation
+    from cells_1_taken_apart
+),
+
+cells_1_with_ends as (
+    select
+        cells_1_with_notation.*,
+        case kanon_notation
+            when 'interval' then trim(substring(kanon_text, 2, kanon_comma - 2))
+            when 'range' then substring(kanon_text, 1, kanon_dash)
+        end as kanon_low_text,
+        case kanon_notation
+            when 'interval' then trim(substring(kanon_text, kanon_comma + 1, kanon_length - kanon_comma - 1))
+            when 'range' then substring(kanon_text, kanon_dash + 2, kanon_length)
+        end as kanon_high_text
+    from cells_1_with_notation
+),
+
+cells_1_with_numbers as (
+    select
+        cells_1_with_ends.*,
+        case
+            when length(kanon_text) <= 15 and regexp_full_match(kanon_text, '-?[0-9]+([.][0-9]+)?')
+            then cast(kanon_text as double)
+        end as kanon_number,
+        case
+            when length(kanon_low_text) <= 15 and regexp_full_match(kanon_low_text, '-?[0-9]+([.][0-9]+)?')
+            then cast(kanon_low_text as double)
+        end as kanon_low,
+        case
+            when length(kanon_high_text) <= 15 and regexp_full_match(kanon_high_text, '-?[0-9]+([.][0-9]+)?')
+            then cast(kanon_high_text as double)
+        end as kanon_high
+    from cells_1_with_ends
 ),
 
 cells_1 as (
     select
-        cells_1_in_numbers.*,
-        case when kanon_interval_low <= kanon_interval_high then kanon_interval_low when kanon_range_low < kanon_range_high then kanon_range_low end as kanon_low,
-        case when kanon_interval_low <= kanon_interval_high then kanon_interval_high when kanon_range_low < kanon_range_high then kanon_range_high end as kanon_high,
-        case when kanon_opens in ('(', ']') then 1 else 0 end as kanon_low_open,
-        case when kanon_closes in (')', '[') then 1 else 0 end as kanon_high_open,
+        cells_1_with_numbers.*,
         case
             when kanon_text is null then 'null'
             when kanon_length > 0 and kanon_stars_left = kanon_length then 'any'
             when kanon_number is not null then 'number'
-            when kanon_interval_low <= kanon_interval_high then 'interval'
-            when kanon_range_low < kanon_range_high then 'range'
+            when kanon_notation = 'interval' and kanon_low <= kanon_high then 'interval'
+            when kanon_notation = 'range' and kanon_low < kanon_high then 'range'
             when kanon_stars_left + kanon_stars_right > 0 then 'mask'
             else 'text'
         end as kanon_kind
-    from cells_1_in_numbers
+    from cells_1_with_numbers
 ),
 
 ranges_1 as (
@@ -104,7 +139,7 @@ ranges_1 as (
             when kanon_kind = 'range' and kanon_high in (
                 select coalesce(kanon_number, kanon_low)
                 from cells_1
-                where kanon_released = 1 and coalesce(kanon_number, kanon_low) is not null
+                where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
             ) then 1
             else kanon_high_open
         end as kanon_high_open
@@ -113,7 +148,14 @@ ranges_1 as (
         kanon_released = 1
         and (
             kanon_kind = 'interval'
-            or (kanon_kind = 'range' and 0 = (select count(*) from cells_1 where kanon_kind in ('mask', 'text')))
+            or (
+                kanon_kind = 'range'
+                and 0 = (
+                    select count(*)
+                    from cells_1
+                    where kanon_kind in ('mask', 'text')
+                )
+            )
         )
 ),
 
@@ -135,7 +177,11 @@ stems_1 as (
         masks.kanon_length,
         masks.kanon_stars_left,
         masks.kanon_kept,
-        case when cells.kanon_stars_left = masks.kanon_stars_left and cells.kanon_kept = masks.kanon_kept then 1 else 0 end as kanon_is_mask,
+        case
+            when cells.kanon_stars_left = masks.kanon_stars_left and cells.kanon_kept = masks.kanon_kept
+            then 1
+            else 0
+        end as kanon_is_mask,
         substring(cells.kanon_text, masks.kanon_stars_left + 1, masks.kanon_kept) as kanon_stem
     from cells_1 as cells
     inner join masks_1 as masks

@@ -1,4 +1,4 @@
--- Question   How many records of voters match each combination of zip and age in patients?
+-- Question   How many records in voters match each combination of zip and age in patients?
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
 --            times in the reidentification dataset, so linking the two never leaves fewer than k
 --            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using

@@ -1,4 +1,4 @@
--- Question   How many people of patients have records in exactly the same classes?
+-- Question   How many people in patients have records in exactly the same classes?
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)

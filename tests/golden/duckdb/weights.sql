@@ -1,4 +1,4 @@
--- Question   How many weights of voters are no number of people?
+-- Question   How many weights in voters are no number of people?
 -- Dialect    duckdb, as executed
 
 select
