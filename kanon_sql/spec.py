@@ -74,7 +74,7 @@ Check = Annotated[
 class ReferenceSpec(_Part):
     """The reidentification dataset: who could be meant, as an attacker would have it."""
 
-    source: Any
+    source: Any = Field(repr=False)
     """A file, a glob or a table."""
     columns: dict[str, str] = {}
     """The reference's own name for a quasi-identifier, where it differs."""
@@ -129,8 +129,8 @@ def _generalisable(value: Any) -> Any:
 class TableSpec(_Part):
     """One table and what is asked of it."""
 
-    source: Any
-    """A file, a glob or a table, or from Python the data itself."""
+    source: Any = Field(repr=False)
+    """A file, a glob or a table, or from Python the data itself, which no repr may show."""
     name: str | None = None
     """What the result calls the table; the file's or table's own name without it."""
     connect: str | None = None

@@ -244,7 +244,7 @@ def test_a_relation_is_read_in_its_own_session_from_duckdb_2_on(tmp_path: Path) 
         connection.execute("create temp table people as select 1 as id, '02138' as zip")
         relation = connection.table("people").filter("id = 1")
         if duckdb.__version__ < "2":
-            with pytest.raises(InputError, match="from DuckDB 2.0 on"):
+            with pytest.raises(InputError, match=r"from DuckDB 2\.0 on"):
                 engine.table(relation)
             return
         table = engine.table(relation)
