@@ -10,7 +10,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 
 from kanon_sql.binding import (
@@ -26,19 +25,16 @@ from kanon_sql.column_types import family
 from kanon_sql.engines.base import Row, Table
 from kanon_sql.expressions import Condition, TextCast
 from kanon_sql.models import Homogeneity, KAnonymity, KMap, Model
+from kanon_sql.result import LEAST_SIZE, SHOWN
 from kanon_sql.spec import TableSpec
 from kanon_sql.templates import checked_select, render
 
-AT_RISK = Fraction(1, 5)
-"""A record is at risk where its chance of being re-identified is above this (El Emam 2013)."""
 FIRST_RECORDS = 10_000
 """How many records are looked at to find columns that tell every one of them apart."""
 AT_ONCE = 40
 """How many columns one statement counts: more cost more than their number."""
 LEAST_HASHED = 2
 """From how many columns on it pays to group by their hashes, the proof included."""
-SHOWN = 20
-"""How many classes are shown at most where values may be shown."""
 
 
 @dataclass(frozen=True)
@@ -318,10 +314,7 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
 
 def _k_map_measures(checks: list[BoundCheck]) -> Iterator[str]:
     """What each check counts beside the least population, named by its place."""
-    yield (
-        f"sum(case when kanon_union * {AT_RISK.numerator} < {AT_RISK.denominator} "
-        "then kanon_size else 0 end) as kanon_at_risk"
-    )
+    yield render("people_where", predicate=f"kanon_union < {LEAST_SIZE}", name="at_risk")
     for place, check in enumerate(checks, start=1):
         model = check.model
         if isinstance(model, KMap) and model.k is not None:

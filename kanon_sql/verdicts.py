@@ -14,8 +14,16 @@ from kanon_sql.binding import BoundCheck, BoundSpec
 from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError
 from kanon_sql.models import Homogeneity, KAnonymity, KMap
-from kanon_sql.plan import AT_RISK, FIRST_RECORDS, Plan, ReferenceStep, SensitiveStep
-from kanon_sql.result import ATTACKERS, CheckResult, HistogramBin, Status, Summary
+from kanon_sql.plan import FIRST_RECORDS, Plan, ReferenceStep, SensitiveStep
+from kanon_sql.result import (
+    AT_RISK,
+    ATTACKERS,
+    LEAST_SIZE,
+    CheckResult,
+    HistogramBin,
+    Status,
+    Summary,
+)
 
 Sizes = Sequence[Row]
 
@@ -239,8 +247,7 @@ def _prosecutor(bound: BoundSpec, sizes: Sizes) -> dict[str, Any]:
         if bound.wildcard
         else _total(sizes, "kanon_classes")
     )
-    least_size = -(-AT_RISK.denominator // AT_RISK.numerator)
-    at_risk = [row for row in sizes if row["kanon_size"] < least_size]
+    at_risk = [row for row in sizes if row["kanon_size"] < LEAST_SIZE]
     people_at_risk = _total(at_risk, "kanon_records") if bound.wildcard else _people(at_risk)
     return {
         "highest": 1 / _smallest(sizes),
@@ -256,7 +263,7 @@ def _journalist(row: Row) -> dict[str, Any]:
     return {
         "highest": 1 / int(row["kanon_least_union"]),
         "average": max(classes / unions, _marketer(row)),
-        "at_risk": int(row["kanon_at_risk"]) / int(row["kanon_sizes"]),
+        "at_risk": int(row["kanon_at_risk_people"]) / int(row["kanon_sizes"]),
         "threshold": float(AT_RISK),
     }
 

@@ -127,7 +127,7 @@ ASKED = {
                 "kanon_unmatched_classes": 1,
                 "kanon_unmatched_records": 1,
                 "kanon_exceeding_classes": 2,
-                "kanon_at_risk": 6,
+                "kanon_at_risk_people": 6,
                 "kanon_violating_1_classes": 3,
                 "kanon_violating_1_records": 6,
             }
@@ -147,7 +147,7 @@ ASKED = {
                 "kanon_unmatched_classes": 0,
                 "kanon_unmatched_records": 0,
                 "kanon_exceeding_classes": 1,
-                "kanon_at_risk": 2 + 1,
+                "kanon_at_risk_people": 2 + 1,
                 "kanon_violating_1_classes": 2,
                 "kanon_violating_1_records": 3,
                 "kanon_violating_2_classes": 2,

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kanon_sql.models import MODELS
-from kanon_sql.plan import SHOWN
-from kanon_sql.result import AuditResult, CheckResult, TableResult
+from kanon_sql.result import SHOWN, AuditResult, CheckResult, TableResult
 
 KEPT_TOGETHER = "\u00a0"
 PERSONAL_DATA = "This output now contains personal data (--show-values). Handle it as such."

@@ -119,3 +119,9 @@ sum(case when {{ predicate }} then 1 else 0 end) as kanon_{{ name }}_classes
 {% macro records_where(predicate, name) -%}
 sum(case when {{ predicate }} then kanon_records else 0 end) as kanon_{{ name }}_records
 {%- endmacro %}
+
+
+{# The number of people in them: records, where no entity is named. #}
+{% macro people_where(predicate, name) -%}
+sum(case when {{ predicate }} then kanon_size else 0 end) as kanon_{{ name }}_people
+{%- endmacro %}
