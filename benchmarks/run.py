@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -77,11 +76,16 @@ class Pair:
         return f"| {label} | {self.theirs:.2f} s | {self.ours:.2f} s | {self.ratio:.2f} |"
 
 
+def by_hand(query: str) -> list[tuple[object, ...]]:
+    """The query as an engineer runs it: in a connection of its own, as an audit does."""
+    with duckdb.connect() as connection:
+        return connection.execute(query).fetchall()
+
+
 def one_question(path: Path, runs: int) -> Iterator[str]:
     """`audit --k` against the GROUP BY that an engineer would type."""
     yield "| quasi-identifiers | GROUP BY | audit --k 5 | ratio |"
     yield "|---|---|---|---|"
-    con = duckdb.connect()
     for label, columns in QUESTIONS.items():
         plain = (
             f"select min(n) from (select {', '.join(columns)}, count(*) as n "
@@ -91,7 +95,7 @@ def one_question(path: Path, runs: int) -> Iterator[str]:
             lambda columns=columns: kanon.audit(
                 path, quasi_identifiers=columns, checks=[kanon.KAnonymity(k=5)]
             ),
-            lambda plain=plain: con.execute(plain).fetchall(),
+            lambda plain=plain: by_hand(plain),
             runs,
         ).row(f"{', '.join(columns)} ({label})")
 
@@ -101,7 +105,6 @@ def everything(path: Path, runs: int) -> Iterator[str]:
     ours = f"audit --sensitive {SENSITIVE}"
     yield f"| quasi-identifiers | count(distinct {SENSITIVE}) | {ours} | ratio |"
     yield "|---|---|---|---|"
-    con = duckdb.connect()
     for label, columns in QUESTIONS.items():
         distinct = (
             f"select min(n), min(d) from (select {', '.join(columns)}, count(*) as n, "
@@ -112,7 +115,7 @@ def everything(path: Path, runs: int) -> Iterator[str]:
             lambda columns=columns: kanon.audit(
                 path, quasi_identifiers=columns, sensitive=[SENSITIVE]
             ),
-            lambda distinct=distinct: con.execute(distinct).fetchall(),
+            lambda distinct=distinct: by_hand(distinct),
             runs,
         ).row(f"{', '.join(columns)} ({label})")
 
@@ -166,7 +169,16 @@ def measure(path: str, columns: list[str]) -> None:
             memory_limit="2GiB",
         )
     )
-    json.dump([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss], sys.stdout)
+    json.dump([took, peak_memory()], sys.stdout)
+
+
+def peak_memory() -> int:
+    """The most memory that this process ever held, in KiB; Linux only.
+
+    What `resource` tells outlives exec, so it would be the parent's.
+    """
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
 
 def peers(folder: Path) -> Iterator[str]:

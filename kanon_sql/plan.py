@@ -33,8 +33,9 @@ FIRST_RECORDS = 10_000
 """How many records are looked at to find columns that tell every one of them apart."""
 AT_ONCE = 40
 """How many columns one statement counts: more cost more than their number."""
-LEAST_HASHED = 2
-"""From how many columns on it pays to group by their hashes, the proof included."""
+LEAST_HASHED = 3
+"""From how many columns on it pays to group by their hashes, the proof included. A sensitive
+attribute counts twice, because its frequency set is the larger one."""
 
 
 @dataclass(frozen=True)
@@ -162,14 +163,12 @@ def _with_short_keys(bound: BoundSpec) -> BoundSpec:
         return replace(column, hashed=column.type == "VARCHAR" and column.few_values)
 
     quasi_identifiers = tuple(keyed(column) for column in bound.quasi_identifiers)
+    sensitive = tuple(keyed(column) for column in bound.sensitive)
     hashed = sum(column.hashed for column in quasi_identifiers)
+    hashed += 2 * any(column.hashed for column in sensitive)
     if bound.wildcard or bound.spec.first or hashed < LEAST_HASHED:
         return bound
-    return replace(
-        bound,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=tuple(keyed(column) for column in bound.sensitive),
-    )
+    return replace(bound, quasi_identifiers=quasi_identifiers, sensitive=sensitive)
 
 
 def _keys(bound: BoundSpec) -> Step | None:
