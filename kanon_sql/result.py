@@ -120,7 +120,11 @@ class TableResult:
             "risk": dict(self.risk),
             "sql": dict(self.sql),
             **({"error": self.error} if self.error else {}),
-            **({"shown_values": dict(self.shown)} if self.shown is not None else {}),
+            **(
+                {"holds_personal_data": True, "shown_values": dict(self.shown)}
+                if self.shown is not None
+                else {}
+            ),
         }
 
 

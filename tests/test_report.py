@@ -388,3 +388,10 @@ def test_notebook_runs_nothing_that_a_name_holds():
 def test_a_result_prints_itself():
     assert str(audited(HOLDS)) == human.render(audited(HOLDS))
     assert audited(HOLDS)._repr_html_() == notebook.render(audited(HOLDS))
+
+
+def test_a_result_with_values_says_so_in_its_json():
+    shown = dataclasses.replace(VIOLATED, shown={"small_classes": [{"zip": "02138"}]}).to_dict()
+    keys = ("holds_personal_data", "shown_values")
+    assert [shown.get(key) for key in keys] == [True, {"small_classes": [{"zip": "02138"}]}]
+    assert [VIOLATED.to_dict().get(key) for key in keys] == [None, None]
