@@ -246,7 +246,7 @@ def require_same_header(first_file: str, first: Header, file: str, header: Heade
 def take_census(file: str) -> Census:
     """Count what bookkeeping needs, at the speed of memory."""
     census = Census()
-    before = open_quote = b""
+    before = open_quote = quote_and_spaces = b""
     with open_bytes(file) as raw:
         while chunk := raw.read(CHUNK):
             census.size += len(chunk)
@@ -263,14 +263,26 @@ def take_census(file: str) -> Census:
                 odd = odd.replace(b'""', b"")
                 census.break_in_quotes |= b'"\n' in odd or b'"\r' in odd
                 open_quote = b'"' if odd.endswith(b'"') else b""
-                census.spaces_between_quotes |= has_spaces_between_quotes(before + chunk)
+                joined = quote_and_spaces + chunk
+                census.spaces_between_quotes |= has_spaces_between_quotes(joined)
+                quote_and_spaces = last_quote_and_spaces(joined)
             before = chunk[-1:]
     return census
 
 
 def has_spaces_between_quotes(chunk: bytes) -> bool:
-    """Whether a quote, spaces and a quote follow each other, or may across the chunk's end."""
-    return b'" ' in chunk and re.search(rb'" +(?:"|\Z)', chunk) is not None
+    """Whether a quote, spaces and a quote follow each other."""
+    return b'" ' in chunk and re.search(rb'" +"', chunk) is not None
+
+
+def last_quote_and_spaces(chunk: bytes) -> bytes:
+    """What of the chunk may begin such a row that goes on in the next one.
+
+    >>> last_quote_and_spaces(b'a,"b"  '), last_quote_and_spaces(b'a, ')
+    (b'"  ', b'')
+    """
+    end = chunk.rstrip(b" ")
+    return chunk[len(end) - 1 :] if end.endswith(b'"') else b""
 
 
 def account(
