@@ -49,7 +49,8 @@ def audit(
     With `show_values` the result holds values of the data: personal data.
 
     Raises `SpecError` for a question that can't be asked, `InputError` for data that can't be
-    read whole. A table on which the database fails has the status `error`.
+    read whole, `EngineError` for data that can't be opened within the time limit. A table on
+    which the database fails later has the status `error`.
 
     >>> import pyarrow
     >>> people = pyarrow.table({"zip": ["02138", "02138", "02139"], "age": [30, 30, 41]})

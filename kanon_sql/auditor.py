@@ -68,16 +68,16 @@ def audit(
     in seconds, for each table. `watch` is told in words what each statement asks as it starts.
 
     Raises `SpecError` or `InputError` before anything of a table is asked that can't be answered.
-    A table on which the engine fails has the status `error`.
+    A table on which the engine fails has the status `error`; one that can't be opened within the
+    time limit raises `EngineError`.
     """
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
     with ExitStack() as opened:
         planned = [
-            _planned(
-                spec, place, opened.enter_context(_opened(table, engine, memory_limit, threads))
-            )
+            _planned(spec, place, opened.enter_context(hub), timeout)
             for place, table in enumerate(spec.tables)
+            for hub in [_opened(table, engine, memory_limit, threads)]
         ]
         results = [_audited(table, show_values, timeout, watch) for table in planned]
     return AuditResult(tuple(results), VERSION)
@@ -148,13 +148,14 @@ class _Planned:
     seconds: float
 
 
-def _planned(spec: AuditSpec, place: int, engine: Engine) -> _Planned:
+def _planned(spec: AuditSpec, place: int, engine: Engine, timeout: float | None = None) -> _Planned:
     started = time.monotonic()
     asked = spec.tables[place]
-    table = engine.table(asked.source)
-    references = {
-        name: engine.table(reference.source) for name, reference in asked.references.items()
-    }
+    with _time_limit(engine, timeout, threading.Event()):
+        table = engine.table(asked.source)
+        references = {
+            name: engine.table(reference.source) for name, reference in asked.references.items()
+        }
     try:
         plan = plan_audit(asked, table, references)
     except SpecError as error:

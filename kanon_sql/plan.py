@@ -385,7 +385,7 @@ def _precautions(bound: BoundSpec) -> Iterator[Precaution]:
                     f"How many records in {table.name} belong to no one?",
                     render("without_entity", relation=records, entity=reference.entity),
                 ),
-                partial(_without_entity, table.name, reference.entity.name),
+                partial(without_entity, table.name, reference.entity.name),
             )
         if reference.weight:
             yield Precaution(
@@ -453,7 +453,8 @@ def _not_castable(place: str, cast: TextCast, row: Row) -> str | None:
     )
 
 
-def _without_entity(table: str, entity: str, row: Row) -> str | None:
+def without_entity(table: str, entity: str, row: Row) -> str | None:
+    """The sentence to refuse records of no one with, where there are any."""
     if not row["kanon_without_entity"]:
         return None
     return (

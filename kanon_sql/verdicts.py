@@ -14,7 +14,13 @@ from kanon_sql.binding import BoundCheck, BoundSpec
 from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError
 from kanon_sql.models import Homogeneity, KAnonymity, KMap
-from kanon_sql.plan import FIRST_RECORDS, Plan, ReferenceStep, SensitiveStep
+from kanon_sql.plan import (
+    FIRST_RECORDS,
+    Plan,
+    ReferenceStep,
+    SensitiveStep,
+    without_entity,
+)
 from kanon_sql.result import (
     AT_RISK,
     ATTACKERS,
@@ -121,13 +127,10 @@ def refuse_without_entity(plan: Plan, sizes: Sizes) -> None:
     """Raise `InputError` if records have no entity: no person could be counted for them."""
     if plan.bound.entity is None:
         return
-    missing = _total(sizes, "kanon_without_entity")
-    if missing:
-        raise InputError(
-            f"{plan.bound.table.name}: {missing:,} of {_total(sizes, 'kanon_records'):,} records "
-            f'have no "{plan.bound.entity.name}", so nobody knows whose they are. Fill it in, or '
-            "leave those records out with a condition."
-        )
+    counted = {name: _total(sizes, name) for name in ("kanon_records", "kanon_without_entity")}
+    fault = without_entity(plan.bound.table.name, plan.bound.entity.name, counted)
+    if fault is not None:
+        raise InputError(fault)
 
 
 # --- verdicts -------------------------------------------------------------------------------
