@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kanon_sql.api import audit, compile
+    from kanon_sql.api import audit, compile, profile
     from kanon_sql.auditor import CompiledAudit
     from kanon_sql.engines import connect
     from kanon_sql.errors import (
@@ -31,13 +31,36 @@ if TYPE_CHECKING:
         SpecError,
     )
     from kanon_sql.hierarchy import GeneralizationHierarchy
-    from kanon_sql.models import Homogeneity, KAnonymity, KMap
+    from kanon_sql.models import (
+        AlphaKAnonymity,
+        BasicBetaLikeness,
+        DeltaDisclosure,
+        DeltaPresence,
+        EnhancedBetaLikeness,
+        EntropyLDiversity,
+        Homogeneity,
+        JournalistRisk,
+        KAnonymity,
+        KEAnonymity,
+        KMap,
+        KMapEstimate,
+        LDiversity,
+        MarketerRisk,
+        PopulationUniqueness,
+        ProsecutorRisk,
+        PSensitiveKAnonymity,
+        RecursiveClDiversity,
+        SampleUniqueness,
+        TCloseness,
+    )
+    from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult, CheckResult, TableResult
     from kanon_sql.spec import AuditSpec, ReferenceSpec, TableSpec
 
 _HOMES = {
     "audit": "api",
     "compile": "api",
+    "profile": "api",
     "CompiledAudit": "auditor",
     "connect": "engines",
     "EngineError": "errors",
@@ -47,9 +70,27 @@ _HOMES = {
     "PrivacyViolation": "errors",
     "SpecError": "errors",
     "GeneralizationHierarchy": "hierarchy",
+    "AlphaKAnonymity": "models",
+    "BasicBetaLikeness": "models",
+    "DeltaDisclosure": "models",
+    "DeltaPresence": "models",
+    "EnhancedBetaLikeness": "models",
+    "EntropyLDiversity": "models",
     "Homogeneity": "models",
+    "JournalistRisk": "models",
     "KAnonymity": "models",
+    "KEAnonymity": "models",
     "KMap": "models",
+    "KMapEstimate": "models",
+    "LDiversity": "models",
+    "MarketerRisk": "models",
+    "PSensitiveKAnonymity": "models",
+    "PopulationUniqueness": "models",
+    "ProsecutorRisk": "models",
+    "RecursiveClDiversity": "models",
+    "SampleUniqueness": "models",
+    "TCloseness": "models",
+    "ProfileResult": "profile_result",
     "AuditResult": "result",
     "CheckResult": "result",
     "TableResult": "result",
@@ -59,26 +100,45 @@ _HOMES = {
 }
 
 __all__ = [
+    "AlphaKAnonymity",
     "AuditResult",
     "AuditSpec",
+    "BasicBetaLikeness",
     "CheckResult",
     "CompiledAudit",
+    "DeltaDisclosure",
+    "DeltaPresence",
     "EngineError",
+    "EnhancedBetaLikeness",
+    "EntropyLDiversity",
     "GeneralizationHierarchy",
     "Homogeneity",
     "InputError",
+    "JournalistRisk",
     "KAnonymity",
+    "KEAnonymity",
     "KMap",
+    "KMapEstimate",
     "KanonError",
+    "LDiversity",
+    "MarketerRisk",
     "MissingDriverError",
+    "PSensitiveKAnonymity",
+    "PopulationUniqueness",
     "PrivacyViolation",
+    "ProfileResult",
+    "ProsecutorRisk",
+    "RecursiveClDiversity",
     "ReferenceSpec",
+    "SampleUniqueness",
     "SpecError",
+    "TCloseness",
     "TableResult",
     "TableSpec",
     "audit",
     "compile",
     "connect",
+    "profile",
 ]
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from kanon_sql import auditor
+from kanon_sql import auditor, profiler
 from kanon_sql.auditor import CompiledAudit
 from kanon_sql.errors import SpecError
 from kanon_sql.models import Model
+from kanon_sql.profile_result import ProfileResult
 from kanon_sql.result import AuditResult
 from kanon_sql.spec import AuditSpec, ReferenceSpec, table_spec
 
@@ -28,6 +29,8 @@ def audit(
     first: int | None = None,
     nulls: Literal["value", "wildcard"] = "value",
     sensitive_nulls: Literal["value", "unknown"] = "value",
+    with_other_sensitive: bool = False,
+    weight: str | None = None,
     null_strings: Names = (),
     delimiter: str | None = None,
     name: str | None = None,
@@ -43,7 +46,8 @@ def audit(
     name where `engine` says which database it is in, or an `AuditSpec`, which says the rest
     itself. `quasi_identifiers` are what someone may know of a person ("*" is every column that
     has no other part), `sensitive` what must not become known. `references` are the tables of
-    k-map by name: data like `data`, or a `ReferenceSpec`. `engine` is a URL (duckdb:FILE) or an
+    k-map by name: data like `data`, or a `ReferenceSpec`. `weight` is a survey's weight of each
+    record. `engine` is a URL (duckdb:FILE) or an
     open DuckDB connection. `timeout` is in seconds.
 
     With `show_values` the result holds values of the data: personal data.
@@ -60,7 +64,8 @@ def audit(
     spec = _spec(
         data, quasi_identifiers, sensitive, checks, references,
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
-        sensitive_nulls=sensitive_nulls, null_strings=null_strings, delimiter=delimiter, name=name,
+        sensitive_nulls=sensitive_nulls, with_other_sensitive=with_other_sensitive, weight=weight,
+        null_strings=null_strings, delimiter=delimiter, name=name,
     )  # fmt: skip
     return auditor.audit(
         spec,
@@ -90,6 +95,52 @@ def compile(
     return auditor.compile(spec, engine=engine)
 
 
+def profile(
+    data: Any,
+    *,
+    quasi_identifiers: Names = (),
+    sensitive: Names = (),
+    attacker_knows: Names = (),
+    k: int = profiler.DEFAULT_K,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    **parts: Any,
+) -> ProfileResult:
+    """What someone finds who knows more of a person than the quasi-identifiers, column by column.
+
+    For each column that is no identifier, entity or weight, or for `attacker_knows` alone: how
+    many records (people, with `entity`) are alone in their class once it is known too. For each
+    quasi-identifier: how many would leave the classes below `k` if it were not known, and how
+    many of these lie in its outer one per cent, with a value such that fewer than 0.5 % of all
+    records have it or a lower one, or fewer than 0.5 % have it or a higher one. For each
+    sensitive attribute: how sure one is in the worst class after ruling out other values.
+
+    `data`, the limits and all other `parts` are as for `audit`; the checks and references of an
+    `AuditSpec` are not asked. The errors are those of `audit`, too. No value is ever shown.
+
+    Sweeney 2002, k-anonymity: a model for protecting privacy, section 4; Machanavajjhala, Kifer,
+    Gehrke, Venkitasubramaniam 2007, l-diversity, section 2.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"zip": ["02138"] * 4, "sex": ["F", "M", "M", "M"]})
+    >>> [column] = profile(people, quasi_identifiers="zip").tables[0].attacker_knows
+    >>> column.column, column.k, column.newly_unique_records
+    ('sex', 1, 1)
+    """
+    spec = _spec(data, quasi_identifiers, sensitive, (), None, **parts)
+    return profiler.profile(
+        spec,
+        attacker_knows=_list(attacker_knows),
+        k=k,
+        engine=engine,
+        memory_limit=memory_limit,
+        threads=threads,
+        timeout=timeout,
+    )
+
+
 def _spec(
     data: Any,
     quasi_identifiers: Names,
@@ -109,7 +160,9 @@ def _spec(
         **{key: _list(value) if key in _LISTS else value for key, value in parts.items()},
     }
     if isinstance(data, AuditSpec):
-        beside = [key for key, value in asked.items() if value not in (None, [], {}, "value")]
+        beside = [
+            key for key, value in asked.items() if value not in (None, False, [], {}, "value")
+        ]
         if beside:
             raise SpecError(
                 f"an AuditSpec asks the question itself, so {', '.join(beside)} has no place "

@@ -12,9 +12,10 @@ from typing import Any
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, InputError, SpecError
-from kanon_sql.plan import Plan, SensitiveStep, Step, plan_audit, without_short_keys
+from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec, TableSpec
+from kanon_sql.steps import Step
 from kanon_sql.verdicts import (
     Answers,
     histogram,
@@ -271,17 +272,16 @@ def _tells_apart(keys: Row) -> bool:
 
 def _answers(plan: Plan, ask: _Asker) -> Answers:
     """Run every step, and refuse the answers if two of them did not see the same table."""
-    sensitive = {read.column.name: ask.rows(read.step) for read in plan.sensitive}
+    sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
     sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
     answers = Answers(
         sizes=sizes,
         sensitive=sensitive,
-        diverse_by_spelling={
-            read.column.name: classes
-            for read in plan.sensitive
-            if (classes := _diverse_by_spelling(read, ask))
-        },
+        distances={each.step.name: ask.row(each.step) for each in plan.distances if sizes},
+        looks=dict(_looks(plan, sensitive, ask)) if sizes else {},
+        named_values=tuple(ask.row(each.step) for each in plan.named_values),
         profiles=ask.row(plan.profiles) if plan.profiles and sizes else None,
+        survey=ask.rows(plan.survey) if plan.survey and sizes else None,
         matches={step.step.name: ask.row(step.step) for step in plan.references if sizes},
         first_records=tuple(ask.row(step) for step, _ in plan.first_records),
     )
@@ -292,14 +292,20 @@ def _answers(plan: Plan, ask: _Asker) -> Answers:
     return answers
 
 
-def _diverse_by_spelling(read: SensitiveStep, ask: _Asker) -> int:
-    """How many classes look diverse only thanks to spelling; counted only if any value does."""
-    if read.spellings is None or read.by_spelling is None:
-        return 0
-    values = ask.row(read.spellings)
-    if values["kanon_spellings"] == values["kanon_values"]:
-        return 0
-    return int(ask.row(read.by_spelling)["kanon_diverse_by_spelling_classes"] or 0)
+def _looks(
+    plan: Plan, sensitive: Mapping[str, list[Row]], ask: _Asker
+) -> Iterator[tuple[str, Row]]:
+    """Take each look that there is a reason to take."""
+    read = {each.column.name: sensitive[each.step.name] for each in reversed(plan.sensitive)}
+    for look in plan.looks:
+        rows = read[look.column.name]
+        if all(row["kanon_homogeneous_classes"] == row["kanon_classes"] for row in rows):
+            yield look.at_all.name, ask.row(look.at_all)
+        if look.spellings is None or look.by_spelling is None:
+            continue
+        values = ask.row(look.spellings)
+        if values["kanon_spellings"] != values["kanon_values"]:
+            yield look.by_spelling.name, ask.row(look.by_spelling)
 
 
 def _result(plan: Plan, status: Status, ask: _Asker, **found: Any) -> TableResult:

@@ -13,14 +13,40 @@ from typing import Literal
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, did_you_mean, no_such_column
+from kanon_sql.estimates import require
 from kanon_sql.expressions import Condition, condition
-from kanon_sql.models import Homogeneity, KAnonymity, KMap, Model
+from kanon_sql.hierarchy import Paths, read_tree
+from kanon_sql.models import (
+    MODELS,
+    Homogeneity,
+    KAnonymity,
+    KEAnonymity,
+    KMap,
+    KMapEstimate,
+    Model,
+    PopulationUniqueness,
+    ProsecutorRisk,
+    ReferenceModel,
+    SampleUniqueness,
+    SensitiveModel,
+    TCloseness,
+)
 from kanon_sql.spec import ReferenceSpec, TableSpec
 
 Location = tuple[int | str, ...]
 Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
 
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
+_WITH_WILDCARDS = (KAnonymity, KMap, ProsecutorRisk, SampleUniqueness)
+"""The models that are defined where records form no classes."""
+_ESTIMATES = (PopulationUniqueness, KMapEstimate)
+_UNASKED = tuple(
+    model
+    for model in MODELS.values()
+    if issubclass(model, SensitiveModel)
+    and not any(field.is_required() for field in model.model_fields.values())
+)
+"""The models of sensitive values that need no parameter to be measured."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +93,8 @@ class BoundCheck:
 
     model: Model
     asked: bool
+    paths: Paths = ()
+    """The leaves of a hierarchical distance's tree, each with its ancestors below the root."""
 
     @property
     def gates(self) -> bool:
@@ -82,6 +110,7 @@ class BoundSpec:
     quasi_identifiers: tuple[BoundColumn, ...]
     sensitive: tuple[BoundColumn, ...]
     entity: BoundColumn | None
+    weight: BoundColumn | None
     where: Condition | None
     references: Mapping[str, BoundReference]
     checks: tuple[BoundCheck, ...]
@@ -96,7 +125,7 @@ class BoundSpec:
         """The columns that no part was given to."""
         assigned = {column.name for column in (*self.quasi_identifiers, *self.sensitive)}
         assigned |= {find(name, self.table).name for name in self.spec.identifiers}
-        assigned |= {self.entity.name} if self.entity else set()
+        assigned |= {column.name for column in (self.entity, self.weight) if column}
         return tuple(column for column in self.table.columns if column.name not in assigned)
 
 
@@ -112,11 +141,13 @@ def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> Boun
     )
     identifiers = [_column(name, table, ("identifiers", name)) for name in spec.identifiers]
     entity = _column(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
+    weight = _column(spec.weight, table, ("weight",)) if spec.weight else None
     _refuse_two_parts(
         [(column, "a quasi-identifier") for column in quasi_identifiers]
         + [(column, "sensitive") for column in sensitive]
         + [(column, "an identifier") for column in identifiers]
         + ([(entity, "the entity")] if entity else [])
+        + ([(weight, "the weight")] if weight else [])
     )
     for column in (*quasi_identifiers, *sensitive, *([entity] if entity else [])):
         _refuse_nested(column, table)
@@ -131,12 +162,18 @@ def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> Boun
             "nulls: wildcard is not defined with an entity: compatible records form no classes in "
             "which people could be counted. Leave out one of the two."
         )
+    if spec.nulls == "wildcard" and weight:
+        raise SpecError(
+            "nulls: wildcard is not defined with a survey weight: compatible records form no "
+            "classes of which the weights could be added up. Leave out one of the two."
+        )
     return BoundSpec(
         spec=spec,
         table=table,
         quasi_identifiers=quasi_identifiers,
         sensitive=sensitive,
         entity=entity,
+        weight=weight,
         where=_condition(spec.where, table, ("where",)),
         references={
             name: _bind_reference(name, reference, references[name], quasi_identifiers)
@@ -175,7 +212,7 @@ def _column(name: str, table: Table, location: Location, alias: str | None = Non
 def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
     """The sensitive attributes, those that only a check names included."""
     declared = [find(name, table).name for name in spec.sensitive]
-    asked = [model.sensitive for model in spec.checks if isinstance(model, Homogeneity)]
+    asked = [model.sensitive for model in spec.checks if isinstance(model, SensitiveModel)]
     named = dict.fromkeys(find(name, table).name for name in asked if name is not None)
     return [*declared, *(name for name in named if name not in declared)]
 
@@ -186,7 +223,7 @@ def _quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
         other = [
             *_sensitive_names(spec, table),
             *spec.identifiers,
-            *([spec.entity] if spec.entity else []),
+            *(name for name in (spec.entity, spec.weight) if name),
         ]
         taken = {find(name, table).name for name in other}
         names = [name for name in table.column_names if name not in taken]
@@ -313,39 +350,86 @@ def _checks(
     for place, model in enumerate(spec.checks):
         with _at("checks", place):
             asked.append(_complete(model, spec, table, sensitive))
-    asked.sort(key=lambda model: not model.gates)
-    yield from (BoundCheck(model, asked=True) for model in asked)
+    asked.sort(key=lambda check: not check.gates)
+    yield from asked
+    yield from _unasked(spec, sensitive, [check.model for check in asked])
+
+
+def _unasked(
+    spec: TableSpec, sensitive: tuple[BoundColumn, ...], asked: Sequence[Model]
+) -> Iterator[BoundCheck]:
+    """What is measured beside it: little where something was demanded, else all that can be."""
     if not any(isinstance(model, KAnonymity) for model in asked):
         yield BoundCheck(KAnonymity(), asked=False)
     matched = {model.reference for model in asked if isinstance(model, KMap)}
     for reference in spec.references:
         if reference not in matched:
             yield BoundCheck(KMap(reference=reference), asked=False)
-    if spec.nulls != "wildcard":
-        for column in sensitive:
-            unasked = Homogeneity(sensitive=column.name)
-            if unasked not in asked:
-                yield BoundCheck(unasked, asked=False)
+    if spec.nulls == "wildcard":
+        return
+    demanded = any(model.gates for model in asked)
+    for column in sensitive:
+        for model in (Homogeneity,) if demanded else _UNASKED:
+            measured = model(sensitive=column.name, with_other_sensitive=spec.with_other_sensitive)
+            same = [each for each in asked if type(each) is model]
+            known = [(each.sensitive, each.with_other_sensitive) for each in same]
+            if (measured.sensitive, measured.with_other_sensitive) in known:
+                continue
+            if model is not KEAnonymity or family(column.type) == "number":
+                yield BoundCheck(measured, asked=False)
 
 
 def _complete(
     model: Model, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
-) -> Model:
+) -> BoundCheck:
     """The same model with its column or reference named as the tables name it."""
-    match model:
-        case KMap():
-            return model.model_copy(update={"reference": _reference_name(model, spec)})
-        case Homogeneity():
-            if spec.nulls == "wildcard":
-                raise SpecError(
-                    f"{model.name()} is not defined with nulls: wildcard, where records form no "
-                    "classes; k_anonymity and k_map are."
-                )
-            return model.model_copy(update={"sensitive": _sensitive_name(model, table, sensitive)})
-    return model
+    if spec.nulls == "wildcard" and not isinstance(model, _WITH_WILDCARDS):
+        defined = ", ".join(each.name() for each in _WITH_WILDCARDS)
+        raise SpecError(
+            f"{model.name()} is not defined with nulls: wildcard, where records form no classes. "
+            f"Defined are {defined}."
+        )
+    if isinstance(model, _ESTIMATES):
+        require(model.name())
+    if isinstance(model, ReferenceModel):
+        named = model.model_copy(update={"reference": _reference_name(model, spec)})
+        return BoundCheck(named, asked=True)
+    if isinstance(model, SensitiveModel):
+        return _with_its_column(model, spec, table, sensitive)
+    return BoundCheck(model, asked=True)
 
 
-def _sensitive_name(model: Homogeneity, table: Table, sensitive: tuple[BoundColumn, ...]) -> str:
+def _with_its_column(
+    model: SensitiveModel, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
+) -> BoundCheck:
+    name = _sensitive_name(model, table, sensitive)
+    column = next(column for column in sensitive if column.name == name)
+    if model.with_other_sensitive and len(sensitive) == 1:
+        raise SpecError(
+            f"{model.name()}: with_other_sensitive needs other sensitive attributes, and "
+            f'"{name}" is the only one.'
+        )
+    joined = model.with_other_sensitive or (spec.with_other_sensitive and len(sensitive) > 1)
+    complete = model.model_copy(update={"sensitive": name, "with_other_sensitive": joined})
+    kind = family(column.type)
+    if isinstance(model, KEAnonymity) and kind not in ("number", "text", "nothing"):
+        raise SpecError(
+            f'k_e_anonymity needs numbers, and "{name}" is {column.type}. Choose another model, '
+            "or another attribute."
+        )
+    if not isinstance(model, TCloseness):
+        return BoundCheck(complete, asked=True)
+    has_order = kind in ("number", "text", "time", "boolean", "nothing") or column.type == "TIME"
+    if model.distance == "ordered" and model.order is None and not has_order:
+        raise SpecError(
+            f't_closeness: "{name}" is {column.type}, which has no order of its own. List its '
+            "values in order, as in order=[low, middle, high]."
+        )
+    paths = read_tree(model.hierarchy) if model.hierarchy is not None else ()
+    return BoundCheck(complete, asked=True, paths=paths)
+
+
+def _sensitive_name(model: SensitiveModel, table: Table, sensitive: tuple[BoundColumn, ...]) -> str:
     if model.sensitive is not None:
         return find(model.sensitive, table).name
     if len(sensitive) == 1:
@@ -358,23 +442,23 @@ def _sensitive_name(model: Homogeneity, table: Table, sensitive: tuple[BoundColu
     )
 
 
-def _reference_name(model: KMap, spec: TableSpec) -> str:
+def _reference_name(model: ReferenceModel, spec: TableSpec) -> str:
     names = list(spec.references)
     if model.reference is not None and model.reference in names:
         return model.reference
     if not names:
         raise SpecError(
-            "k_map needs a reference: the table of the people who could be meant "
+            f"{model.name()} needs a reference: the table of the people who could be meant "
             "(--reference FILE, or references: in a spec)."
         )
     if model.reference is None and len(names) == 1:
         return names[0]
     if model.reference is None:
         raise SpecError(
-            f"k_map: there are several references ({', '.join(names)}); name one, as in "
-            f"k_map:k={model.k or 10},reference={names[0]}."
+            f"{model.name()}: there are several references ({', '.join(names)}); name one, as in "
+            f"{model.name()}:reference={names[0]}."
         )
     raise SpecError(
-        f'k_map: there is no reference "{model.reference}". References: {", ".join(names)}.'
-        f"{did_you_mean(model.reference, names)}"
+        f'{model.name()}: there is no reference "{model.reference}". References: '
+        f"{', '.join(names)}.{did_you_mean(model.reference, names)}"
     )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ENGINE_FAILED = 3
 INTERRUPTED = 130
 _LATER = (
-    "anonymize", "profile", "report", "explain", "init", "dbt-package", "diff", "baseline",
+    "anonymize", "profile", "report", "init", "dbt-package", "diff", "baseline",
 )  # fmt: skip
 
 
@@ -221,6 +221,21 @@ def schema() -> int:
     from kanon_sql.spec import json_schema
 
     _deliver(json.dumps(json_schema(), indent=2, ensure_ascii=False), None)
+    return 0
+
+
+@main.command()
+@click.argument("model", required=False)
+def explain(model: str | None) -> int:
+    """Say what MODEL promises, with an example, its formula, its SQL and its paper.
+
+    Without MODEL, list the models.
+    """
+    from kanon_sql import explain as explanation
+    from kanon_sql.models import model_named
+
+    text = explanation.page(model_named(model).name()) if model else explanation.overview()
+    _deliver(text, None)
     return 0
 
 

@@ -47,6 +47,17 @@ class WholeNumber(IntParamType):
         raise SpecError(f"{_flag(param)} must be a whole number, 1 or more; found {value!r}.")
 
 
+class Decimal(FloatParamType):
+    """A number; the model says which ones it takes."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", str(value)):
+            return float(value)
+        raise SpecError(f"{_flag(param)} must be a number, as in 0.2; found {value!r}.")
+
+
 class Seconds(FloatParamType):
     """More than 0."""
 
@@ -123,10 +134,22 @@ _QUESTION = (
         help="k-map: at least N matches in the reference.",
     ),
     _asked(
+        "--l",
+        type=WholeNumber(),
+        metavar="N",
+        help="l-diversity: at least N sensitive values in each class, for each --sensitive.",
+    ),
+    _asked(
+        "--t",
+        type=Decimal(),
+        metavar="X",
+        help="t-closeness: at most X from how the table is spread, for each --sensitive.",
+    ),
+    _asked(
         "--check",
         multiple=True,
         metavar="MODEL[:KEY=VALUE,…]",
-        help="Any model: k_anonymity:k=5, k_map:k=5,reference=voters, homogeneity:sensitive=COL.",
+        help="Any model, as in l_diversity:l=3,sensitive=COL. kanon-sql explain lists them.",
     ),
     _asked(
         "--reference",
@@ -170,6 +193,12 @@ _QUESTION = (
         type=click.Choice(["value", "unknown"]),
         help="NULL in a sensitive attribute: a value of its own (default), or unknown.",
     ),
+    _asked(
+        "--with-other-sensitive",
+        is_flag=True,
+        help="Whoever attacks may know the other sensitive attributes of a person.",
+    ),
+    _asked("--weight", metavar="COL", help="The survey weight: how many people a record is."),
     _asked("--null-string", multiple=True, metavar="TEXT", help="Stands for NULL in a text file."),
     _asked("--delimiter", metavar="C", help="What separates the fields of a text file."),
     _asked("--connect", metavar="URL", help="Where the table lies: duckdb:FILE."),
@@ -262,7 +291,8 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
         "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
         "references": references,
         "checks": _checks(values, list(references)),
-        **{key: values[key] for key in ("entity", "where", "first", "connect")},
+        "with_other_sensitive": values["with_other_sensitive"],
+        **{key: values[key] for key in ("entity", "where", "first", "connect", "weight")},
         **{key: values[key] for key in ("nulls", "sensitive_nulls") if values[key]},
     }
     return AuditSpec(tables=[table_spec(**parts)])
@@ -316,9 +346,17 @@ def column_names(flag: str, text: str) -> list[str]:
 
 def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
     """The checks asked, the short forms first."""
-    from kanon_sql.models import KAnonymity, KMap
+    from kanon_sql.models import KAnonymity, KMap, LDiversity, TCloseness
 
     checks: list[Model] = [KAnonymity(k=values["k"])] if values["k"] else []
+    sensitive = _names("--sensitive", values["sensitive"])
+    for flag in ("l", "t"):
+        if values[flag] is not None and not sensitive:
+            raise SpecError(f"--{flag} needs the attribute that it is about: --sensitive COL.")
+    if values["l"]:
+        checks += [LDiversity(l=values["l"], sensitive=name) for name in sensitive]
+    if values["t"] is not None:
+        checks += [TCloseness(t=values["t"], sensitive=name) for name in sensitive]
     if values["k_map"]:
         if len(references) != 1:
             raise SpecError(_which_reference(values["k_map"], references))

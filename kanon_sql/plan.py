@@ -7,27 +7,44 @@ reference. The text of a step is what runs and what `compile` prints.
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import Any
 
-from kanon_sql.binding import (
-    BoundCheck,
-    BoundColumn,
-    BoundReference,
-    BoundSpec,
-    Pair,
-    bind,
-    pairs,
+from kanon_sql.binding import BoundCheck, BoundColumn, BoundSpec, bind, pairs
+from kanon_sql.engines.base import Table
+from kanon_sql.measures import (
+    LabelledCheck,
+    class_columns,
+    class_measures,
+    has_own_step,
+    labelled,
+    needs_values,
+    reference_measures,
+    sensitive_measures,
 )
-from kanon_sql.column_types import family
-from kanon_sql.engines.base import Row, Table
-from kanon_sql.expressions import Condition, TextCast
-from kanon_sql.models import Homogeneity, KAnonymity, KMap, Model
+from kanon_sql.models import (
+    DeltaPresence,
+    Homogeneity,
+    KAnonymity,
+    ReferenceModel,
+    SensitiveModel,
+    TCloseness,
+)
+from kanon_sql.precautions import precautions
 from kanon_sql.result import LEAST_SIZE, SHOWN
 from kanon_sql.spec import TableSpec
-from kanon_sql.templates import checked_select, render
+from kanon_sql.steps import (
+    Precaution,
+    Step,
+    counted,
+    records,
+    reference_records,
+    spoken,
+    step,
+    with_entity,
+)
+from kanon_sql.templates import render, render_known, value_as_text
 
 FIRST_RECORDS = 10_000
 """How many records are looked at to find columns that tell every one of them apart."""
@@ -36,46 +53,47 @@ AT_ONCE = 40
 LEAST_HASHED = 3
 """From how many columns on it pays to group by their hashes, the proof included. A sensitive
 attribute counts twice, because its frequency set is the larger one."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One SELECT: its name, the question it answers, the models it serves, when it runs."""
-
-    name: str
-    question: str
-    sql: str
-    models: tuple[type[Model], ...] = ()
-    only: str = ""
-
-    def text(self, dialect: str) -> str:
-        """The statement under a header that says what it asks, and after whom."""
-        header = [
-            ("Question", self.question),
-            *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
-            *([("Runs", self.only)] if self.only else []),
-            ("Dialect", dialect),
-        ]
-        return "\n".join([*_comment(header), "", self.sql])
-
-
-@dataclass(frozen=True)
-class Precaution:
-    """A step whose one row says whether the question can be asked at all."""
-
-    step: Step
-    fault: Callable[[Row], str | None]
-    """The sentence to refuse with, or None where all is well."""
+SURVEY_CLASSES = 1_000_000
+"""How many kinds of classes, by size and weight, may come back for the individual risk."""
 
 
 @dataclass(frozen=True)
 class SensitiveStep:
-    """The step that reads one sensitive attribute, and the two that look for sham diversity."""
+    """The step that measures one sensitive attribute, with the checks that it answers."""
 
     column: BoundColumn
     step: Step
-    spellings: Step | None = None
-    by_spelling: Step | None = None
+    checks: tuple[LabelledCheck, ...]
+    with_others: bool = False
+    """Whether its classes are told apart by the other sensitive attributes too."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The steps that find out whether a sensitive attribute is what it seems."""
+
+    column: BoundColumn
+    at_all: Step
+    """Asked where every class has a single value: maybe the table has."""
+    spellings: Step | None
+    by_spelling: Step | None
+
+
+@dataclass(frozen=True)
+class DistanceStep:
+    """The step that measures one distance of t-closeness that is not the equal one."""
+
+    labelled: LabelledCheck
+    step: Step
+
+
+@dataclass(frozen=True)
+class NamedValuesStep:
+    """The step that says how many of the values that a check names occur in the table."""
+
+    check: BoundCheck
+    named: int
+    step: Step
 
 
 @dataclass(frozen=True)
@@ -84,7 +102,7 @@ class ReferenceStep:
 
     reference: str
     step: Step
-    checks: tuple[BoundCheck, ...]
+    checks: tuple[LabelledCheck, ...]
 
 
 @dataclass(frozen=True)
@@ -97,7 +115,11 @@ class Plan:
     """Proves that the short keys of the next steps are exact; without any there is none."""
     classes: Step | None
     sensitive: tuple[SensitiveStep, ...]
+    distances: tuple[DistanceStep, ...]
+    looks: tuple[Look, ...]
+    named_values: tuple[NamedValuesStep, ...]
     profiles: Step | None
+    survey: Step | None
     references: tuple[ReferenceStep, ...]
     first_records: tuple[tuple[Step, tuple[str, ...]], ...]
     """Each counts the different values of these columns among the first records."""
@@ -110,12 +132,16 @@ class Plan:
             *(precaution.step for precaution in self.precautions),
             self.keys,
             self.classes,
+            *(sensitive.step for sensitive in self.sensitive),
+            *(distance.step for distance in self.distances),
             *(
                 step
-                for sensitive in self.sensitive
-                for step in (sensitive.step, sensitive.spellings, sensitive.by_spelling)
+                for look in self.looks
+                for step in (look.at_all, look.spellings, look.by_spelling)
             ),
+            *(named.step for named in self.named_values),
             self.profiles,
+            self.survey,
             *(reference.step for reference in self.references),
             *(step for step, _ in self.first_records),
             *self.shown,
@@ -136,11 +162,15 @@ def plan_audit(
     reads_sensitive = bound.sensitive and not bound.wildcard
     return Plan(
         bound=bound,
-        precautions=tuple(_precautions(bound)),
+        precautions=tuple(precautions(bound)),
         keys=_keys(keyed),
         classes=None if reads_sensitive else _classes(keyed),
         sensitive=tuple(_sensitive(keyed)) if reads_sensitive else (),
+        distances=tuple(_distances(bound)),
+        looks=tuple(_look(bound, column) for column in bound.sensitive) if reads_sensitive else (),
+        named_values=tuple(_named_values(bound)),
         profiles=_profiles(bound) if bound.entity else None,
+        survey=_survey(bound) if bound.weight else None,
         references=tuple(_references(bound)),
         first_records=tuple(_first_records(bound)),
         shown=tuple(_shown(bound)),
@@ -162,8 +192,13 @@ def _with_short_keys(bound: BoundSpec) -> BoundSpec:
     def keyed(column: BoundColumn) -> BoundColumn:
         return replace(column, hashed=column.type == "VARCHAR" and column.few_values)
 
+    read = {
+        check.model.parameters["sensitive"] for check in bound.checks if needs_values(check.model)
+    }
     quasi_identifiers = tuple(keyed(column) for column in bound.quasi_identifiers)
-    sensitive = tuple(keyed(column) for column in bound.sensitive)
+    sensitive = tuple(
+        column if column.name in read else keyed(column) for column in bound.sensitive
+    )
     hashed = sum(column.hashed for column in quasi_identifiers)
     hashed += 2 * any(column.hashed for column in sensitive)
     if bound.wildcard or bound.spec.first or hashed < LEAST_HASHED:
@@ -175,10 +210,10 @@ def _keys(bound: BoundSpec) -> Step | None:
     hashed = [c for c in (*bound.quasi_identifiers, *bound.sensitive) if c.hashed]
     if not hashed:
         return None
-    return _step(
+    return step(
         bound,
         "keys",
-        f"Does the hash of {_spoken(hashed)} tell all its values apart, so that classes may be "
+        f"Does the hash of {spoken(hashed)} tell all its values apart, so that classes may be "
         "grouped by it?",
         render("keys_tell_values_apart", relation=bound.table.sql, columns=hashed),
         only="before the steps that group by hash(); if the two counts differ, they group by the "
@@ -189,22 +224,20 @@ def _keys(bound: BoundSpec) -> Step | None:
 def _classes(bound: BoundSpec) -> Step:
     columns = list(bound.quasi_identifiers)
     if bound.wildcard:
-        return _step(
+        return step(
             bound,
             "classes",
             f"How many records in {bound.table.name} are compatible with each combination of "
-            f"{_spoken(bound.quasi_identifiers)}, if NULL matches everything?",
-            render(
-                "k_anonymity_with_wildcards", relation=_records(bound, columns), columns=columns
-            ),
+            f"{spoken(bound.quasi_identifiers)}, if NULL matches everything?",
+            render("k_anonymity_with_wildcards", relation=records(bound, columns), columns=columns),
             KAnonymity,
         )
-    relation = _records(bound, _with_entity(bound, columns))
-    return _step(
+    relation = records(bound, with_entity(bound, columns))
+    return step(
         bound,
         "classes",
-        f"How many {_counted(bound)} in {bound.table.name} share each combination of "
-        f"{_spoken(bound.quasi_identifiers)}?",
+        f"How many {counted(bound)} in {bound.table.name} share each combination of "
+        f"{spoken(bound.quasi_identifiers)}?",
         render("k_anonymity", relation=relation, columns=columns, entity=bound.entity),
         KAnonymity,
     )
@@ -212,63 +245,211 @@ def _classes(bound: BoundSpec) -> Step:
 
 def _sensitive(bound: BoundSpec) -> Iterator[SensitiveStep]:
     """The first of these steps is also the one that the sizes of the classes are read off."""
-    columns = list(bound.quasi_identifiers)
     for place, sensitive in enumerate(bound.sensitive):
-        relation = _records(bound, _with_entity(bound, [*columns, sensitive]))
-        step = _step(
-            bound,
-            "classes" if place == 0 else f"classes_{sensitive.name}",
-            f"How many {_counted(bound)} in {bound.table.name} share each combination of "
-            f"{_spoken(bound.quasi_identifiers)}, and what do they share of {sensitive.name}?",
-            render(
-                "sensitive_values",
-                relation=relation,
-                columns=columns,
-                sensitive=sensitive,
-                entity=bound.entity,
-                unknown=bound.spec.sensitive_nulls == "unknown",
-            ),
-            KAnonymity,
-            Homogeneity,
+        asked = [
+            check
+            for check in bound.checks
+            if isinstance(check.model, SensitiveModel)
+            and check.model.sensitive == sensitive.name
+            and not has_own_step(check.model)
+        ]
+        alone = [check for check in asked if not _knows_others(check)]
+        name = "classes" if place == 0 else f"classes_{sensitive.name}"
+        yield _classes_of(bound, sensitive, name, alone)
+        if len(alone) < len(asked):
+            joined = [check for check in asked if _knows_others(check)]
+            name = f"classes_{sensitive.name}_with_others"
+            yield _classes_of(bound, sensitive, name, joined, with_others=True)
+
+
+def _classes_of(
+    bound: BoundSpec,
+    sensitive: BoundColumn,
+    name: str,
+    asked: Sequence[BoundCheck],
+    *,
+    with_others: bool = False,
+) -> SensitiveStep:
+    columns = _known_columns(bound, sensitive, with_others)
+    checks = labelled(asked)
+    homogeneous = render(
+        "homogeneity", entity=bound.entity, unknown=bound.spec.sensitive_nulls == "unknown"
+    )
+    by_null = "kanon_known = 1 and kanon_distinct > 1"
+    asking = step(
+        bound,
+        name,
+        f"How many {counted(bound)} in {bound.table.name} share each combination of "
+        f"{spoken(columns)}, and what do they share of {sensitive.name}?",
+        render(
+            "sensitive_values",
+            relation=records(bound, with_entity(bound, [*columns, sensitive])),
+            columns=columns,
+            sensitive=sensitive,
+            entity=bound.entity,
+            unknown=bound.spec.sensitive_nulls == "unknown",
+            class_columns=class_columns(bound, sensitive, checks),
+            class_measures=list(class_measures(bound, sensitive, checks)),
+            measures=[
+                render("classes_where", predicate=homogeneous, name="homogeneous"),
+                render("records_where", predicate=homogeneous, name="homogeneous"),
+                render("classes_where", predicate=by_null, name="diverse_by_null"),
+                *sensitive_measures(checks),
+            ],
+        ),
+        KAnonymity,
+        *({Homogeneity: None} | {type(each.check.model): None for each in checks}),
+    )
+    return SensitiveStep(sensitive, asking, checks, with_others)
+
+
+def _knows_others(check: BoundCheck) -> bool:
+    return isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
+
+
+def _known_columns(
+    bound: BoundSpec, sensitive: BoundColumn, with_others: bool
+) -> list[BoundColumn]:
+    """What is known of a person: the quasi-identifiers, and maybe all that is sensitive but one."""
+    others = [column for column in bound.sensitive if column != sensitive and with_others]
+    return [*bound.quasi_identifiers, *others]
+
+
+def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
+    asked = [check for check in bound.checks if has_own_step(check.model)]
+    for each in labelled(asked):
+        model = each.check.model
+        assert isinstance(model, TCloseness)
+        sensitive = next(column for column in bound.sensitive if column.name == model.sensitive)
+        columns = _known_columns(bound, sensitive, model.with_other_sensitive)
+        by: dict[str, Any] = (
+            {"order": _listed(model.order)}
+            if model.distance == "ordered"
+            else {"paths": [list(path) for path in each.check.paths]}
         )
-        if not sensitive.is_text:
-            yield SensitiveStep(sensitive, step)
-            continue
-        yield SensitiveStep(
-            sensitive,
-            step,
-            spellings=_step(
+        yield DistanceStep(
+            each,
+            step(
                 bound,
-                f"spellings_{sensitive.name}",
-                f"Do any values of {sensitive.name} differ only by case, outer spaces or the "
-                "spelling of a number?",
-                render("spellings", relation=_records(bound, [sensitive]), column=sensitive),
-            ),
-            by_spelling=_step(
-                bound,
-                f"diverse_by_spelling_{sensitive.name}",
-                f"How many classes of {bound.table.name} look diverse in {sensitive.name} only "
-                "thanks to spelling?",
+                f"{each.label}_{model.distance}_{sensitive.name}",
+                f"How far is {sensitive.name} in each combination of {spoken(columns)} of "
+                f"{bound.table.name} from how it is spread in the table?",
                 render(
-                    "diverse_by_spelling",
-                    relation=_records(bound, [*columns, sensitive]),
+                    f"{model.distance}_distance",
+                    relation=records(bound, with_entity(bound, [*columns, sensitive])),
                     columns=columns,
                     sensitive=sensitive,
+                    entity=bound.entity,
+                    unknown=bound.spec.sensitive_nulls == "unknown",
+                    class_measures=list(class_measures(bound, sensitive, [each])),
+                    measures=list(sensitive_measures([each])),
+                    **by,
                 ),
-                only=f"where spellings_{sensitive.name} finds fewer spellings than values",
+                TCloseness,
             ),
         )
+
+
+def _listed(order: tuple[object, ...] | None) -> list[list[object]] | None:
+    """The values of an order with their places, as text."""
+    if order is None:
+        return None
+    return [[value_as_text(value), place] for place, value in enumerate(order, start=1)]
+
+
+def _look(bound: BoundSpec, sensitive: BoundColumn) -> Look:
+    columns = list(bound.quasi_identifiers)
+    at_all = step(
+        bound,
+        f"values_{sensitive.name}",
+        f"How many values has {sensitive.name} in the whole of {bound.table.name}?",
+        render("values_at_all", relation=records(bound, [sensitive]), column=sensitive),
+        only="where every class has a single value",
+    )
+    if not sensitive.is_text:
+        return Look(sensitive, at_all, None, None)
+    return Look(
+        sensitive,
+        at_all,
+        spellings=step(
+            bound,
+            f"spellings_{sensitive.name}",
+            f"Do any values of {sensitive.name} differ only by case, outer spaces or the "
+            "spelling of a number?",
+            render("spellings", relation=records(bound, [sensitive]), column=sensitive),
+        ),
+        by_spelling=step(
+            bound,
+            f"diverse_by_spelling_{sensitive.name}",
+            f"How many classes of {bound.table.name} look diverse in {sensitive.name} only "
+            "thanks to spelling?",
+            render(
+                "diverse_by_spelling",
+                relation=records(bound, [*columns, sensitive]),
+                columns=columns,
+                sensitive=sensitive,
+            ),
+            only=f"where spellings_{sensitive.name} finds fewer spellings than values",
+        ),
+    )
+
+
+def _named_values(bound: BoundSpec) -> Iterator[NamedValuesStep]:
+    """A value that is misspelled would never be found, and its check would hold."""
+    for each in labelled(check for check in bound.checks if _names_values(check)):
+        model = each.check.model
+        assert isinstance(model, SensitiveModel)
+        values = model.parameters.get("values") or model.parameters.get("allowed")
+        sensitive = next(column for column in bound.sensitive if column.name == model.sensitive)
+        yield NamedValuesStep(
+            each.check,
+            len(values or ()),
+            step(
+                bound,
+                f"named_in_{each.label}",
+                f"How many of the values that {model.name()} names occur in {sensitive.name}?",
+                render(
+                    "named_values_that_occur",
+                    relation=records(bound, [sensitive]),
+                    column=sensitive,
+                    values=list(values or ()),
+                ),
+            ),
+        )
+
+
+def _names_values(check: BoundCheck) -> bool:
+    return bool({"values", "allowed"} & check.model.parameters.keys())
+
+
+def _survey(bound: BoundSpec) -> Step:
+    columns = list(bound.quasi_identifiers)
+    assert bound.weight is not None
+    return step(
+        bound,
+        "survey_classes",
+        f"How many classes of {bound.table.name} have each size and each sum of "
+        f"{bound.weight.name}?",
+        render(
+            "survey_classes",
+            relation=records(bound, with_entity(bound, [*columns, bound.weight])),
+            columns=columns,
+            weight=bound.weight,
+            entity=bound.entity,
+            first=SURVEY_CLASSES + 1,
+        ),
+    )
 
 
 def _profiles(bound: BoundSpec) -> Step:
     columns = list(bound.quasi_identifiers)
-    return _step(
+    return step(
         bound,
         "profiles",
         f"How many people in {bound.table.name} have records in exactly the same classes?",
         render(
             "profiles",
-            relation=_records(bound, _with_entity(bound, columns)),
+            relation=records(bound, with_entity(bound, columns)),
             columns=columns,
             entity=bound.entity,
         ),
@@ -277,50 +458,43 @@ def _profiles(bound: BoundSpec) -> Step:
 
 
 def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
-    """One step for each reference and way of matching, for all checks that ask it."""
-    asked: dict[tuple[str, str], list[BoundCheck]] = {}
+    """One step for each reference and way of matching, for all checks that ask it; δ-presence
+    looks at the reference's classes, and has its own."""
+    asked: dict[tuple[str, str, str], list[BoundCheck]] = {}
     for check in bound.checks:
-        if isinstance(check.model, KMap) and check.model.reference is not None:
-            asked.setdefault((check.model.reference, check.model.match), []).append(check)
-    for (name, match), checks in asked.items():
+        if isinstance(check.model, ReferenceModel) and check.model.reference is not None:
+            macro = "delta_presence" if isinstance(check.model, DeltaPresence) else "k_map"
+            key = (check.model.reference, check.model.match, macro)
+            asked.setdefault(key, []).append(check)
+    for (name, match, macro), asking in asked.items():
         reference = bound.references[name]
-        matched = pairs(bound, reference, match)
+        checks = labelled(asking)
+        at_risk = render("people_where", predicate=f"kanon_union < {LEAST_SIZE}", name="at_risk")
+        measures = [*([at_risk] if macro == "k_map" else []), *reference_measures(checks)]
         yield ReferenceStep(
             name,
-            _step(
+            step(
                 bound,
-                f"k_map_{name}" if match == "containment" else f"exact_k_map_{name}",
+                f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}",
                 f"How many {'people' if reference.entity or reference.weight else 'records'} in "
                 f"{reference.table.name} match each combination of "
-                f"{_spoken(bound.quasi_identifiers)} in {bound.table.name}?",
-                render(
-                    "k_map",
-                    release=_records(bound, _with_entity(bound, list(bound.quasi_identifiers))),
+                f"{spoken(bound.quasi_identifiers)} in {bound.table.name}?",
+                render_known(
+                    macro,
+                    release=records(bound, with_entity(bound, list(bound.quasi_identifiers))),
                     columns=list(bound.quasi_identifiers),
                     entity=bound.entity,
-                    reference=_reference_records(reference),
-                    pairs=list(matched),
+                    reference=reference_records(reference),
+                    pairs=list(pairs(bound, reference, match)),
                     reference_entity=reference.entity,
                     reference_weight=reference.weight,
-                    measures=list(_k_map_measures(checks)),
+                    measures=measures,
                     wildcard=bound.wildcard,
                 ),
-                KMap,
+                *dict.fromkeys(type(check.model) for check in asking),
             ),
-            tuple(checks),
+            checks,
         )
-
-
-def _k_map_measures(checks: list[BoundCheck]) -> Iterator[str]:
-    """What each check counts beside the least population, named by its place."""
-    yield render("people_where", predicate=f"kanon_union < {LEAST_SIZE}", name="at_risk")
-    for place, check in enumerate(checks, start=1):
-        model = check.model
-        if isinstance(model, KMap) and model.k is not None:
-            population = "kanon_union" if model.missing == "union" else "kanon_population"
-            below = f"{population} < {model.k}"
-            yield render("classes_where", predicate=below, name=f"violating_{place}")
-            yield render("records_where", predicate=below, name=f"violating_{place}")
 
 
 def _first_records(bound: BoundSpec) -> Iterator[tuple[Step, tuple[str, ...]]]:
@@ -329,7 +503,7 @@ def _first_records(bound: BoundSpec) -> Iterator[tuple[Step, tuple[str, ...]]]:
     for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):
         looked_at = tuple(columns[start : start + AT_ONCE])
         yield (
-            _step(
+            step(
                 bound,
                 "first_records" if place == 1 else f"first_records_{place}",
                 f"Which columns of {bound.table.name} that have no part differ in each of the "
@@ -351,13 +525,13 @@ def _shown(bound: BoundSpec) -> Iterator[Step]:
         return
     columns = list(bound.quasi_identifiers)
     k = next((c.model.k for c in bound.checks if isinstance(c.model, KAnonymity) and c.model.k), 2)
-    yield _step(
+    yield step(
         bound,
         "small_classes",
-        f"Which classes of {bound.table.name} have fewer than {k} {_counted(bound)}?",
+        f"Which classes of {bound.table.name} have fewer than {k} {counted(bound)}?",
         render(
             "small_classes",
-            relation=_records(bound, _with_entity(bound, columns)),
+            relation=records(bound, with_entity(bound, columns)),
             columns=columns,
             k=k,
             entity=bound.entity,
@@ -366,176 +540,3 @@ def _shown(bound: BoundSpec) -> Iterator[Step]:
         KAnonymity,
         only="with --show-values only: its rows are personal data",
     )
-
-
-# --- precautions ----------------------------------------------------------------------------
-
-
-def _precautions(bound: BoundSpec) -> Iterator[Precaution]:
-    yield from _castable(bound, "release", bound.where, bound.table)
-    for reference in bound.references.values():
-        name, table = reference.name, reference.table
-        yield from _castable(bound, name, reference.where, table)
-        records = _reference_records(reference)
-        if reference.entity:
-            yield Precaution(
-                _step(
-                    bound,
-                    f"people_of_{name}",
-                    f"How many records in {table.name} belong to no one?",
-                    render("without_entity", relation=records, entity=reference.entity),
-                ),
-                partial(without_entity, table.name, reference.entity.name),
-            )
-        if reference.weight:
-            yield Precaution(
-                _step(
-                    bound,
-                    f"weights_of_{name}",
-                    f"How many weights in {table.name} are no number of people?",
-                    render("not_a_weight", relation=records, weight=reference.weight),
-                ),
-                partial(_not_a_weight, table.name, reference.weight.name),
-            )
-        for pair in pairs(bound, reference, "containment"):
-            yield from _comparable(bound, reference, pair)
-
-
-def _castable(
-    bound: BoundSpec, role: str, where: Condition | None, table: Table
-) -> Iterator[Precaution]:
-    for cast in where.casts if where else ():
-        yield Precaution(
-            _step(
-                bound,
-                f"castable_{role}_{cast.column}",
-                f"How many values of {cast.column} in {table.name} are no {cast.type.lower()}?",
-                render("not_castable", relation=table.sql, column=cast.column, type=cast.type),
-            ),
-            partial(_not_castable, "" if role == "release" else f"reference {role}: ", cast),
-        )
-
-
-def _comparable(bound: BoundSpec, reference: BoundReference, pair: Pair) -> Iterator[Precaution]:
-    """Text that stands against numbers must spell them as the numbers are spelled."""
-    sides = (
-        (pair.column, bound.table, _records(bound, [pair.column])),
-        (pair.reference, reference.table, _reference_records(reference)),
-    )
-    if {family(column.type) for column, _, _ in sides} != {"text", "number"}:
-        return
-    column, table, relation = next(side for side in sides if side[0].is_text)
-    number, numbers, _ = next(side for side in sides if not side[0].is_text)
-    yield Precaution(
-        _step(
-            bound,
-            f"comparable_{reference.name}_{pair.column.name}",
-            f"Is the text of {column.name} in {table.name} spelled like the numbers of "
-            f"{number.name} in {numbers.name}?",
-            render("text_beside_numbers", relation=relation, column=column),
-        ),
-        partial(
-            _not_comparable,
-            f"{table.name}: {column.name}",
-            f"{numbers.name}: {number.name}",
-            number.type,
-        ),
-    )
-
-
-def _not_castable(place: str, cast: TextCast, row: Row) -> str | None:
-    if not row["kanon_not_castable"]:
-        return None
-    kind = "number" if cast.type == "DOUBLE" else "date"
-    return (
-        f"{place}where: {row['kanon_not_castable']:,} of {row['kanon_values']:,} values of "
-        f'"{cast.column}" are no {kind}. Compare them as text, or mend them first.'
-    )
-
-
-def without_entity(table: str, entity: str, row: Row) -> str | None:
-    """The sentence to refuse records of no one with, where there are any."""
-    if not row["kanon_without_entity"]:
-        return None
-    return (
-        f"{table}: {row['kanon_without_entity']:,} of {row['kanon_records']:,} records have no "
-        f'"{entity}", so nobody knows whose they are. Fill it in, or leave those records out '
-        "with a condition."
-    )
-
-
-def _not_a_weight(table: str, weight: str, row: Row) -> str | None:
-    if not row["kanon_not_a_weight"]:
-        return None
-    return (
-        f"{table}: {row['kanon_not_a_weight']:,} of {row['kanon_records']:,} values of "
-        f'"{weight}" are no whole number of people, 0 or more.'
-    )
-
-
-def _not_comparable(text: str, numbers: str, type: str, row: Row) -> str | None:
-    if row["kanon_spelled_otherwise"]:
-        return (
-            f"{text} is text and {numbers} is {type}: {row['kanon_spelled_otherwise']:,} values "
-            "are spelled as no number is (a leading zero, say), so they could never match. Give "
-            "both columns the same type."
-        )
-    if row["kanon_text"] and not row["kanon_like_numbers"]:
-        return (
-            f"{text} is text and {numbers} is {type}: no value of the text is a number, so they "
-            "could never match. Give both columns the same type."
-        )
-    return None
-
-
-# --- their parts ----------------------------------------------------------------------------
-
-
-def _step(
-    bound: BoundSpec, name: str, question: str, sql: str, *models: type[Model], only: str = ""
-) -> Step:
-    """A step whose statement was parsed and found to read nothing but the declared tables."""
-    declared = [bound.table, *(reference.table for reference in bound.references.values())]
-    checked_select(sql, frozenset(table.sql for table in declared))
-    return Step(name, question, sql, models, only)
-
-
-def _records(bound: BoundSpec, columns: list[BoundColumn]) -> str:
-    return render(
-        "records",
-        relation=bound.table.sql,
-        columns=columns,
-        where=bound.where.sql if bound.where else None,
-        first=bound.spec.first,
-    )
-
-
-def _reference_records(reference: BoundReference) -> str:
-    columns = [*reference.columns.values(), reference.entity, reference.weight]
-    return render(
-        "records",
-        relation=reference.table.sql,
-        columns=list({column.name: column for column in columns if column}.values()),
-        where=reference.where.sql if reference.where else None,
-    )
-
-
-def _with_entity(bound: BoundSpec, columns: list[BoundColumn]) -> list[BoundColumn]:
-    return [*columns, bound.entity] if bound.entity else columns
-
-
-def _counted(bound: BoundSpec) -> str:
-    return "people" if bound.entity else "records"
-
-
-def _spoken(columns: Sequence[BoundColumn]) -> str:
-    """The columns as one reads them aloud."""
-    *others, last = [column.name for column in columns]
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _comment(header: list[tuple[str, str]]) -> Iterator[str]:
-    for label, words in header:
-        lines = textwrap.wrap(" ".join(words.split()), width=86, break_on_hyphens=False)
-        for place, line in enumerate(lines):
-            yield f"-- {label if place == 0 else '':<10} {line}"

@@ -24,7 +24,7 @@ from pydantic import (
 
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.hierarchy import GeneralizationHierarchy
-from kanon_sql.models import MODELS, Count, Model, model_named
+from kanon_sql.models import MODELS, Count, Model, TCloseness, model_named
 from kanon_sql.yaml_document import YamlDocument
 
 Nulls = Literal["value", "wildcard"]
@@ -155,6 +155,10 @@ class TableSpec(_Part):
     """NULL in a quasi-identifier is a value of its own, or a wildcard that matches everything."""
     sensitive_nulls: SensitiveNulls = "value"
     """NULL in a sensitive attribute is a value of its own, or unknown."""
+    with_other_sensitive: bool = False
+    """Whether someone may know all sensitive attributes but the one that a check is about."""
+    weight: str | None = None
+    """The survey weight of a record: how many people of the population it stands for."""
     null_strings: ColumnNames = []
     """What else stands for NULL in a text file, beside the empty field."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
@@ -184,6 +188,8 @@ class TableSpec(_Part):
         yield from (("an identifier", column) for column in self.identifiers)
         if self.entity:
             yield "the entity", self.entity
+        if self.weight:
+            yield "the weight", self.weight
 
 
 class Defaults(_Part):
@@ -298,8 +304,19 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
         name: reference.model_copy(update={"source": resolved(reference.source)})
         for name, reference in table.references.items()
     }
+    checks = [
+        check.model_copy(update={"hierarchy": str(folder / check.hierarchy)})
+        if isinstance(check, TCloseness) and check.hierarchy
+        else check
+        for check in table.checks
+    ]
     return table.model_copy(
-        update={"source": resolved(table.source), "connect": connect, "references": references}
+        update={
+            "source": resolved(table.source),
+            "connect": connect,
+            "references": references,
+            "checks": checks,
+        }
     )
 
 

@@ -8,6 +8,8 @@ for the embedded engine alone.
 
 from __future__ import annotations
 
+from datetime import date
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +20,9 @@ from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from sqlglot import exp
 
+from kanon_sql.column_types import family
 from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.models import exactly
 
 DIALECT = "duckdb"
 
@@ -82,11 +86,12 @@ def _key(column: Any) -> str:
     return _hash(_ident(column)) if getattr(column, "hashed", False) else _ident(column)
 
 
-def _is_null(column: Any) -> str:
-    """Whether a key stands for NULL."""
+def _is_null(column: Any, of: str | None = None) -> str:
+    """Whether a key stands for NULL; `of` is the set it is in, where several are read."""
+    key = f"{of}.{_alias(column)}" if of else _alias(column)
     if getattr(column, "hashed", False):
-        return f"{_alias(column)} = {_hash('cast(null as varchar)')}"
-    return f"{_alias(column)} is null"
+        return f"{key} = {_hash('cast(null as varchar)')}"
+    return f"{key} is null"
 
 
 def _may_be_star(column: Any) -> bool:
@@ -100,6 +105,61 @@ def _is_star(column: Any) -> str:
         return f"{_alias(column)} = {_hash(literal('*'))}"
     is_varchar = not isinstance(column, str) and column.type == "VARCHAR"
     return f"{_alias(column) if is_varchar else f'cast({_alias(column)} as varchar)'} = '*'"
+
+
+def _is_value(column: Any, value: Any) -> str:
+    """Whether a key stands for one value of the question, compared by its text."""
+    if value is None:
+        return _is_null(column)
+    text = literal(value_as_text(value))
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} = {_hash(text)}"
+    if isinstance(column, str) or column.type == "VARCHAR":
+        return f"{_alias(column)} = {text}"
+    return f"{_as_text(_alias(column), column.type)} = {text}"
+
+
+def value_as_text(value: Any) -> str:
+    """A value of a question as the text of the same value in a table.
+
+    >>> [value_as_text(value) for value in ("HIV", 2, 2.0, 0.5, True, date(2025, 1, 31))]
+    ['HIV', '2', '2', '0.5', 'true', '2025-01-31']
+    """
+    match value:
+        case bool():
+            return str(value).lower()
+        case float() if value.is_integer():
+            return str(int(value))
+        case date():
+            return value.isoformat()
+    return str(value)
+
+
+def _finite_number(column: Any) -> str:
+    """The number of a value, such that two can be subtracted; NULL where it is not finite."""
+    value = _alias(column)
+    if family(column.type) != "number":
+        value = f"try_cast({value} as double)"
+    elif column.type.startswith(("HUGEINT", "UHUGEINT")):
+        value = f"cast({value} as double)"
+    elif column.type.startswith("DECIMAL"):
+        return value
+    elif not column.type.startswith(("DOUBLE", "FLOAT", "REAL")):
+        return f"cast({value} as decimal(38, 0))"
+    return f"case when abs({value}) <= 1.7976931348623157e308 then {value} end"
+
+
+def _order_keys(value: str, type: str) -> list[str]:
+    """What values are in order by; text by its number, its date, and where those are equal."""
+    if family(type) != "text":
+        return [value]
+    return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)", value]
+
+
+def _exact(threshold: Any) -> Fraction:
+    """A threshold that whole numbers of 18 digits can be multiplied with."""
+    parts = 10**15
+    return min(Fraction(round(exactly(threshold) * parts), parts), Fraction(parts))
 
 
 def _same(left: str, right: str) -> str:
@@ -146,8 +206,15 @@ HOST = {
     "number_or_null": _number_or_null,
     "cast_or_null": _cast_or_null,
     "as_text": _as_text,
+    "is_value": _is_value,
+    "finite_number": _finite_number,
+    "order_keys": _order_keys,
+    "number": lambda threshold: repr(float(threshold)),
+    "numerator": lambda threshold: _exact(threshold).numerator,
+    "denominator": lambda threshold: _exact(threshold).denominator,
     "text_type": lambda: "varchar",
     "float_type": lambda: "double",
+    "exact_type": lambda: "decimal(18, 0)",
 }
 """The host contract: one name for what differs between dbt and Python."""
 
@@ -186,6 +253,12 @@ def render(macro: str, **arguments: Any) -> str:
     """The text of one macro, without the blank lines around it."""
     text: str = _macros()[macro](**arguments)
     return text.strip()
+
+
+def render_known(macro: str, **arguments: Any) -> str:
+    """The text of one macro, given those of the arguments that it takes."""
+    takes = _macros()[macro].arguments
+    return render(macro, **{name: arguments[name] for name in takes if name in arguments})
 
 
 def macro_names() -> list[str]:

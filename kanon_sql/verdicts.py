@@ -6,21 +6,40 @@ is to say of the quasi-identifiers alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from kanon_sql.binding import BoundCheck, BoundSpec
 from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError
-from kanon_sql.models import Homogeneity, KAnonymity, KMap
-from kanon_sql.plan import (
-    FIRST_RECORDS,
-    Plan,
-    ReferenceStep,
-    SensitiveStep,
-    without_entity,
+from kanon_sql.estimates import individual_risk, population_uniqueness, required_class_size
+from kanon_sql.models import (
+    AlphaKAnonymity,
+    DeltaDisclosure,
+    DeltaPresence,
+    Homogeneity,
+    JournalistRisk,
+    KAnonymity,
+    KEAnonymity,
+    KMap,
+    KMapEstimate,
+    MarketerRisk,
+    Number,
+    PopulationUniqueness,
+    ProsecutorRisk,
+    PSensitiveKAnonymity,
+    RecursiveClDiversity,
+    ReferenceModel,
+    RiskModel,
+    SampleUniqueness,
+    SensitiveModel,
+    exactly,
 )
+from kanon_sql.plan import FIRST_RECORDS, SURVEY_CLASSES, Look, Plan, ReferenceStep
+from kanon_sql.precautions import without_entity
 from kanon_sql.result import (
     AT_RISK,
     ATTACKERS,
@@ -33,6 +52,8 @@ from kanon_sql.result import (
 
 Sizes = Sequence[Row]
 
+SLACK = 1e-12
+"""By how much a sum in floating point may exceed a bound that it meets exactly."""
 ASSUMED_ATTACKER = (
     "someone who does not know whether the person is in the release, and looks for them in a "
     "table like the reference; against one who knows, only k-anonymity counts"
@@ -45,10 +66,14 @@ class Answers:
 
     sizes: Sizes
     sensitive: Mapping[str, Sizes]
-    """The classes step of each sensitive attribute, by the attribute's name."""
-    diverse_by_spelling: Mapping[str, int]
-    """How many classes of an attribute look diverse only thanks to spelling."""
+    """The rows of each step that measures a sensitive attribute, by the step's name."""
+    distances: Mapping[str, Row]
+    """The row of each distance step, by the step's name."""
+    looks: Mapping[str, Row]
+    """The rows of the looks that were taken, by the step's name."""
+    named_values: tuple[Row, ...]
     profiles: Row | None
+    survey: Sequence[Row] | None
     matches: Mapping[str, Row]
     """The row of each reference step, by the step's name."""
     first_records: tuple[Row, ...]
@@ -88,15 +113,23 @@ def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
     there than in the release counts with its own.
     """
     if not answers.sizes:
-        return dict.fromkeys(ATTACKERS)
+        return dict.fromkeys([*ATTACKERS, *(["individual"] if plan.bound.weight else [])])
     name = next(iter(plan.bound.references), None)
     first = next(
-        (answers.matches[s.step.name] for s in plan.references if s.reference == name), None
+        (
+            answers.matches[step.step.name]
+            for step in plan.references
+            if step.reference == name and "kanon_unions" in answers.matches[step.step.name]
+        ),
+        None,
     )
     return {
         "prosecutor": _prosecutor(plan.bound, answers.sizes),
-        "journalist": _journalist(first) if first else None,
+        "journalist": _journalist(first, int(first["kanon_at_risk_people"]), 0.2)
+        if first
+        else None,
         "marketer": {"average": _marketer(first)} if first else None,
+        **({"individual": _individual(answers.survey)} if answers.survey is not None else {}),
     }
 
 
@@ -110,8 +143,14 @@ def status(checks: Sequence[CheckResult]) -> Status:
 
 def saw_one_table(plan: Plan, answers: Answers) -> bool:
     """Whether all steps counted the same classes: each is a statement of its own."""
-    sizes = histogram(answers.sizes)
-    if any(histogram(seen) != sizes for seen in answers.sensitive.values()):
+    sizes, records = histogram(answers.sizes), _total(answers.sizes, "kanon_records")
+    for read in plan.sensitive:
+        seen = answers.sensitive[read.step.name]
+        if _total(seen, "kanon_records") != records:
+            return False
+        if not read.with_others and histogram(seen) != sizes:
+            return False
+    if any(int(row["kanon_records"] or 0) != records for row in answers.distances.values()):
         return False
     counted = {"kanon_classes": _total(answers.sizes, "kanon_classes")}
     if not plan.bound.wildcard:
@@ -146,9 +185,19 @@ def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
             case KAnonymity():
                 yield _k_anonymity(check, check.model, plan, answers)
             case Homogeneity():
-                yield _homogeneity(check, check.model, answers)
-            case KMap():
-                yield _k_map(check, check.model, plan, answers)
+                yield _homogeneity(check, plan, answers)
+            case SensitiveModel():
+                yield _sensitive(check, check.model, plan, answers)
+            case ReferenceModel():
+                yield _against_reference(check, check.model, plan, answers)
+            case ProsecutorRisk():
+                yield _prosecutor_risk(check, check.model, plan, answers)
+            case SampleUniqueness():
+                yield _sample_uniqueness(check, check.model, plan, answers)
+            case PopulationUniqueness():
+                yield _population_uniqueness(check, check.model, plan, answers)
+            case KMapEstimate():
+                yield _k_map_estimate(check, check.model, plan, answers)
 
 
 def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answers) -> CheckResult:
@@ -172,8 +221,8 @@ def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answ
     )
 
 
-def _homogeneity(check: BoundCheck, model: Homogeneity, answers: Answers) -> CheckResult:
-    sizes = answers.sensitive[str(model.sensitive)]
+def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
+    sizes, _ = _rows_of(check, plan, answers)
     classes = _total(sizes, "kanon_homogeneous_classes")
     singletons = sum(
         int(row["kanon_homogeneous_classes"]) for row in sizes if row["kanon_size"] == 1
@@ -188,34 +237,250 @@ def _homogeneity(check: BoundCheck, model: Homogeneity, answers: Answers) -> Che
     )
 
 
-def _k_map(check: BoundCheck, model: KMap, plan: Plan, answers: Answers) -> CheckResult:
-    step = next(step for step in plan.references if check in step.checks)
+def _sensitive(
+    check: BoundCheck, model: SensitiveModel, plan: Plan, answers: Answers
+) -> CheckResult:
+    """The worst class, whatever is measured of it."""
+    rows, label = _rows_of(check, plan, answers)
+    column = f"kanon_{label}"
+    achieved = _worst(model, (row[column] for row in rows))
+    if any(row.get(f"{column}_infinite_classes") for row in rows):
+        achieved = math.inf
+    classes = sum(int(row.get(f"{column}_violating_classes") or 0) for row in rows)
+    return _verdict(
+        check,
+        achieved,
+        holds=classes == 0,
+        classes=classes,
+        records=sum(int(row.get(f"{column}_violating_records") or 0) for row in rows),
+        details=_beside(model, achieved, column, rows),
+    )
+
+
+def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str]:
+    """The rows that answer a check on a sensitive attribute, and its label in them."""
+    for asked in plan.distances:
+        if asked.labelled.check is check:
+            return [answers.distances[asked.step.name]], asked.labelled.label
+    for read in plan.sensitive:
+        for each in read.checks:
+            if each.check is check:
+                return answers.sensitive[read.step.name], each.label
+    raise AssertionError(f"no step answers {check.model.name()}")
+
+
+def _worst(model: SensitiveModel, found: Iterator[Any]) -> int | float | None:
+    """The least or greatest measure of any class; None where no class has one."""
+    measures = [measure for measure in found if measure is not None]
+    if not measures:
+        return None
+    worst = min(measures) if model.worst == "least" else max(measures)
+    return worst if isinstance(worst, int) else float(worst)
+
+
+def _beside(model: SensitiveModel, achieved: Any, column: str, rows: Sizes) -> dict[str, Any]:
+    """What a model says beside what it achieves."""
+    match model:
+        case AlphaKAnonymity() | PSensitiveKAnonymity():
+            return {"k": min(int(row["kanon_size"]) for row in rows)}
+        case KEAnonymity():
+            return {"distinct": min(int(row[f"{column}_distinct"]) for row in rows)}
+        case DeltaDisclosure():
+            present = [row[f"{column}_present_only"] for row in rows]
+            return {"present_only": _worst(model, iter(present))}
+        case RecursiveClDiversity():
+            certain = achieved is not None and math.isinf(achieved)
+            return {"confidence": 1.0 if certain else achieved / (achieved + 1)}
+    return {}
+
+
+# --- against a reference --------------------------------------------------------------------
+
+
+def _against_reference(
+    check: BoundCheck, model: ReferenceModel, plan: Plan, answers: Answers
+) -> CheckResult:
+    step, label = next(
+        (step, each.label)
+        for step in plan.references
+        for each in step.checks
+        if each.check is check
+    )
     row = answers.matches[step.step.name]
-    unmatched = int(row["kanon_unmatched_classes"])
+    unmatched, exceeding = (
+        int(row[f"kanon_{which}_classes"]) for which in ("unmatched", "exceeding")
+    )
     if model.missing == "error" and unmatched:
         raise InputError(
-            f"k_map: nobody in the reference {step.reference} matches "
+            f"{model.name()}: nobody in the reference {step.reference} matches "
             f"{_counted(unmatched, 'class')} of {plan.bound.table.name} "
             f"({_counted(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
             "was asked."
         )
-    union = model.missing == "union"
-    achieved = int(row["kanon_least_union" if union else "kanon_least_population"])
-    place = step.checks.index(check) + 1
-    violating = int(row.get(f"kanon_violating_{place}_classes", 0))
+    contained = not unmatched and not exceeding
+    details: dict[str, Any] = {
+        "unmatched_classes": unmatched,
+        "unmatched_records": int(row["kanon_unmatched_records"]),
+        "exceeding_classes": exceeding,
+    }
+    violating = (
+        _or_none(row.get(f"kanon_{label}_violating_classes")),
+        _or_none(row.get(f"kanon_{label}_violating_records")),
+    )
+    match model:
+        case KMap():
+            union = model.missing == "union"
+            achieved: Any = int(row["kanon_least_union" if union else "kanon_least_population"])
+            details |= {"assumes": ASSUMED_ATTACKER}
+            holds = not violating[0]
+        case DeltaPresence():
+            achieved = {end: _or_none(row[f"kanon_{label}_{end}"], float) for end in ("min", "max")}
+            violating = (violating[0], _or_none(row.get(f"kanon_{label}_violating_population")))
+            holds = not violating[0] and contained
+        case JournalistRisk():
+            at_risk = int(row[f"kanon_{label}_at_risk_people"])
+            risks = _journalist(row, at_risk, model.threshold)
+            achieved = risks["highest"]
+            details |= {key: risks[key] for key in ("average", "at_risk")}
+            holds = _within(
+                model,
+                highest=Fraction(1, int(row["kanon_least_union"])),
+                average=risks["average"],
+                at_risk=Fraction(at_risk, int(row["kanon_sizes"])),
+            ) and (contained or model.missing == "union")
+        case MarketerRisk():
+            achieved = _marketer(row)
+            holds = _at_most(achieved, model.max_average) and (
+                contained or model.missing == "union"
+            )
+        case _:
+            raise AssertionError(f"{model.name()} is read off no reference")
+    return _verdict(check, achieved, holds=holds, classes=violating[0], records=violating[1],
+                    details=details)  # fmt: skip
+
+
+def _or_none(value: Any, kind: type = int) -> Any:
+    return None if value is None else kind(value)
+
+
+# --- risks and estimates --------------------------------------------------------------------
+
+
+def _prosecutor_risk(
+    check: BoundCheck, model: ProsecutorRisk, plan: Plan, answers: Answers
+) -> CheckResult:
+    sizes, bound = answers.sizes, model.class_bound
+    above = [row for row in sizes if bound is not None and _risk(row) > exactly(bound)]
+    at_risk = [row for row in sizes if _risk(row) > exactly(model.threshold)]
+    counted = _counted_people(plan.bound, sizes)
+    average = _expected(plan.bound, sizes) / counted
+    share_at_risk = Fraction(_counted_people(plan.bound, at_risk), counted)
+    return _verdict(
+        check,
+        float(_risk(sizes[0])),
+        holds=_within(model, highest=_risk(sizes[0]), average=average, at_risk=share_at_risk),
+        classes=_total(above, "kanon_classes") if bound is not None else None,
+        records=_total(above, "kanon_records") if bound is not None else None,
+        details={"average": float(average), "at_risk": float(share_at_risk)},
+    )
+
+
+def _within(
+    model: RiskModel, *, highest: Fraction, average: Fraction | float, at_risk: Fraction
+) -> bool:
+    """Whether each bound that is given is kept."""
+    return (
+        _at_most(highest, model.max_highest)
+        and _at_most(average, model.max_average)
+        and _at_most(at_risk, model.max_at_risk)
+    )
+
+
+def _at_most(found: Fraction | float, bound: Number | None) -> bool:
+    """Whether a number keeps a bound; a sum in floating point may exceed it by the slack."""
+    if bound is None:
+        return True
+    if isinstance(found, Fraction):
+        return found <= exactly(bound)
+    return found <= float(bound) + SLACK
+
+
+def _sample_uniqueness(
+    check: BoundCheck, model: SampleUniqueness, plan: Plan, answers: Answers
+) -> CheckResult:
+    alone = [row for row in answers.sizes if row["kanon_size"] == 1]
+    share = Fraction(_counted_people(plan.bound, alone), _counted_people(plan.bound, answers.sizes))
+    return _verdict(
+        check,
+        float(share),
+        holds=_at_most(share, model.max_share),
+        classes=None,
+        records=None,
+        details={},
+    )
+
+
+def _population_uniqueness(
+    check: BoundCheck, model: PopulationUniqueness, plan: Plan, answers: Answers
+) -> CheckResult:
+    _refuse_small_population(model, plan, answers.sizes)
+    estimates = population_uniqueness(_size_counts(answers.sizes), model.population)
+    achieved = estimates.estimate(model.estimator)
+    if achieved is None and check.gates:
+        raise InputError(
+            f"population_uniqueness: the estimator {model.estimator} has no answer "
+            f"for {plan.bound.table.name}, so nothing can be said. Take another estimator, or "
+            "measure without max_share to see all three."
+        )
     return _verdict(
         check,
         achieved,
-        holds=violating == 0,
-        classes=violating,
-        records=int(row.get(f"kanon_violating_{place}_records", 0)),
+        holds=achieved is None or _at_most(float(achieved), model.max_share),
+        classes=None,
+        records=None,
         details={
-            "unmatched_classes": unmatched,
-            "unmatched_records": int(row["kanon_unmatched_records"]),
-            "exceeding_classes": int(row["kanon_exceeding_classes"]),
-            "assumes": ASSUMED_ATTACKER,
+            "estimate": True,
+            "estimates": {
+                "zayatz": estimates.zayatz,
+                "pitman": estimates.pitman,
+                "snb": estimates.snb,
+            },
         },
     )
+
+
+def _k_map_estimate(
+    check: BoundCheck, model: KMapEstimate, plan: Plan, answers: Answers
+) -> CheckResult:
+    _refuse_small_population(model, plan, answers.sizes)
+    required = required_class_size(
+        model.k, _people(answers.sizes), model.population, float(model.alpha), model.test
+    )
+    below = [row for row in answers.sizes if row["kanon_size"] < required]
+    return _verdict(
+        check,
+        _smallest(answers.sizes),
+        holds=not below,
+        classes=_total(below, "kanon_classes"),
+        records=_total(below, "kanon_records"),
+        details={"required": required, "estimate": True},
+    )
+
+
+def _refuse_small_population(
+    model: PopulationUniqueness | KMapEstimate, plan: Plan, sizes: Sizes
+) -> None:
+    if model.population < _people(sizes):
+        raise InputError(
+            f"{model.name()}: a population of {model.population:,} is smaller than "
+            f"{plan.bound.table.name}, which has {_people(sizes):,} "
+            f"{'people' if plan.bound.entity else 'records'}. It is the number of people that the "
+            "table is a sample of."
+        )
+
+
+def _size_counts(sizes: Sizes) -> dict[int, int]:
+    return {int(row["kanon_size"]): int(row["kanon_classes"]) for row in sizes}
 
 
 def _verdict(
@@ -223,8 +488,8 @@ def _verdict(
     achieved: Any,
     *,
     holds: bool,
-    classes: int,
-    records: int,
+    classes: int | None,
+    records: int | None,
     details: Mapping[str, Any],
 ) -> CheckResult:
     """The result of a check; what did not gate has neither a verdict nor violations."""
@@ -244,36 +509,63 @@ def _verdict(
 
 def _prosecutor(bound: BoundSpec, sizes: Sizes) -> dict[str, Any]:
     """The attacker knows that the person is in the table: the chance is 1 / class size."""
-    counted = _total(sizes, "kanon_records") if bound.wildcard else _people(sizes)
-    expected = (
-        sum(int(row["kanon_records"]) / int(row["kanon_size"]) for row in sizes)
-        if bound.wildcard
-        else _total(sizes, "kanon_classes")
-    )
+    counted = _counted_people(bound, sizes)
     at_risk = [row for row in sizes if row["kanon_size"] < LEAST_SIZE]
-    people_at_risk = _total(at_risk, "kanon_records") if bound.wildcard else _people(at_risk)
     return {
-        "highest": 1 / _smallest(sizes),
-        "average": expected / counted,
-        "at_risk": people_at_risk / counted,
+        "highest": float(_risk(sizes[0])),
+        "average": float(_expected(bound, sizes) / counted),
+        "at_risk": _counted_people(bound, at_risk) / counted,
         "threshold": float(AT_RISK),
     }
 
 
-def _journalist(row: Row) -> dict[str, Any]:
+def _risk(row: Row) -> Fraction:
+    return Fraction(1, int(row["kanon_size"]))
+
+
+def _expected(bound: BoundSpec, sizes: Sizes) -> Fraction | float:
+    """How many re-identifications to expect: one a class; with wildcards, a chance a record."""
+    if not bound.wildcard:
+        return Fraction(_total(sizes, "kanon_classes"))
+    return math.fsum(int(row["kanon_records"]) / int(row["kanon_size"]) for row in sizes)
+
+
+def _counted_people(bound: BoundSpec, sizes: Sizes) -> int:
+    """The denominator of a share: the class sizes, or the records where patterns overlap."""
+    return _total(sizes, "kanon_records") if bound.wildcard else _people(sizes)
+
+
+def _journalist(row: Row, at_risk: int, threshold: Number) -> dict[str, Any]:
     """The attacker does not know who is in the table: the chance is 1 / people in the reference."""
     classes, unions = int(row["kanon_classes"]), int(row["kanon_unions"])
     return {
         "highest": 1 / int(row["kanon_least_union"]),
         "average": max(classes / unions, _marketer(row)),
-        "at_risk": int(row["kanon_at_risk_people"]) / int(row["kanon_sizes"]),
-        "threshold": float(AT_RISK),
+        "at_risk": at_risk / int(row["kanon_sizes"]),
+        "threshold": float(threshold),
     }
 
 
 def _marketer(row: Row) -> float:
     """The attacker links everyone: the share of correct links to expect."""
     return float(row["kanon_reidentified"]) / int(row["kanon_sizes"])
+
+
+def _individual(survey: Sequence[Row]) -> dict[str, Any] | None:
+    """The chance of each record where survey weights say how many people it stands for."""
+    if len(survey) > SURVEY_CLASSES:
+        return None
+    risks = [
+        (individual_risk(int(row["kanon_size"]), float(row["kanon_weight"])), row) for row in survey
+    ]
+    expected = math.fsum(
+        risk * int(row["kanon_size"]) * int(row["kanon_classes"]) for risk, row in risks
+    )
+    return {
+        "expected_reidentifications": expected,
+        "highest": max(risk for risk, _ in risks),
+        "average": expected / _people(survey),
+    }
 
 
 # --- warnings -------------------------------------------------------------------------------
@@ -285,8 +577,11 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
         return
     yield from _unassigned_identifiers(plan, answers)
     yield from _profiles(answers)
-    for sensitive in plan.sensitive:
-        yield from _sham_diversity(sensitive, answers)
+    for look in plan.looks:
+        yield from _constant(look, answers)
+        yield from _sham_diversity(look, plan, answers)
+    yield from _unheard_of_values(plan, answers)
+    yield from _survey(answers)
     if plan.bound.wildcard and plan.bound.sensitive:
         yield (
             "nulls: wildcard: the sensitive attributes are not measured, because compatible "
@@ -325,19 +620,57 @@ def _profiles(answers: Answers) -> Iterator[str]:
         )
 
 
-def _sham_diversity(sensitive: SensitiveStep, answers: Answers) -> Iterator[str]:
-    name = sensitive.column.name
-    by_null = _total(answers.sensitive[name], "kanon_diverse_by_null_classes")
+def _constant(look: Look, answers: Answers) -> Iterator[str]:
+    """A table that gives its one value away leaves classes nothing to add."""
+    name, row = look.column.name, answers.looks.get(look.at_all.name)
+    if row is None or row["kanon_values"] > 1:
+        return
+    if row["kanon_values"] == 0:
+        yield (
+            f"{name} is NULL in every record, so nothing is shown to be protected: no model on it "
+            "says anything."
+        )
+    elif not row["kanon_nulls"]:
+        yield (
+            f"{name} has the same value in every record: whoever is in the table has it. "
+            "t-closeness, δ-disclosure and β-likeness compare with the table and hold all the same."
+        )
+
+
+def _sham_diversity(look: Look, plan: Plan, answers: Answers) -> Iterator[str]:
+    name = look.column.name
+    read = next(each for each in plan.sensitive if each.column.name == name)
+    by_null = _total(answers.sensitive[read.step.name], "kanon_diverse_by_null_classes")
     if by_null:
         yield (
             f"Only NULL makes {_counted(by_null, 'class')} look diverse in {name}: without it "
             "there is a single value. --sensitive-nulls unknown counts NULL as no value."
         )
-    by_spelling = answers.diverse_by_spelling.get(name, 0)
+    row = answers.looks.get(look.by_spelling.name) if look.by_spelling else None
+    by_spelling = int(row["kanon_diverse_by_spelling_classes"] or 0) if row else 0
     if by_spelling:
         yield (
             f"Only spelling makes {_counted(by_spelling, 'class')} look diverse in {name}: the "
             "values differ by case, outer spaces or the way a number is written."
+        )
+
+
+def _unheard_of_values(plan: Plan, answers: Answers) -> Iterator[str]:
+    for step, row in zip(plan.named_values, answers.named_values, strict=True):
+        lacking = step.named - int(row["kanon_occurring"] or 0)
+        if lacking:
+            yield (
+                f"{lacking:,} of the {_counted(step.named, 'value')} that "
+                f"{step.check.model.name()} names never occur in "
+                f"{step.check.model.parameters['sensitive']}: are they spelled as there?"
+            )
+
+
+def _survey(answers: Answers) -> Iterator[str]:
+    if answers.survey is not None and len(answers.survey) > SURVEY_CLASSES:
+        yield (
+            f"The individual risk is not computed: more than {SURVEY_CLASSES:,} classes differ in "
+            "their size or the sum of their weights. Round the weights."
         )
 
 

@@ -46,15 +46,26 @@ class Kind:
 
 
 TEXT = Kind(pyarrow.string(), TEXTS)
-KINDS = (
-    TEXT,
-    Kind(pyarrow.int64(), (0, 1, -1, 2**53, 2**53 + 1, 2**63 - 1)),
-    Kind(pyarrow.float64(), (0.0, -0.0, 1.0, 0.1, math.inf, -math.inf, math.nan)),
-    Kind(pyarrow.date32(), (date(1, 1, 1), date(2025, 1, 31), date(9999, 12, 31))),
-    Kind(pyarrow.bool_(), (True, False)),
-)
+INTEGER = Kind(pyarrow.int64(), (0, 1, -1, 2**53, 2**53 + 1, 2**63 - 1))
+FLOAT = Kind(pyarrow.float64(), (0.0, -0.0, 1.0, 0.1, math.inf, -math.inf, math.nan))
+DATE = Kind(pyarrow.date32(), (date(1, 1, 1), date(2025, 1, 31), date(9999, 12, 31)))
+KINDS = (TEXT, INTEGER, FLOAT, DATE, Kind(pyarrow.bool_(), (True, False)))
+NUMBER_IN_TEXT = Kind(pyarrow.string(), ("1", "1.0", "01", "9", "10", "-3", "0.1", "1e1"))
+DATE_IN_TEXT = Kind(pyarrow.string(), ("2025-01-31", "0999-12-31", "2025-02-01"))
+LEAF = Kind(pyarrow.string(), ("a", "b", "c", "d", "e"))
+TREE = """a,ab,root
+b,ab,root
+c,c,root
+d,de,root
+e,de,root
+unseen,de,root
+"""
+"""Two levels below the root, and a branch that is padded."""
 PERSON = Kind(pyarrow.string(), ("p", "P", "p ", ""))
 WEIGHT = Kind(pyarrow.int32(), (0, 1, 2, 7))
+SURVEY_WEIGHT = Kind(pyarrow.float64(), (1.0, 1.5, 2.0, 7.25, 300.0))
+COMPLETE = (PERSON, WEIGHT, SURVEY_WEIGHT)
+"""The columns that a record can't do without."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +89,94 @@ class Filled:
 def filled(draw: st.DrawFn, names: tuple[str, ...], kinds: tuple[Kind, ...]) -> Filled:
     """Up to a dozen rows; NULL may be anywhere but in what counts people."""
     cells = [
-        st.sampled_from(kind.values if kind in (PERSON, WEIGHT) else (None, *kind.values))
-        for kind in kinds
+        st.sampled_from(kind.values if kind in COMPLETE else (None, *kind.values)) for kind in kinds
     ]
     types = tuple(kind.type for kind in kinds)
     return Filled(names, types, tuple(draw(st.lists(st.tuples(*cells), max_size=12))))
+
+
+# --- what may be asked ----------------------------------------------------------------------
+
+Parameters = st.SearchStrategy[dict[str, Any]]
+
+
+def given(required: dict[str, Any] | None = None, **optional: Any) -> Parameters:
+    """Some of these parameters, each one of its values; `required` ones are always among them."""
+    return st.fixed_dictionaries(
+        {name: st.sampled_from(values) for name, values in (required or {}).items()},
+        optional={name: st.sampled_from(values) for name, values in optional.items()},
+    )
+
+
+COUNTS = (1, 2, 3, 4)
+SHARES = (0.2, 0.25, 0.33, 0.5, 0.6, 1)
+RISKS = {
+    "max_highest": (0, 0.2, 0.5, 1),
+    "max_average": (0, 0.25, 0.5, 1),
+    "max_at_risk": (0, 0.5, 1),
+    "threshold": (0, 0.2, 0.33, 0.5, 1),
+}
+POPULATIONS = (12, 24, 120, 10**6)
+SOME = (["a"], ["A", ""], ["a", "*", "nobody's"])
+OF_RECORDS = {
+    "k_anonymity": given(k=COUNTS),
+    "prosecutor_risk": given(**RISKS),
+    "sample_uniqueness": given(max_share=(0, *SHARES)),
+}
+OF_A_SAMPLE = {
+    # Zayatz always has an answer, and the rule falls back to it; on a demand
+    # the others may refuse.
+    "population_uniqueness": st.one_of(
+        given({"population": POPULATIONS}, max_share=SHARES, estimator=("dankar", "zayatz")),
+        given({"population": POPULATIONS, "estimator": ("pitman", "snb")}),
+    ),
+    "k_map_estimate": given(
+        {"population": (12, 13, 60, 10**6), "k": COUNTS},
+        alpha=(0.01, 0.1, 0.5),
+        test=("poisson", "zero_truncated_poisson"),
+    ),
+}
+OF_VALUES = {
+    "homogeneity": given(),
+    "l_diversity": given(l=COUNTS),
+    "entropy_l_diversity": given(l=(1, 1.5, 2, 3)),
+    "recursive_cl_diversity": given({"l": COUNTS}, c=(0.5, 1, 2, 3.5)),
+    "alpha_k_anonymity": given(alpha=SHARES, k=COUNTS),
+    "p_sensitive_k_anonymity": given(p=COUNTS, k=COUNTS),
+    "t_closeness": given(t=(0, 0.1, *SHARES)),
+    "delta_disclosure": given(delta=(0.1, 0.7, 2)),
+    "basic_beta_likeness": given(beta=(0, 0.5, 1, 2)),
+    "enhanced_beta_likeness": given(beta=(0, 0.5, 1, 2)),
+}
+OF_TEXTS = {
+    "recursive_cl_diversity": given({"l": COUNTS, "allowed": SOME}, c=(0.5, 1, 2)),
+    "alpha_k_anonymity": given({"values": SOME}, alpha=SHARES, k=COUNTS),
+}
+ORDERED = given({"distance": ("ordered",)}, t=(0, 0.1, *SHARES))
+K_E = given(k=COUNTS, e=(0, 0.9, 1, 9))
+OF_REFERENCES = {
+    "k_map": given(k=(2, 3)),
+    "delta_presence": given(min=(0, 0.25, 0.5), max=(0.5, 1, 2)),
+    "journalist_risk": given(**RISKS),
+    "marketer_risk": given(max_average=(0, 0.25, 0.5, 1)),
+}
+
+
+def one_of(models: dict[str, Parameters]) -> st.SearchStrategy[dict[str, dict[str, Any]]]:
+    """One model with parameters, as a spec file writes it."""
+    return st.sampled_from(list(models)).flatmap(
+        lambda name: models[name].map(lambda parameters: {name: parameters})
+    )
+
+
+@st.composite
+def sensitive_checks(
+    draw: st.DrawFn, sensitive: list[str], models: dict[str, Parameters]
+) -> dict[str, dict[str, Any]]:
+    """One model of one of these attributes, at times with the others known."""
+    [(name, parameters)] = draw(one_of(models)).items()
+    joined = {"with_other_sensitive": True} if len(sensitive) > 1 and draw(st.booleans()) else {}
+    return {name: parameters | joined | {"sensitive": draw(st.sampled_from(sensitive))}}
 
 
 @st.composite
@@ -90,30 +184,90 @@ def asked_tables(
     draw: st.DrawFn, kinds: tuple[Kind, ...] = KINDS
 ) -> tuple[Filled, oracle.Question]:
     """A table with one to three quasi-identifiers, and anything that may be asked of it alone."""
-    names = draw(st.lists(st.sampled_from(NAMES), min_size=5, max_size=5, unique=True))
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=6, max_size=6, unique=True))
     columns = names[: draw(st.integers(1, 3))]
-    sensitive = draw(st.sampled_from([[], names[3:4]]))
-    nulls = draw(st.sampled_from(["value", "value", "wildcard"]))
-    entity = draw(st.sampled_from([None, names[4]])) if nulls == "value" else None
-    k = draw(st.integers(1, 4))
-    checks = [*draw(st.sampled_from([[], [{"k_anonymity": {}}], [{"k_anonymity": {"k": k}}]]))]
-    if sensitive and nulls == "value":
-        checks += draw(st.sampled_from([[], [{"homogeneity": {"sensitive": sensitive[0]}}]]))
-    drawn = [draw(st.sampled_from(kinds)) for _ in names[:4]]
-    table = draw(filled(tuple(names), (*drawn, PERSON)))
-    return table, oracle.Question(
+    sensitive = names[3 : 3 + draw(st.integers(0, 2))]
+    drawn = [draw(st.sampled_from(kinds)) for _ in names[:5]]
+    nulls = draw(st.sampled_from(["value", "value", "value", "wildcard"]))
+    checks = [one_of(OF_RECORDS)]
+    if nulls == "value":
+        checks += [one_of(OF_RECORDS | OF_A_SAMPLE)]
+        # Every other question is about values, where there are any.
+        checks += [sensitive_checks(sensitive, OF_VALUES)] * 2 if sensitive else []
+        texts = [name for name, kind in zip(names, drawn, strict=False) if kind == TEXT]
+        texts = [name for name in texts if name in sensitive]
+        checks += [sensitive_checks(texts, OF_TEXTS)] if texts else []
+    return draw(filled(tuple(names), (*drawn, PERSON))), oracle.Question(
         quasi_identifiers=columns,
         sensitive=sensitive,
-        entity=entity,
+        entity=draw(st.sampled_from([None, names[5]])) if nulls == "value" else None,
         nulls=nulls,
         sensitive_nulls=draw(st.sampled_from(["value", "unknown"])),
-        checks=checks,
+        checks=draw(st.lists(st.one_of(checks), max_size=4)),
+        numeric=_numeric(names, drawn),
+    )
+
+
+def _numeric(names: list[str], kinds: list[Kind]) -> list[str]:
+    return [name for name, kind in zip(names, kinds, strict=False) if kind in (INTEGER, FLOAT)]
+
+
+@st.composite
+def ranked_tables(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
+    """A table with a sensitive attribute that has an order, and mostly spans something."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=4, max_size=4, unique=True))
+    ordered = draw(
+        st.sampled_from([INTEGER, FLOAT, NUMBER_IN_TEXT, DATE, DATE_IN_TEXT, TEXT, LEAF])
+    )
+    models = {"t_closeness": ORDERED}
+    if ordered in (TEXT, LEAF):
+        order = list(draw(st.permutations(ordered.values)))
+        models = {"t_closeness": ORDERED.map(lambda given: given | {"order": order})}
+    if ordered in (INTEGER, FLOAT, NUMBER_IN_TEXT):
+        models["k_e_anonymity"] = K_E
+    sensitive = names[1 : 2 + draw(st.integers(0, 1))]
+    checks = st.lists(sensitive_checks(sensitive[:1], models), min_size=1, max_size=3)
+    asked = draw(checks)
+    if len(sensitive) > 1 and draw(st.booleans()):
+        asked = [{m: p | {"with_other_sensitive": True} for m, p in c.items()} for c in asked]
+    table = draw(filled(tuple(names), (TEXT, ordered, TEXT, PERSON)))
+    return table, oracle.Question(
+        quasi_identifiers=names[:1],
+        sensitive=sensitive,
+        entity=draw(st.sampled_from([None, names[3]])),
+        sensitive_nulls=draw(st.sampled_from(["value", "unknown"])),
+        checks=asked,
+        numeric=_numeric(names[1:2], [ordered]),
     )
 
 
 @st.composite
+def tables_with_a_tree(draw: st.DrawFn, tree: str) -> tuple[Filled, oracle.Question]:
+    """A table whose sensitive attribute has its values in the tree of this file."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=3, max_size=3, unique=True))
+    asked = draw(given({"distance": ("hierarchical",)}, t=(0, 0.1, *SHARES)))
+    table = draw(filled(tuple(names), (TEXT, LEAF, PERSON)))
+    has_null = any(leaf is None for _, leaf, _ in table.rows)
+    return table, oracle.Question(
+        quasi_identifiers=names[:1],
+        sensitive=names[1:2],
+        entity=draw(st.sampled_from([None, names[2]])),
+        sensitive_nulls="unknown" if has_null else draw(st.sampled_from(["value", "unknown"])),
+        checks=[{"t_closeness": asked | {"hierarchy": tree, "sensitive": names[1]}}],
+    )
+
+
+@st.composite
+def surveys(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
+    """A table whose records stand for so many people each."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=3, max_size=3, unique=True))
+    table = draw(filled(tuple(names), (TEXT, INTEGER, SURVEY_WEIGHT)))
+    return table, oracle.Question(quasi_identifiers=names[:2], weight=names[2])
+
+
+@st.composite
 def released_and_referred(draw: st.DrawFn) -> tuple[Filled, Filled, oracle.Question]:
-    """A release and a reference of one or two columns, generalised or not, and a k-map."""
+    """A release and a reference of one or two columns, generalised or not, and what links them."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=6, max_size=6, unique=True))
     columns = names[: draw(st.integers(1, 2))]
     kinds = [
@@ -125,10 +279,10 @@ def released_and_referred(draw: st.DrawFn) -> tuple[Filled, Filled, oracle.Quest
     there = [Kind(type, values) for type, (_, values) in zip(types, kinds, strict=True)]
     renamed = names[: len(columns)][::-1] if draw(st.booleans()) else columns
     nulls = draw(st.sampled_from(["value", "value", "wildcard"]))
-    parameters: dict[str, Any] = {
-        "match": draw(st.sampled_from(["containment", "containment", "exact"])),
-        "missing": draw(st.sampled_from(["strict", "union"])),
-    }
+    matching = given(
+        {"match": ("containment", "containment", "exact"), "missing": ("strict", "union")}
+    )
+    models = OF_REFERENCES if nulls == "value" else {"k_map": OF_REFERENCES["k_map"]}
     entity, weight = draw(st.sampled_from([(None, None), (names[4], None), (None, names[5])]))
     reference = draw(filled((*renamed, names[4], names[5]), (*there, PERSON, WEIGHT)))
     released = draw(filled((*columns, names[3]), (*here, PERSON)))
@@ -147,6 +301,11 @@ def released_and_referred(draw: st.DrawFn) -> tuple[Filled, Filled, oracle.Quest
                     weight=weight,
                 )
             },
-            checks=[{"k_map": parameters | draw(st.sampled_from([{}, {"k": 2}, {"k": 3}]))}],
+            checks=[
+                {name: parameters | draw(matching)}
+                for check in draw(st.lists(one_of(models), min_size=1, max_size=3))
+                for name, parameters in check.items()
+                if parameters.get("min", 0) <= parameters.get("max", 2)
+            ],
         ),
     )

@@ -7,21 +7,29 @@ numbers are those of the papers named at each model; quotients are exact until t
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from matching import matcher
+from matching import as_text, matcher
 
 Record = Mapping[str, Any]
-Found = tuple[dict[str, Any], list["Class"]]
-"""What a model measures, and the classes that violate it."""
+Parameters = Mapping[str, Any]
+Distribution = Mapping[Any, Fraction]
 
 AT_RISK = Fraction(1, 5)
 """El Emam 2013: a record is at risk where its chance of re-identification is above this."""
+SLACK = 1e-12
+"""What floating point is given: towards lax where a bound may be reached, else towards strict."""
+SLACK_OF_T = Fraction(1, 10**9)
+NOTHING = 1e-20
+"""What may be left out of a sum that is no smaller than one in a million."""
 
 SUMMARY = [
     *("people", "classes", "k", "average_class_size", "largest_class", "uniques"),
@@ -55,24 +63,56 @@ class Reference:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of the records, in the words of a spec file."""
+    """What is asked of the records, in the words of a spec file.
+
+    `numeric` names the columns of a number type; where it is None, those that hold numbers.
+    """
 
     quasi_identifiers: Sequence[str]
     sensitive: Sequence[str] = ()
     entity: str | None = None
     nulls: str = "value"
     sensitive_nulls: str = "value"
+    weight: str | None = None
     references: Mapping[str, Reference] | None = None
-    checks: Sequence[Mapping[str, Mapping[str, Any]]] = ()
+    checks: Sequence[Mapping[str, Parameters]] = ()
+    numeric: Sequence[str] | None = None
+
+    @property
+    def asked(self) -> list[tuple[str, Parameters]]:
+        """The checks with the parameters that were given."""
+        return [
+            (name, {key: value for key, value in given.items() if value is not None})
+            for check in self.checks
+            for name, given in check.items()
+        ]
+
+    @property
+    def attributes(self) -> list[str]:
+        """The sensitive attributes, those that only a check names included."""
+        named = [given["sensitive"] for _, given in self.asked if "sensitive" in given]
+        return list(dict.fromkeys([*self.sensitive, *named]))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a model measures, and what violates it.
+
+    `violating` has the number of records of each violating class; it is None for a model that
+    judges no single class. `holds` is None where nothing more than that is to be judged.
+    """
+
+    figures: Mapping[str, Any]
+    violating: Sequence[int] | None
+    holds: bool | None = None
 
 
 def audit(records: Sequence[Record], question: Question) -> dict[str, Any]:
     """The figures of one table: status, summary, histogram, checks and risk."""
     classes = equivalence_classes(records, question)
-    asked = [next(iter(check.items())) for check in question.checks]
+    measured = list(_asked_and_measured(records, question))
     checks = [
-        check(name, parameters, classes, question, gates)
-        for name, parameters, gates in _asked_and_measured(asked, question)
+        check(name, parameters, classes, question, gates) for name, parameters, gates in measured
     ]
     gated = [check["holds"] for check in checks if check["holds"] is not None]
     status = "violated" if not all(gated) else "holds" if gated else "measured"
@@ -81,59 +121,80 @@ def audit(records: Sequence[Record], question: Question) -> dict[str, Any]:
         "summary": summary(records, classes, question),
         "histogram": histogram(classes),
         "checks": checks,
-        "risk": risk(classes, question),
+        "risk": risk(classes, question, [(name, parameters) for name, parameters, _ in measured]),
     }
 
 
 def check(
     name: str,
-    parameters: Mapping[str, Any],
+    parameters: Parameters,
     classes: Sequence[Class],
     question: Question,
     gates: bool,
 ) -> dict[str, Any]:
     """One model's verdict. What is only measured has neither a verdict nor violations."""
     nothing = {"holds": None, "violating_classes": None, "violating_records": None}
-    found = {"model": name, "parameters": _in_force(name, parameters, question)}
+    stated = {"model": name, "parameters": _in_force(name, parameters, question)}
     if not classes:
-        return found | {"achieved": None} | nothing
-    figures, violating = MODELS[name](classes, question, found["parameters"])
+        return stated | {"achieved": None} | nothing
+    if stated["parameters"].get("with_other_sensitive"):
+        classes = _with_other_sensitive(classes, question, parameters["sensitive"])
+    found = MODELS[name](classes, question, stated["parameters"])
     if not gates:
-        return found | figures | nothing
+        return stated | found.figures | nothing
+    violating = found.violating
     return (
-        found
-        | figures
+        stated
+        | found.figures
         | {
-            "holds": not violating,
-            "violating_classes": len(violating),
-            "violating_records": sum(len(each.records) for each in violating),
+            "holds": not violating if found.holds is None else found.holds,
+            "violating_classes": None if violating is None else len(violating),
+            "violating_records": None if violating is None else sum(violating),
         }
     )
 
 
 def _asked_and_measured(
-    asked: list[tuple[str, Mapping[str, Any]]], question: Question
-) -> Iterable[tuple[str, Mapping[str, Any], bool]]:
+    records: Sequence[Record], question: Question
+) -> Iterator[tuple[str, Parameters, bool]]:
     """What can fail comes first, then what was asked without a threshold, then the unasked."""
-    names = list(question.references or {})
-    marked = [(name, p, name == "homogeneity" or "k" in p) for name, p in asked]
+    asked = question.asked
+    marked = [(name, p, any(bound in p for bound in THRESHOLDS[name])) for name, p in asked]
+    marked = [(name, p, gates or name == "homogeneity") for name, p, gates in marked]
     yield from sorted(marked, key=lambda each: not each[2])
     if "k_anonymity" not in dict(asked):
         yield "k_anonymity", {}, False
+    names = list(question.references or {})
     matched = [p.get("reference", names[0]) for name, p in asked if name == "k_map"]
     yield from (("k_map", {"reference": name}, False) for name in names if name not in matched)
-    judged = [p["sensitive"] for name, p in asked if name == "homogeneity"]
     if question.nulls == "value":
-        for column in question.sensitive:
-            if column not in judged:
-                yield "homogeneity", {"sensitive": column}, False
+        demanded = any(gates for *_, gates in marked)
+        plain = [(name, p) for name, p in asked if not p.get("with_other_sensitive")]
+        answered = {(name, p.get("sensitive")) for name, p in plain}
+        for column in question.attributes:
+            for name in ["homogeneity"] if demanded else MEASURED:
+                fits = name != "k_e_anonymity" or _is_numeric(column, records, question)
+                if fits and (name, column) not in answered:
+                    yield name, {"sensitive": column}, False
 
 
-def _in_force(name: str, parameters: Mapping[str, Any], question: Question) -> dict[str, Any]:
-    if name != "k_map":
-        return dict(parameters)
-    first = next(iter(question.references or {}))
-    return {"reference": first, "match": "containment", "missing": "strict", **parameters}
+def _is_numeric(column: str, records: Sequence[Record], question: Question) -> bool:
+    if question.numeric is not None:
+        return column in question.numeric
+    known = [record[column] for record in records if record[column] is not None]
+    return bool(known) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in known
+    )
+
+
+def _in_force(name: str, given: Parameters, question: Question) -> dict[str, Any]:
+    """The parameters that are given, and the defaults of those that are not."""
+    own = DEFAULTS.get(name, {})
+    if "match" in own:
+        own = {"reference": next(iter(question.references or {}))} | own
+    if "sensitive" in given:
+        own = own | {"with_other_sensitive": False}
+    return {**own, **given}
 
 
 # --- classes --------------------------------------------------------------------------------
@@ -141,11 +202,8 @@ def _in_force(name: str, parameters: Mapping[str, Any], question: Question) -> d
 
 def equivalence_classes(records: Sequence[Record], question: Question) -> list[Class]:
     """The classes, or with wildcards the distinct patterns, each with its size."""
-    grouped: dict[tuple[Any, ...], list[Record]] = {}
-    for record in records:
-        cells = tuple(comparable(record[column]) for column in question.quasi_identifiers)
-        grouped.setdefault(cells, []).append(record)
     wildcard = question.nulls == "wildcard"
+    grouped = _grouped(records, question.quasi_identifiers)
     classes = []
     for cells, members in grouped.items():
         size = people(members, question.entity)
@@ -154,6 +212,25 @@ def equivalence_classes(records: Sequence[Record], question: Question) -> list[C
         weight = len(members) if wildcard else size
         classes.append(Class(cells, tuple(members), size, weight))
     return classes
+
+
+def _grouped(
+    records: Iterable[Record], columns: Sequence[str]
+) -> dict[tuple[Any, ...], list[Record]]:
+    grouped: dict[tuple[Any, ...], list[Record]] = {}
+    for record in records:
+        cells = tuple(comparable(record[column]) for column in columns)
+        grouped.setdefault(cells, []).append(record)
+    return grouped
+
+
+def _with_other_sensitive(
+    classes: Sequence[Class], question: Question, sensitive: str
+) -> list[Class]:
+    """Machanavajjhala et al. 2007, 5.2: the other sensitive attributes may be known too."""
+    others = [column for column in question.attributes if column != sensitive]
+    finer = replace(question, quasi_identifiers=[*question.quasi_identifiers, *others])
+    return equivalence_classes([r for each in classes for r in each.records], finer)
 
 
 def comparable(value: Any) -> Any:
@@ -171,6 +248,16 @@ def people(records: Iterable[Record], entity: str | None) -> int:
     if entity is None:
         return len(list(records))
     return len({comparable(record[entity]) for record in records})
+
+
+def exact(threshold: float) -> Any:
+    """The decimal number that a threshold was written as."""
+    return threshold if threshold == math.inf else Fraction(str(threshold))
+
+
+def within(value: Any, parameters: Parameters, bound: str) -> bool:
+    """Whether an upper bound is kept, or none was given."""
+    return bound not in parameters or value <= exact(parameters[bound])
 
 
 # --- the table at a glance ------------------------------------------------------------------
@@ -206,59 +293,39 @@ def histogram(classes: Sequence[Class]) -> list[dict[str, int]]:
     ]
 
 
-def risk(classes: Sequence[Class], question: Question) -> dict[str, Any]:
-    """El Emam 2013, chapter 16. Journalist and marketer look at the first reference."""
+def risk(
+    classes: Sequence[Class], question: Question, checks: Sequence[tuple[str, Parameters]]
+) -> dict[str, Any]:
+    """El Emam 2013, chapter 16. Journalist and marketer look at the first reference.
+
+    They match as the first check does that links it to the release.
+    """
+    found: dict[str, Any] = dict.fromkeys(["prosecutor", "journalist", "marketer"])
+    if question.weight:
+        found["individual"] = individual_risk(classes, question.weight) if classes else None
     if not classes:
-        return dict.fromkeys(["prosecutor", "journalist", "marketer"])
-    prosecutor = _risks([(each.weight, each.size) for each in classes])
-    if not question.references:
-        return {"prosecutor": prosecutor, "journalist": None, "marketer": None}
-    first = _in_force("k_map", _first_match(question), question)
-    released = [
-        (own_size(each, question), max(own_size(each, question), matching))
-        for each, matching in zip(classes, populations(classes, question, first), strict=True)
-    ]
-    total = sum(size for size, _ in released)
-    marketer = sum(Fraction(size, population) for size, population in released) / total
-    least_average = Fraction(len(released), sum(population for _, population in released))
-    return {
-        "prosecutor": prosecutor,
-        "journalist": _risks(released) | {"average": float(max(least_average, marketer))},
-        "marketer": {"average": float(marketer)},
-    }
+        return found
+    threshold = {"threshold": float(AT_RISK)}
+    found["prosecutor"] = floats(prosecutor(classes, AT_RISK)) | threshold
+    if question.references:
+        linking = ("k_map", "journalist_risk", "marketer_risk")
+        asked = [_in_force(name, p, question) for name, p in checks if name in linking]
+        name = next(iter(question.references))
+        first = next(parameters for parameters in asked if parameters["reference"] == name)
+        matched = populations(classes, question, first)
+        found["journalist"] = floats(journalist(classes, matched, question, AT_RISK)) | threshold
+        found["marketer"] = {"average": float(marketer(classes, matched, question))}
+    return found
 
 
-def _first_match(question: Question) -> Mapping[str, Any]:
-    """The first k-map that was asked of the first reference, else the one that is measured."""
-    first = next(iter(question.references or {}))
-    asked = (c["k_map"] for c in question.checks if "k_map" in c)
-    return next((p for p in asked if p.get("reference", first) == first), {})
-
-
-def _risks(weighted: Sequence[tuple[int, int]]) -> dict[str, float]:
-    """Of (how many, among how many): the chance of each is one in so many."""
-    total = sum(weight for weight, _ in weighted)
-    return {
-        "highest": float(max(Fraction(1, size) for _, size in weighted)),
-        "average": float(sum(Fraction(weight, size) for weight, size in weighted) / total),
-        "at_risk": float(
-            Fraction(sum(w for w, size in weighted if Fraction(1, size) > AT_RISK), total)
-        ),
-        "threshold": float(AT_RISK),
-    }
-
-
-def own_size(each: Class, question: Question) -> int:
-    """How many of the release itself are in a class: what a reference must at least contain."""
-    return people(each.records, question.entity)
+def floats(figures: Mapping[str, Fraction]) -> dict[str, float]:
+    return {key: float(value) for key, value in figures.items()}
 
 
 # --- k-anonymity ----------------------------------------------------------------------------
 
 
-def k_anonymity(
-    classes: Sequence[Class], question: Question, parameters: Mapping[str, Any]
-) -> Found:
+def k_anonymity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Sweeney 2002, definition 3: every combination occurs at least k times."""
     figures: dict[str, Any] = {"achieved": min(each.size for each in classes)}
     if question.nulls == "wildcard":
@@ -271,60 +338,79 @@ def k_anonymity(
         sizes = Counter(frozenset(profile) for profile in profiles.values()).values()
         figures["profile_k"] = min(sizes)
         figures["profile_uniques"] = list(sizes).count(1)
-    return figures, [each for each in classes if each.size < parameters.get("k", 0)]
+    return Found(figures, violating(classes, lambda each: each.size < parameters.get("k", 0)))
 
 
-# --- homogeneity ----------------------------------------------------------------------------
+def violating(classes: Sequence[Class], violates: Callable[[Class], bool]) -> list[int]:
+    """How many records each class has that violates."""
+    return [len(each.records) for each in classes if violates(each)]
 
 
-def homogeneity(
-    classes: Sequence[Class], question: Question, parameters: Mapping[str, Any]
-) -> Found:
-    """Machanavajjhala et al. 2007, 2.1: a class that gives a sensitive value away."""
-    found = [each for each in classes if _gives_away(each, parameters["sensitive"], question)]
-    singletons = [each for each in found if each.size == 1]
-    return {"achieved": len(found), "singleton_classes": len(singletons)}, found
+# --- k-map and delta-presence ---------------------------------------------------------------
 
 
-def _gives_away(each: Class, sensitive: str, question: Question) -> bool:
-    holders: dict[Any, set[Any]] = {}
-    for place, record in enumerate(each.records):
-        person = comparable(record[question.entity]) if question.entity else place
-        holders.setdefault(comparable(record[sensitive]), set()).add(person)
-    if question.sensitive_nulls == "unknown":
-        holders.pop(None, None)
-    if question.entity is None:
-        return len(holders) == 1
-    informed = set().union(*holders.values())
-    return any(held_by == informed for held_by in holders.values())
-
-
-# --- k-map ----------------------------------------------------------------------------------
-
-
-def k_map(classes: Sequence[Class], question: Question, parameters: Mapping[str, Any]) -> Found:
+def k_map(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Sweeney 2002: every combination of the release occurs at least k times in the reference."""
     matched = populations(classes, question, parameters)
-    own = [own_size(each, question) for each in classes]
-    union = parameters["missing"] == "union"
-    counted = [max(f, F) if union else F for f, F in zip(own, matched, strict=True)]
-    unmatched = [each for each, F in zip(classes, matched, strict=True) if F == 0]
-    figures = {
-        "achieved": min(counted),
-        "unmatched_classes": len(unmatched),
-        "unmatched_records": sum(len(each.records) for each in unmatched),
-        "exceeding_classes": sum(0 < F < f for f, F in zip(own, matched, strict=True)),
-    }
+    counted = matched
+    if parameters["missing"] == "union":
+        counted = at_least_own(classes, matched, question)
     k = parameters.get("k", 0)
-    return figures, [each for each, F in zip(classes, counted, strict=True) if k > F]
+    return Found(
+        {"achieved": min(counted), **mismatches(classes, matched, question)},
+        [len(each.records) for each, F in zip(classes, counted, strict=True) if k > F],
+    )
 
 
-def populations(
-    classes: Sequence[Class], question: Question, parameters: Mapping[str, Any]
-) -> list[int]:
+def delta_presence(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Nergiz, Atzori, Clifton 2007, definition 2: how likely people of the reference are in it."""
+    matched = populations(classes, question, parameters)
+    counted = matched
+    if parameters["missing"] == "union":
+        counted = at_least_own(classes, matched, question)
+    own = [own_size(each, question) for each in classes]
+    presence = [(Fraction(f, F), F) for f, F in zip(own, counted, strict=True) if F]
+    presence += [(Fraction(0), F) for F in absentees(classes, question, parameters)]
+    shares = [share for share, _ in presence]
+    least, most = exact(parameters.get("min", 0)), exact(parameters.get("max", math.inf))
+    outside = [F for share, F in presence if not least <= share <= most]
+    faults = mismatches(classes, matched, question)
+    contained = not (faults["unmatched_classes"] or faults["exceeding_classes"])
+    achieved = {
+        "min": float(min(shares)) if shares else None,
+        "max": float(max(shares)) if shares else None,
+    }
+    return Found({"achieved": achieved} | faults, outside, contained and not outside)
+
+
+def populations(classes: Sequence[Class], question: Question, parameters: Parameters) -> list[int]:
     """How many of the reference each class of the release could stand for."""
     reference = (question.references or {})[parameters["reference"]]
-    names = [(reference.columns or {}).get(q, q) for q in question.quasi_identifiers]
+    matches = _matching(classes, question, parameters)
+    return [
+        _counted([r for r in reference.records if matches(each, r)], reference) for each in classes
+    ]
+
+
+def absentees(classes: Sequence[Class], question: Question, parameters: Parameters) -> list[int]:
+    """How many people share each combination of the reference that no class could stand for."""
+    reference = (question.references or {})[parameters["reference"]]
+    matches = _matching(classes, question, parameters)
+    combinations = _grouped(reference.records, _reference_names(question, reference)).values()
+    counts = [
+        _counted(members, reference)
+        for members in combinations
+        if not any(matches(each, members[0]) for each in classes)
+    ]
+    return [count for count in counts if count]
+
+
+def _matching(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Callable[[Class, Record], bool]:
+    """Whether a class of the release could stand for a record of the reference."""
+    reference = (question.references or {})[parameters["reference"]]
+    names = _reference_names(question, reference)
     matches = [
         matcher(
             [each.cells[place] for each in classes],
@@ -334,29 +420,766 @@ def populations(
         )
         for place, name in enumerate(names)
     ]
-    counts = []
-    for each in classes:
-        members = [
-            record
-            for record in reference.records
-            if all(
-                matches[place](each.cells[place], comparable(record[name]))
-                for place, name in enumerate(names)
-            )
-        ]
-        weighed = reference.weight is not None
-        counts.append(
-            sum(int(record[reference.weight]) for record in members)
-            if weighed
-            else people(members, reference.entity)
+
+    def match(each: Class, record: Record) -> bool:
+        return all(
+            matches[place](each.cells[place], comparable(record[name]))
+            for place, name in enumerate(names)
         )
-    return counts
+
+    return match
 
 
-Verdict = Callable[[Sequence[Class], Question, Mapping[str, Any]], Found]
-MODELS: dict[str, Verdict] = {
+def _reference_names(question: Question, reference: Reference) -> list[str]:
+    return [(reference.columns or {}).get(name, name) for name in question.quasi_identifiers]
+
+
+def _counted(members: Sequence[Record], reference: Reference) -> int:
+    if reference.weight is not None:
+        return sum(int(record[reference.weight]) for record in members)
+    return people(members, reference.entity)
+
+
+def own_size(each: Class, question: Question) -> int:
+    """How many of the release itself are in a class: what a reference must at least contain."""
+    return people(each.records, question.entity)
+
+
+def at_least_own(classes: Sequence[Class], matched: Sequence[int], question: Question) -> list[int]:
+    """The class sizes of the least reference that contains the release."""
+    return [max(own_size(each, question), F) for each, F in zip(classes, matched, strict=True)]
+
+
+def mismatches(
+    classes: Sequence[Class], matched: Sequence[int], question: Question
+) -> dict[str, int]:
+    """What shows that the reference does not contain the release."""
+    unmatched = [each for each, F in zip(classes, matched, strict=True) if F == 0]
+    own = [own_size(each, question) for each in classes]
+    return {
+        "unmatched_classes": len(unmatched),
+        "unmatched_records": sum(len(each.records) for each in unmatched),
+        "exceeding_classes": sum(0 < F < f for f, F in zip(own, matched, strict=True)),
+    }
+
+
+# --- how diverse a class is -----------------------------------------------------------------
+
+
+def holders(each: Class, sensitive: str, question: Question) -> dict[Any, set[Any]]:
+    """Who holds each value in a class: people, or records where nobody says whose they are."""
+    found: dict[Any, set[Any]] = {}
+    for place, record in enumerate(each.records):
+        person = comparable(record[question.entity]) if question.entity else place
+        found.setdefault(comparable(record[sensitive]), set()).add(person)
+    if question.sensitive_nulls == "unknown":
+        found.pop(None, None)
+    return found
+
+
+def informed(held: Mapping[Any, set[Any]]) -> set[Any]:
+    """Everybody in a class of whom a value is known."""
+    return set().union(*held.values())
+
+
+def gives_away(held: Mapping[Any, set[Any]]) -> bool:
+    """Whether everybody in a class of whom a value is known holds the same one."""
+    return any(people == informed(held) for people in held.values())
+
+
+def distinct(held: Mapping[Any, set[Any]]) -> int:
+    """The values that a class is hidden among: one, where everybody holds it."""
+    return 1 if gives_away(held) else len(held)
+
+
+def homogeneity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Machanavajjhala et al. 2007, 2.1: a class that gives a sensitive value away."""
+    sensitive = parameters["sensitive"]
+    found = [each for each in classes if gives_away(holders(each, sensitive, question))]
+    singletons = [each for each in found if each.size == 1]
+    return Found(
+        {"achieved": len(found), "singleton_classes": len(singletons)},
+        [len(each.records) for each in found],
+    )
+
+
+def l_diversity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Machanavajjhala et al. 2007, 3.2: at least l distinct values in every class."""
+
+    def diversity(each: Class) -> int:
+        return distinct(holders(each, parameters["sensitive"], question))
+
+    return Found(
+        {"achieved": min(diversity(each) for each in classes)},
+        violating(classes, lambda each: diversity(each) < parameters.get("l", 0)),
+    )
+
+
+def entropy_l_diversity(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Machanavajjhala et al. 2007, definition 4.1: the entropy of every class is at least ln l."""
+
+    def entropy(each: Class) -> float:
+        shares = distribution([each], question, parameters).values()
+        return -math.fsum(q * math.log(q) for q in shares) if shares else -math.inf
+
+    least = math.log(parameters["l"]) if "l" in parameters else -math.inf
+    return Found(
+        {"achieved": math.exp(min(entropy(each) for each in classes))},
+        violating(classes, lambda each: entropy(each) < least - SLACK),
+    )
+
+
+def recursive_cl_diversity(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Machanavajjhala et al. 2007, definitions 4.2 and 4.5: the most frequent value is not much
+    more frequent than all from the l-th on, strictly."""
+
+    def needed(each: Class) -> float | Fraction:
+        return _least_c(holders(each, parameters["sensitive"], question), parameters)
+
+    largest = max(needed(each) for each in classes)
+    confidence = 1.0 if largest == math.inf else float(largest / (largest + 1))
+    c = exact(parameters.get("c", math.inf))
+    return Found(
+        {"achieved": number(largest), "confidence": confidence},
+        violating(classes, lambda each: needed(each) >= c),
+    )
+
+
+def _least_c(held: Mapping[Any, set[Any]], parameters: Parameters) -> float | Fraction:
+    """The infimum of the c that would do for one class."""
+    counts = sorted(((len(people), value) for value, people in held.items()), key=lambda c: -c[0])
+    r = [0, *(count for count, _ in counts)]
+    l = parameters["l"]  # noqa: E741 - the letter of the definition
+    if not held:
+        return math.inf
+    y, tail = 1, sum(r[l:])
+    if allowed := {as_text(value) for value in parameters.get("allowed", [])}:
+        ranks = [y for y, (_, value) in enumerate(counts, 1) if as_text(value) not in allowed]
+        if not ranks:
+            return Fraction(0)
+        y = ranks[0]
+        if y > l - 1:
+            tail = sum(r[l - 1 : y]) + sum(r[y + 1 :])
+    return Fraction(r[y], tail) if tail else math.inf
+
+
+def number(value: float | Fraction | None) -> float | str | None:
+    """The number as JSON has it."""
+    if value is None:
+        return None
+    return "Infinity" if value == math.inf else float(value)
+
+
+def alpha_k_anonymity(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Wong et al. 2006, definitions 2 and 3: no value is held by more than alpha of a class."""
+    values = {as_text(value) for value in parameters.get("values", [])}
+
+    def share(each: Class) -> Fraction | None:
+        held = holders(each, parameters["sensitive"], question)
+        counts = [len(by) for value, by in held.items() if not values or as_text(value) in values]
+        return Fraction(max(counts, default=0), len(informed(held))) if held else None
+
+    def violates(each: Class) -> bool:
+        too_small = each.size < parameters.get("k", 0)
+        return too_small or not within(share(each) or 0, parameters, "alpha")
+
+    shares = [share(each) for each in classes]
+    return Found(
+        {"achieved": worst(shares), "k": min(each.size for each in classes)},
+        violating(classes, violates),
+    )
+
+
+def worst(of_classes: Iterable[float | Fraction | None]) -> float | str | None:
+    """The largest figure of any class that has one."""
+    return number(max((figure for figure in of_classes if figure is not None), default=None))
+
+
+def p_sensitive_k_anonymity(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Truta and Vinay 2006, definition 2: k-anonymous, with at least p distinct values."""
+
+    def diversity(each: Class) -> int:
+        return distinct(holders(each, parameters["sensitive"], question))
+
+    def violates(each: Class) -> bool:
+        return each.size < parameters.get("k", 0) or diversity(each) < parameters.get("p", 0)
+
+    return Found(
+        {
+            "achieved": min(diversity(each) for each in classes),
+            "k": min(each.size for each in classes),
+        },
+        violating(classes, violates),
+    )
+
+
+def k_e_anonymity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Zhang et al. 2007, definition 2: at least k distinct numbers, and they span at least e."""
+
+    def values(each: Class) -> int:
+        return len(holders(each, parameters["sensitive"], question))
+
+    def span(each: Class) -> Fraction:
+        known = [record[parameters["sensitive"]] for record in each.records]
+        numbers = [exact(value) for value in known if value is not None and _is_finite(value)]
+        return max(numbers) - min(numbers) if numbers else Fraction(0)
+
+    def violates(each: Class) -> bool:
+        too_few = values(each) < parameters.get("k", 0)
+        return too_few or span(each) < exact(parameters.get("e", 0))
+
+    return Found(
+        {
+            "achieved": float(min(span(each) for each in classes)),
+            "distinct": min(values(each) for each in classes),
+        },
+        violating(classes, violates),
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    return math.isfinite(float(value))
+
+
+# --- how close a class is to the table ------------------------------------------------------
+
+
+def distribution(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Distribution:
+    """The share of each value among the people, or records, of the classes; {} if none is known."""
+    counts = Counter[Any]()
+    for each in classes:
+        for value, by in holders(each, parameters["sensitive"], question).items():
+            counts[value] += len(by)
+    return {value: Fraction(count, counts.total()) for value, count in counts.items()}
+
+
+Figure = Callable[[Distribution, Distribution], float | Fraction | None]
+
+
+def _of_each(
+    figure: Figure, classes: Sequence[Class], question: Question, parameters: Parameters
+) -> list[Any]:
+    """A figure of each class beside the whole table; None for a class of no known value."""
+    whole = distribution(classes, question, parameters)
+    own = [distribution([each], question, parameters) for each in classes]
+    return [figure(q, whole) if q else None for q in own]
+
+
+def _beyond(
+    classes: Sequence[Class], figures: Sequence[Any], exceeds: Callable[[Any], bool]
+) -> list[int]:
+    pairs = zip(classes, figures, strict=True)
+    return [len(each.records) for each, figure in pairs if figure is not None and exceeds(figure)]
+
+
+def t_closeness(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Li, Li, Venkatasubramanian 2007, definition 2 and section 4: the earth mover's distance."""
+    distances = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}
+    distance = distances[parameters["distance"]]
+    found = _of_each(lambda q, p: distance(q, p, parameters), classes, question, parameters)
+    return Found(
+        {"achieved": worst(found)},
+        _beyond(classes, found, lambda d: not within(d - SLACK_OF_T, parameters, "t")),
+    )
+
+
+def _equal(q: Distribution, p: Distribution, parameters: Parameters) -> Fraction:
+    return sum((abs(q.get(value, 0) - p[value]) for value in p), Fraction(0)) / 2
+
+
+def _ordered(q: Distribution, p: Distribution, parameters: Parameters) -> Fraction:
+    """Every unit of mass moves from rank to rank; from the first to the last it costs 1."""
+    order = [as_text(value) for value in parameters.get("order", [])]
+    ranked = sorted(p, key=lambda value: _rank(value, order))
+    carried, moved = Fraction(0), Fraction(0)
+    for value in ranked:
+        carried += q.get(value, 0) - p[value]
+        moved += abs(carried)
+    return moved / max(len(ranked) - 1, 1)
+
+
+def _rank(value: Any, order: Sequence[str | None]) -> tuple[Any, ...]:
+    """NULL is last and NaN before it; two spellings of one number are neighbours."""
+    if value is None:
+        return (2,)
+    if order:
+        return (0, order.index(as_text(value)))
+    if value == "NaN":
+        return (1,)
+    return (0, _magnitude(value), as_text(value))
+
+
+def _magnitude(value: Any) -> float | Fraction:
+    match value:
+        case date():
+            return value.toordinal()
+        case str():
+            try:
+                return Fraction(value)
+            except ValueError:
+                return date.fromisoformat(value).toordinal()
+    magnitude: float = value
+    return magnitude
+
+
+def _hierarchical(q: Distribution, p: Distribution, parameters: Parameters) -> Fraction:
+    """What a subtree has too much of is moved to where its sibling lacks it, level by level."""
+    with Path(parameters["hierarchy"]).open(newline="", encoding="utf-8") as file:
+        paths = {row[0]: tuple(row) for row in csv.reader(file)}
+    height = len(next(iter(paths.values()))) - 1
+    nodes = {paths[value]: q.get(value, 0) - p[value] for value in p}
+    cost = Fraction(0)
+    for level in range(1, height + 1):
+        parents: dict[tuple[str, ...], list[Fraction]] = {}
+        for path, surplus in nodes.items():
+            parents.setdefault(path[1:], []).append(surplus)
+        for children in parents.values():
+            more = sum(surplus for surplus in children if surplus > 0)
+            fewer = -sum(surplus for surplus in children if surplus < 0)
+            cost += Fraction(level, height) * min(more, fewer)
+        nodes = {path: sum(children, Fraction(0)) for path, children in parents.items()}
+    return cost
+
+
+def delta_disclosure(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """Brickell and Shmatikov 2008, definition 6: |ln q/p| below delta, whatever the value."""
+
+    def present(q: Distribution, p: Distribution) -> float:
+        return max(abs(math.log(q[value] / p[value])) for value in q)
+
+    def strict(q: Distribution, p: Distribution) -> float:
+        return math.inf if set(p) - set(q) else present(q, p)
+
+    found = _of_each(strict, classes, question, parameters)
+    delta = parameters.get("delta", math.inf)
+    return Found(
+        {
+            "achieved": worst(found),
+            "present_only": worst(_of_each(present, classes, question, parameters)),
+        },
+        _beyond(classes, found, lambda figure: figure >= delta - SLACK),
+    )
+
+
+def basic_beta_likeness(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Cao and Karras 2012, definition 1: no value gains more than beta of its share."""
+    found = _of_each(_gain, classes, question, parameters)
+    return Found(
+        {"achieved": worst(found)},
+        _beyond(classes, found, lambda gain: not within(gain, parameters, "beta")),
+    )
+
+
+def _gain(q: Distribution, p: Distribution) -> Fraction:
+    """The largest relative gain of a value's share; 0 where none gains."""
+    return max(Fraction(0), *((q[value] - p[value]) / p[value] for value in q))
+
+
+def enhanced_beta_likeness(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Cao and Karras 2012, definition 3: and no value gains more than -ln of its share."""
+
+    def capped(q: Distribution, p: Distribution) -> float | Fraction:
+        gains = {value: (q[value] - p[value]) / p[value] for value in q}
+        kept = all(gain <= -math.log(p[value]) + SLACK for value, gain in gains.items())
+        return _gain(q, p) if kept else math.inf
+
+    found = _of_each(capped, classes, question, parameters)
+    beta = exact(parameters.get("beta", math.inf))
+    return Found(
+        {"achieved": worst(found)},
+        _beyond(classes, found, lambda gain: gain == math.inf or gain > beta),
+    )
+
+
+# --- risk -----------------------------------------------------------------------------------
+
+
+def prosecutor_risk(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """El Emam 2013, chapter 16: the attacker knows that the person is in the release."""
+    risks = prosecutor(classes, exact(parameters["threshold"]))
+    return _bounded(risks, classes, [Fraction(1, each.size) for each in classes], parameters)
+
+
+def prosecutor(classes: Sequence[Class], threshold: Fraction) -> dict[str, Fraction]:
+    return _risks([(each.weight, each.size) for each in classes], threshold)
+
+
+def journalist_risk(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """El Emam 2013, chapter 16: the attacker knows that the person is in the reference."""
+    matched = populations(classes, question, parameters)
+    risks = journalist(classes, matched, question, exact(parameters["threshold"]))
+    chances = [Fraction(1, F) for F in at_least_own(classes, matched, question)]
+    return _of_reference(
+        _bounded(risks, classes, chances, parameters), classes, matched, question, parameters
+    )
+
+
+def journalist(
+    classes: Sequence[Class], matched: Sequence[int], question: Question, threshold: Fraction
+) -> dict[str, Fraction]:
+    populations = at_least_own(classes, matched, question)
+    weighted = [(own_size(each, question), F) for each, F in zip(classes, populations, strict=True)]
+    risks = _risks(weighted, threshold)
+    return risks | {"average": max(Fraction(len(classes), sum(populations)), risks["average"])}
+
+
+def marketer_risk(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """El Emam 2013, chapter 16: the attacker links as many as can be, whoever they are."""
+    matched = populations(classes, question, parameters)
+    average = marketer(classes, matched, question)
+    found = Found({"achieved": float(average)}, None, within(average, parameters, "max_average"))
+    return _of_reference(found, classes, matched, question, parameters)
+
+
+def marketer(classes: Sequence[Class], matched: Sequence[int], question: Question) -> Fraction:
+    own = [own_size(each, question) for each in classes]
+    pairs = zip(own, at_least_own(classes, matched, question), strict=True)
+    return sum(Fraction(f, F) for f, F in pairs) / sum(own)
+
+
+def _risks(weighted: Sequence[tuple[int, int]], threshold: Fraction) -> dict[str, Fraction]:
+    """Of (how many, among how many): the chance of each is one in so many."""
+    total = sum(weight for weight, _ in weighted)
+    return {
+        "highest": max(Fraction(1, size) for _, size in weighted),
+        "average": sum(Fraction(weight, size) for weight, size in weighted) / total,
+        "at_risk": Fraction(sum(w for w, size in weighted if Fraction(1, size) > threshold), total),
+    }
+
+
+def _bounded(
+    risks: Mapping[str, Fraction],
+    classes: Sequence[Class],
+    chances: Sequence[Fraction],
+    parameters: Parameters,
+) -> Found:
+    """The three bounds; the classes above the bound that speaks of single classes."""
+    bound = "max_highest" if "max_highest" in parameters else "threshold"
+    judged = {"max_highest", "max_at_risk"} & set(parameters)
+    above = [
+        len(each.records)
+        for each, chance in zip(classes, chances, strict=True)
+        if not within(chance, parameters, bound)
+    ]
+    figures = floats(risks)
+    return Found(
+        {"achieved": figures.pop("highest"), **figures},
+        above if judged else None,
+        all(within(value, parameters, f"max_{name}") for name, value in risks.items()),
+    )
+
+
+def _of_reference(
+    found: Found,
+    classes: Sequence[Class],
+    matched: Sequence[int],
+    question: Question,
+    parameters: Parameters,
+) -> Found:
+    """A reference that can't contain the release proves nothing, unless it is made to."""
+    faults = mismatches(classes, matched, question)
+    contained = not (faults["unmatched_classes"] or faults["exceeding_classes"])
+    return replace(
+        found,
+        figures={**found.figures, **faults},
+        holds=found.holds and (contained or parameters["missing"] == "union"),
+    )
+
+
+def individual_risk(classes: Sequence[Class], weight: str) -> dict[str, float]:
+    """Benedetti and Franconi 1998: the mean of 1/F, given f and the weights of a class."""
+    risks = [(_mean_of_reciprocal(each, weight), len(each.records)) for each in classes]
+    expected = math.fsum(risk * records for risk, records in risks)
+    return {
+        "expected_reidentifications": expected,
+        "highest": max(risk for risk, _ in risks),
+        "average": expected / sum(records for _, records in risks),
+    }
+
+
+def _mean_of_reciprocal(each: Class, weight: str) -> float:
+    """Summed term by term over the negative binomial distribution of F given f."""
+    f = len(each.records)
+    p = float(f / sum(exact(record[weight]) for record in each.records))
+    population, chance, terms = f, p**f, [p**f / f]
+    while population < f / p or terms[-1] > NOTHING:
+        chance *= (1 - p) * population / (population + 1 - f)
+        population += 1
+        terms.append(chance / population)
+    return math.fsum(terms)
+
+
+# --- uniqueness -----------------------------------------------------------------------------
+
+
+def sample_uniqueness(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """The share of records that are alone in their class."""
+    alone = sum(each.weight for each in classes if each.size == 1)
+    share = Fraction(alone, sum(each.weight for each in classes))
+    return Found({"achieved": float(share)}, None, within(share, parameters, "max_share"))
+
+
+def k_map_estimate(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
+    """El Emam and Dankar 2008: how large classes must be that F = k can be ruled out.
+
+    Pannekoek 1999 tests against a Poisson distribution; classes are only seen where they have a
+    record, so the zero-truncated one is right.
+    """
+    required = _required(classes, parameters) if "k" in parameters else None
+    return Found(
+        {
+            "achieved": min(each.size for each in classes),
+            "required": required,
+            "estimate": True,
+        },
+        violating(classes, lambda each: each.size < (required or 0)),
+    )
+
+
+def _required(classes: Sequence[Class], parameters: Parameters) -> int:
+    n = sum(each.size for each in classes)
+    mean = parameters["k"] * n / parameters["population"]
+    seen = -math.expm1(-mean) if parameters["test"] == "zero_truncated_poisson" else 1.0
+    for size in range(1, parameters["k"]):
+        fewer = [math.exp(f * math.log(mean) - mean - math.lgamma(f + 1)) for f in range(size)]
+        at_least = (1 - math.fsum(fewer)) / seen
+        if at_least <= parameters["alpha"]:
+            return size
+    k: int = parameters["k"]
+    return k
+
+
+def population_uniqueness(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """The share of the population that is unique, estimated from the class sizes of the sample."""
+    sizes = Counter(each.size for each in classes)
+    shares = estimated_shares(sizes, parameters["population"])
+    achieved = shares[parameters["estimator"]]
+    return Found(
+        {
+            "achieved": achieved,
+            "estimates": {name: shares[name] for name in ESTIMATORS},
+            "estimate": True,
+        },
+        None,
+        within(achieved, parameters, "max_share"),
+    )
+
+
+def estimated_shares(sizes: Counter[int], N: int) -> dict[str, float | None]:
+    """Dankar et al. 2012: each estimate, and the one that their decision rule takes."""
+    n, uniques = sum(size * number for size, number in sizes.items()), sizes[1]
+    if uniques == 0 or n == N:
+        return dict.fromkeys([*ESTIMATORS, "dankar"], uniques / N)
+    found = {name: estimator(sizes, n, N) for name, estimator in ESTIMATORS.items()}
+    shares = {
+        name: estimate / N if estimate is not None and 0 < estimate <= N else None
+        for name, estimate in found.items()
+    }
+    # Pitman's up to a tenth of the population, else the lower of the others.
+    preferred = [shares["pitman"]] if 10 * n <= N else [shares["snb"], shares["zayatz"]]
+    valid = [share for share in preferred if share is not None]
+    return shares | {"dankar": min(valid, default=shares["zayatz"])}
+
+
+def zayatz(sizes: Counter[int], n: int, N: int) -> float:
+    """Zayatz 1991: how many of the sample's uniques come from a class of one, by Bayes' rule.
+
+    Of a class of i, one is in the sample in i * C(N - i, n - 1) of the C(N, n) samples.
+    """
+
+    def likelihood(i: int) -> Fraction:
+        return i * math.prod(Fraction(max(N - n + 1 - t, 0), N - t) for t in range(1, i))
+
+    total = sum(number * likelihood(i) for i, number in sizes.items())
+    return float(sizes[1] * sizes[1] / total * Fraction(N, n))
+
+
+def pitman(sizes: Counter[int], n: int, N: int) -> float | None:
+    """Hoshino 2001: the most likely theta and alpha, where both derivatives are 0.
+
+    Each alpha has its best theta; `start` is theta + alpha.
+    """
+    u = sum(sizes.values())
+    if not 1 < u < n:
+        return None
+
+    def best_start(alpha: float) -> float:
+        def by_theta(log_start: float) -> float:
+            start = math.exp(log_start)
+            seen = _reciprocals(start, alpha, u - 1)
+            return seen - _reciprocals(start - alpha + 1, 1, n - 1)
+
+        return math.exp(_root(by_theta, -60, 60) or math.nan)
+
+    def by_alpha(alpha: float) -> float:
+        start = best_start(alpha)
+        new = (u - 1 - (start - alpha) * _reciprocals(start, alpha, u - 1)) / alpha
+        return new - sum(number * _reciprocals(1 - alpha, 1, i - 1) for i, number in sizes.items())
+
+    alpha = _root(by_alpha, 1e-6, 1 - 1e-6)
+    if alpha is None:
+        return None
+    start = best_start(alpha)
+    growth = math.lgamma(start - alpha + 1) - math.lgamma(start) + alpha * math.log(N)
+    return math.exp(growth)
+
+
+def _reciprocals(first: float, step: float, count: int) -> float:
+    """1/first + 1/(first + step) + ..., the terms after the first by Euler and Maclaurin."""
+    head = min(count, 100)
+    found = math.fsum(1 / (first + i * step) for i in range(head))
+    if head == count:
+        return found
+    begin, width = first + head * step, (count - 1 - head) * step
+    end = begin + width
+    found += math.log1p(width / begin) / step + (1 / begin + 1 / end) / 2
+    return found + step / 12 * (begin**-2 - end**-2) - step**3 / 120 * (begin**-4 - end**-4)
+
+
+def snb(sizes: Counter[int], n: int, N: int) -> float | None:
+    """Chen and Keller-McNulty 1998: of K classes, K * beta^alpha are unique in the population."""
+    K = _population_classes(sizes, n / N)
+    found = slide_negative_binomial(sizes[1] / K, sizes[2] / K, n / N)
+    return None if found is None else K * found[1] ** found[0]
+
+
+def slide_negative_binomial(once: float, twice: float, pi: float) -> tuple[float, float] | None:
+    """The alpha and beta by which these shares of all classes are seen once and twice.
+
+    F - 1 is negative binomial. The quotient of the two equations gives alpha for each beta; the
+    first one then gives beta.
+    """
+    if not twice:
+        return None
+
+    def alpha_of(beta: float) -> float:
+        d = (1 - pi) * (1 - beta)
+        gain, loss = pi * (1 - beta), 2 * twice / once * (1 - d)
+        half = (gain * (2 - d) - loss * d) / 2
+        return (math.sqrt(half**2 + gain * d * loss * (1 - d)) - half) / (gain * d)
+
+    def by_first(beta: float) -> float:
+        d, alpha = (1 - pi) * (1 - beta), alpha_of(beta)
+        expected = math.log1p(alpha * d / (1 - d)) - alpha * math.log1p(pi * (1 - beta) / beta)
+        return math.log(pi / once) + expected
+
+    beta = _root(by_first, 1e-12, 1 - 1e-9)
+    return None if beta is None else (alpha_of(beta), beta)
+
+
+def _population_classes(sizes: Counter[int], pi: float) -> float:
+    """Haas and Stokes 1998: Shlosser's third estimate of how many classes the population has."""
+
+    def total(term: Callable[[int], float]) -> float:
+        return math.fsum(number * term(i) for i, number in sizes.items())
+
+    squared = total(lambda i: i * pi**2 * (1 - pi**2) ** (i - 1))
+    unseen = total(lambda i: (1 - pi) ** i)
+    weighed = total(lambda i: (1 - pi) ** i * ((1 + pi) ** i - 1))
+    once = total(lambda i: i * pi * (1 - pi) ** (i - 1))
+    return total(lambda i: 1) + sizes[1] * squared / weighed * (unseen / once) ** 2
+
+
+def _root(f: Callable[[float], float], low: float, high: float) -> float | None:
+    """Where the function changes its sign, by bisection; None if it does not."""
+    rising = f(high) > 0
+    if (f(low) > 0) == rising:
+        return None
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if (f(middle) > 0) == rising else (middle, high)
+    return middle
+
+
+ESTIMATORS = {"zayatz": zayatz, "pitman": pitman, "snb": snb}
+
+# --- the catalogue --------------------------------------------------------------------------
+
+Model = Callable[[Sequence[Class], Question, Parameters], Found]
+MODELS: dict[str, Model] = {
     "k_anonymity": k_anonymity,
     "k_map": k_map,
+    "delta_presence": delta_presence,
     "homogeneity": homogeneity,
+    "l_diversity": l_diversity,
+    "entropy_l_diversity": entropy_l_diversity,
+    "recursive_cl_diversity": recursive_cl_diversity,
+    "alpha_k_anonymity": alpha_k_anonymity,
+    "p_sensitive_k_anonymity": p_sensitive_k_anonymity,
+    "k_e_anonymity": k_e_anonymity,
+    "t_closeness": t_closeness,
+    "delta_disclosure": delta_disclosure,
+    "basic_beta_likeness": basic_beta_likeness,
+    "enhanced_beta_likeness": enhanced_beta_likeness,
+    "prosecutor_risk": prosecutor_risk,
+    "journalist_risk": journalist_risk,
+    "marketer_risk": marketer_risk,
+    "sample_uniqueness": sample_uniqueness,
+    "population_uniqueness": population_uniqueness,
+    "k_map_estimate": k_map_estimate,
 }
 """Every model: what it measures, and the classes that violate it."""
+
+_RISK_BOUNDS = ("max_highest", "max_average", "max_at_risk")
+THRESHOLDS: dict[str, tuple[str, ...]] = {
+    "k_anonymity": ("k",),
+    "k_map": ("k",),
+    "delta_presence": ("min", "max"),
+    "homogeneity": (),
+    "l_diversity": ("l",),
+    "entropy_l_diversity": ("l",),
+    "recursive_cl_diversity": ("c",),
+    "alpha_k_anonymity": ("alpha", "k"),
+    "p_sensitive_k_anonymity": ("p", "k"),
+    "k_e_anonymity": ("k", "e"),
+    "t_closeness": ("t",),
+    "delta_disclosure": ("delta",),
+    "basic_beta_likeness": ("beta",),
+    "enhanced_beta_likeness": ("beta",),
+    "prosecutor_risk": _RISK_BOUNDS,
+    "journalist_risk": _RISK_BOUNDS,
+    "marketer_risk": ("max_average",),
+    "sample_uniqueness": ("max_share",),
+    "population_uniqueness": ("max_share",),
+    "k_map_estimate": ("k",),
+}
+"""The parameters that demand something; a check without one of them measures."""
+
+_MATCHING = {"match": "containment", "missing": "strict"}
+_AT_RISK = {"threshold": float(AT_RISK)}
+DEFAULTS: dict[str, Parameters] = {
+    "k_map": _MATCHING,
+    "delta_presence": _MATCHING,
+    "t_closeness": {"distance": "equal"},
+    "prosecutor_risk": _AT_RISK,
+    "journalist_risk": _MATCHING | _AT_RISK,
+    "marketer_risk": _MATCHING,
+    "population_uniqueness": {"estimator": "dankar"},
+    "k_map_estimate": {"alpha": 0.05, "test": "zero_truncated_poisson"},
+}
+"""What is in force where nothing else is said."""
+
+MEASURED = (
+    *("homogeneity", "l_diversity", "entropy_l_diversity", "alpha_k_anonymity"),
+    *("p_sensitive_k_anonymity", "k_e_anonymity", "t_closeness", "delta_disclosure"),
+    *("basic_beta_likeness", "enhanced_beta_likeness"),
+)
+"""What is measured of a sensitive attribute where nothing is demanded."""

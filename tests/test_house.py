@@ -21,13 +21,16 @@ from kanon_sql.models import MODELS
 
 LAYERS = """
 errors version column_types
-yaml_document hierarchy models templates output
-spec expressions result
-engines
+yaml_document hierarchy models estimates output
+templates spec result
+expressions engines profile_result
 binding
+steps measures
+precautions
 plan
-verdicts report
+verdicts report explain
 auditor
+profiler
 api options demo
 cli
 """.strip().splitlines()
@@ -58,7 +61,7 @@ def test_a_room_imports_only_lower_rooms(module: str) -> None:
     file = Path(importlib.import_module(module).__file__ or "")
     rooms = {name.split(".")[1] for name in imported(file, of="kanon_sql")}
     # A result prints itself, and asks the reports to do so when it is printed.
-    above = {"report"} if room == "result" else set()
+    above = {"report"} if room in ("result", "profile_result") else set()
 
     assert {other for other in rooms - above if ROOMS[other] >= ROOMS[room]} <= {room}
 
@@ -128,6 +131,13 @@ def test_every_model_has_a_macro_an_oracle_and_worked_examples() -> None:
 
     assert set(MODELS) == set(oracle.MODELS) == examples
     assert set(MODELS) <= set(templates.macro_names())
+
+
+def test_every_model_has_a_row_in_the_readme() -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in readme.splitlines() if line.startswith("| `")]
+
+    assert [row.split("`")[1] for row in rows if row.split("`")[1] in MODELS] == list(MODELS)
 
 
 def test_every_macro_file_opens_with_what_it_computes() -> None:

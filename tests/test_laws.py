@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from generated import Filled, asked_tables, fewer
+from generated import PERSON, Filled, Kind, asked_tables, fewer, filled
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
@@ -178,6 +180,238 @@ def test_rolling_up_is_recounting(asked: Asked) -> None:
 def _multiset(connection: duckdb.DuckDBPyConnection, sql: str) -> Counter[tuple[Any, ...]]:
     rows = connection.execute(sql).fetchall()
     return Counter(tuple(oracle.comparable(value) for value in row) for row in rows)
+
+
+# --- what the records of a class share --------------------------------------------------------
+
+ASKED_OF_VALUES: dict[str, Any] = {
+    "distinct l": kanon.LDiversity(sensitive="s"),
+    "entropy l": kanon.EntropyLDiversity(sensitive="s"),
+    "p": kanon.PSensitiveKAnonymity(sensitive="s"),
+    "range": kanon.KEAnonymity(sensitive="s"),
+    "c for l = 1": kanon.RecursiveClDiversity(l=1, sensitive="s"),
+    "c for l = 2": kanon.RecursiveClDiversity(l=2, sensitive="s"),
+    "c for l = 3": kanon.RecursiveClDiversity(l=3, sensitive="s"),
+    "c where 2 may become known": kanon.RecursiveClDiversity(l=2, allowed=[2], sensitive="s"),
+    "alpha": kanon.AlphaKAnonymity(sensitive="s"),
+    "alpha of two values": kanon.AlphaKAnonymity(values=[2, 50], sensitive="s"),
+    "distance": kanon.TCloseness(sensitive="s"),
+    "ordered distance": kanon.TCloseness(distance="ordered", sensitive="s"),
+    "delta": kanon.DeltaDisclosure(sensitive="s"),
+    "beta": kanon.BasicBetaLikeness(sensitive="s"),
+    "enhanced beta": kanon.EnhancedBetaLikeness(sensitive="s"),
+}
+GROWING = ("distinct l", "entropy l", "p", "range")
+"""The figures of which more is better."""
+ROUNDING = 1e-9
+
+VALUED = filled(
+    ("q", "s", "who"),
+    (
+        Kind(pyarrow.string(), ("a", "b", "c")),
+        Kind(pyarrow.int64(), (1, 2, 3, 50)),
+        PERSON,
+    ),
+)
+"""Tables with few classes and few numbers as sensitive values."""
+NULLS = st.sampled_from(["value", "unknown"])
+
+
+def checks(table: Filled, **options: Any) -> dict[str, kanon.CheckResult]:
+    """What each model of sensitive values finds in the table."""
+    [found] = kanon.audit(
+        table.arrow,
+        quasi_identifiers=["q"],
+        sensitive=["s"],
+        checks=ASKED_OF_VALUES.values(),
+        **options,
+    ).tables
+    return dict(zip(ASKED_OF_VALUES, found.checks, strict=False))
+
+
+def merged(table: Filled, gone: Any, kept: Any) -> Filled:
+    """The table with one value of its first column become another."""
+    rows = tuple((kept if row[0] == gone else row[0], *row[1:]) for row in table.rows)
+    return replace(table, rows=rows)
+
+
+@fewer
+@given(VALUED, NULLS, st.data())
+def test_merging_two_classes_makes_no_sensitive_model_worse(
+    table: Filled, nulls: Any, data: st.DataObject
+) -> None:
+    """Each is a least, a greatest or a convex figure of the classes of a table that stays."""
+    values = [row[0] for row in table.rows] or [None]
+    gone, kept = data.draw(st.sampled_from(values)), data.draw(st.sampled_from(values))
+
+    fine = checks(table, sensitive_nulls=nulls)
+    coarse = checks(merged(table, gone, kept), sensitive_nulls=nulls)
+
+    for name in ASKED_OF_VALUES:
+        before, after = fine[name].achieved, coarse[name].achieved
+        assert (before is None) == (after is None)
+        if before is not None:
+            worse = before - after if name in GROWING else after - before
+            assert not worse > ROUNDING, name
+
+
+def test_delta_over_the_values_of_a_class_alone_grows_in_a_merger() -> None:
+    """Why the strict reading gates: A, which has few x, and B, which has none, become one class."""
+    rows = [
+        *[("A", "x")] * 2,
+        *[("A", "y")] * 8,
+        *[("B", "y")] * 10,
+        *[("C", "x")] * 8,
+        *[("C", "y")] * 12,
+    ]
+    table = Filled(("q", "s"), (pyarrow.string(), pyarrow.string()), tuple(rows))
+
+    [before, after] = [
+        kanon.audit(
+            each.arrow, quasi_identifiers=["q"], checks=[kanon.DeltaDisclosure(sensitive="s")]
+        )
+        .tables[0]
+        .checks[0]
+        for each in (table, merged(table, "B", "A"))
+    ]
+
+    assert before.details == asking.near({"present_only": math.log(1.6)})
+    assert after.details == asking.near({"present_only": math.log(2.5)})
+    assert (before.achieved, after.achieved) == (math.inf, asking.near(math.log(2.5)))
+
+
+@fewer
+@given(VALUED, st.sampled_from([2, 3]))
+def test_recursive_diversity_is_confidence_after_elimination(table: Filled, l: int) -> None:  # noqa: E741
+    """With l - 2 other values ruled out the first is believed with less than c / (c + 1)."""
+    classes: dict[Any, Counter[Any]] = {}
+    for q, s, _ in table.rows:
+        classes.setdefault(q, Counter())[s] += 1
+    confidences = []
+    for counts in classes.values():
+        most, *others = sorted(counts.values(), reverse=True)
+        confidences.append(Fraction(most, most + sum(others[l - 2 :])))
+
+    found = checks(table)[f"c for l = {l}"]
+
+    if table.rows:
+        assert found.details["confidence"] == asking.near(float(max(confidences)))
+        assert found.details["confidence"] == asking.near(
+            1.0 if found.achieved == math.inf else found.achieved / (found.achieved + 1)
+        )
+
+
+@fewer
+@given(VALUED)
+def test_the_models_of_values_agree_where_they_must(table: Filled) -> None:
+    found = {name: check.achieved for name, check in checks(table).items()}
+    [plain] = kanon.audit(
+        table.arrow, quasi_identifiers=["q"], checks=[kanon.Homogeneity(sensitive="s")]
+    ).tables
+
+    if table.rows:
+        assert plain.checks[0].holds == (found["distinct l"] > 1)
+        assert found["p"] == found["distinct l"]
+        assert found["c for l = 1"] == asking.near(found["alpha"])
+        assert 1 / found["alpha"] - ROUNDING <= found["entropy l"]
+        assert found["entropy l"] <= found["distinct l"] + ROUNDING
+        assert found["alpha of two values"] <= found["alpha"]
+        assert found["beta"] <= found["enhanced beta"]
+        assert found["ordered distance"] <= found["distance"] + ROUNDING
+        assert found["distance"] <= 1
+
+
+@fewer
+@given(VALUED)
+def test_one_class_of_all_is_like_the_table(table: Filled) -> None:
+    found = checks(replace(table, rows=tuple(("a", *row[1:]) for row in table.rows)))
+    distances = ("distance", "ordered distance", "delta", "beta", "enhanced beta")
+
+    if table.rows:
+        assert [found[name].achieved for name in distances] == asking.near([0.0] * 5)
+
+
+# --- the three attackers ----------------------------------------------------------------------
+
+
+def risks(release: Filled, reference: Filled) -> dict[str, kanon.CheckResult]:
+    models = (kanon.ProsecutorRisk, kanon.JournalistRisk, kanon.MarketerRisk, kanon.DeltaPresence)
+    [table] = kanon.audit(
+        release.arrow,
+        quasi_identifiers=["q", "s"],
+        references={"reference": reference.arrow},
+        checks=[model() for model in models],
+    ).tables
+    return {check.model: check for check in table.checks}
+
+
+@fewer
+@given(VALUED, VALUED)
+def test_who_knows_less_has_the_lower_chance(release: Filled, others: Filled) -> None:
+    """Where the reference contains the release, everybody in it is one of at least as many."""
+    found = risks(release, replace(release, rows=release.rows + others.rows))
+
+    if release.rows:
+        prosecutor, journalist = found["prosecutor_risk"], found["journalist_risk"]
+        marketer = found["marketer_risk"].achieved
+        assert journalist.achieved <= prosecutor.achieved
+        assert journalist.details["at_risk"] <= prosecutor.details["at_risk"]
+        assert marketer <= journalist.details["average"] <= journalist.achieved + ROUNDING
+        assert journalist.details["average"] <= prosecutor.details["average"] + ROUNDING
+        assert found["delta_presence"].achieved["max"] <= 1
+
+
+@fewer
+@given(VALUED)
+def test_the_release_is_its_own_reference(release: Filled) -> None:
+    found = risks(release, release)
+
+    if release.rows:
+        prosecutor, journalist = found["prosecutor_risk"], found["journalist_risk"]
+        assert journalist.achieved == prosecutor.achieved
+        assert journalist.details["average"] == asking.near(prosecutor.details["average"])
+        assert found["marketer_risk"].achieved == asking.near(prosecutor.details["average"])
+        assert found["delta_presence"].achieved == {"min": 1.0, "max": 1.0}
+
+
+@fewer
+@given(VALUED, VALUED, st.data())
+def test_merging_two_values_narrows_delta_presence(
+    release: Filled, others: Filled, data: st.DataObject
+) -> None:
+    """The chance of a merged class is a mean of the two, weighted by people of the reference."""
+    reference = replace(release, rows=release.rows + others.rows)
+    values = [row[0] for row in reference.rows] or [None]
+    gone, kept = data.draw(st.sampled_from(values)), data.draw(st.sampled_from(values))
+
+    fine = risks(release, reference)["delta_presence"].achieved
+    coarse = risks(merged(release, gone, kept), merged(reference, gone, kept))["delta_presence"]
+
+    if release.rows:
+        assert coarse.achieved["min"] >= fine["min"] - ROUNDING
+        assert coarse.achieved["max"] <= fine["max"] + ROUNDING
+
+
+@fewer
+@given(
+    VALUED, st.sampled_from([1, 2, 5, 40]), st.sampled_from(["poisson", "zero_truncated_poisson"])
+)
+def test_an_estimate_demands_no_more_than_k(table: Filled, k: int, test: Any) -> None:
+    """El Emam and Dankar 2008: k itself is enough, and less is where more people were not asked."""
+    if table.rows:
+        required = [
+            kanon.audit(
+                table.arrow,
+                quasi_identifiers=["q"],
+                checks=[kanon.KMapEstimate(k=k, population=population, test=test)],
+            )
+            .tables[0]
+            .checks[0]
+            .details["required"]
+            for population in (len(table.rows), 100, 10_000)
+        ]
+
+        assert k >= required[0] >= required[1] >= required[2] >= 1
 
 
 # --- the same table, wherever it lies -------------------------------------------------------

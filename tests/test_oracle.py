@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import asking
 import oracle
 import pytest
-from generated import TEXT, Filled, asked_tables, few, released_and_referred
+from generated import (
+    TEXT,
+    TREE,
+    Filled,
+    asked_tables,
+    few,
+    fewer,
+    ranked_tables,
+    released_and_referred,
+    surveys,
+    tables_with_a_tree,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kanon_sql import templates
+from kanon_sql import estimates, templates
 from kanon_sql.engines.base import Table
 from kanon_sql.engines.duckdb import DuckDBEngine
 
@@ -20,6 +33,44 @@ from kanon_sql.engines.duckdb import DuckDBEngine
 @few
 @given(asked_tables())
 def test_a_table_alone(asked: tuple[Filled, oracle.Question]) -> None:
+    table, question = asked
+
+    found = asking.figures(asking.audit(table.arrow, question))
+
+    assert found == asking.near(oracle.audit(table.records, question))
+
+
+@few
+@given(ranked_tables())
+def test_an_attribute_with_an_order(asked: tuple[Filled, oracle.Question]) -> None:
+    table, question = asked
+
+    found = asking.figures(asking.audit(table.arrow, question))
+
+    assert found == asking.near(oracle.audit(table.records, question))
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The file of the tree that some attributes have."""
+    file = tmp_path_factory.mktemp("trees") / "tree.csv"
+    file.write_text(TREE, encoding="utf-8")
+    return str(file)
+
+
+@fewer
+@given(st.data())
+def test_an_attribute_with_a_tree(tree: str, data: st.DataObject) -> None:
+    table, question = data.draw(tables_with_a_tree(tree))
+
+    found = asking.figures(asking.audit(table.arrow, question))
+
+    assert found == asking.near(oracle.audit(table.records, question))
+
+
+@fewer
+@given(surveys())
+def test_a_survey(asked: tuple[Filled, oracle.Question]) -> None:
     table, question = asked
 
     found = asking.figures(asking.audit(table.arrow, question))
@@ -46,6 +97,47 @@ def test_the_first_records(asked: tuple[Filled, oracle.Question], first: int) ->
     found = asking.figures(asking.audit(table.arrow, question, first=first))
 
     assert found == asking.near(oracle.audit(shortened.records, question))
+
+
+# --- estimates ------------------------------------------------------------------------------
+
+
+@fewer
+@given(
+    st.dictionaries(st.integers(1, 30), st.integers(1, 100), min_size=1, max_size=8),
+    st.sampled_from([2, 3, 10, 20, 1000]),
+)
+def test_the_uniques_of_a_population(sizes: dict[int, int], times: int) -> None:
+    population = times * sum(size * classes for size, classes in sizes.items())
+
+    found = estimates.population_uniqueness(sizes, population)
+
+    names = ("zayatz", "pitman", "snb", "dankar")
+    expected = oracle.estimated_shares(Counter(sizes), population)
+    assert {name: found.estimate(name) for name in names} == asking.near(expected, 1e-6)
+
+
+def test_the_equations_of_the_slide_negative_binomial() -> None:
+    """Chen and Keller-McNulty 1998, with their sums added up term by term.
+
+    ARX (ModelSNB.java) multiplies in the second equation where it should divide.
+    """
+    alpha, beta, pi = 0.5, 0.2, 0.3
+
+    def seen(times: int) -> float:
+        """The share of classes that have so many people in the sample."""
+        drawn = [math.comb(F, times) * pi**times * (1 - pi) ** (F - times) for F in range(400)]
+        chances, chance = [0.0], beta**alpha
+        for others in range(399):
+            chances.append(chance)
+            chance *= (1 - beta) * (alpha + others) / (others + 1)
+        return math.fsum(share * p for share, p in zip(chances, drawn, strict=True))
+
+    once, twice = seen(1), seen(2)
+
+    assert [once, twice] == asking.near([0.3309708415728644, 0.10781625899722101])
+    assert list(estimates.snb_parameters(once, twice, pi)) == asking.near([alpha, beta])
+    assert list(oracle.slide_negative_binomial(once, twice, pi) or ()) == asking.near([alpha, beta])
 
 
 # --- short keys -----------------------------------------------------------------------------

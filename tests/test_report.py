@@ -293,21 +293,6 @@ def test_several_tables_have_a_section_each_and_a_closing_line():
     )
 
 
-def test_a_model_without_words_of_its_own_shows_its_numbers():
-    unknown = CheckResult(
-        "delta_presence",
-        {"reference": "voters", "min": 0.1, "max": 0.5},
-        False,
-        {"min": 0.25, "max": float("inf")},
-        violating_classes=3,
-        violating_records=30,
-    )
-    assert human.render(audited(with_checks(unknown))).splitlines()[3:5] == [
-        "  VIOLATED  delta_presence voters  reaches min 0.25, max infinite, asked for min",
-        "            0.1, max 0.5",
-    ]
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_has_words_of_its_own(name):
     assert name in wording.PHRASES

@@ -6,6 +6,7 @@ who writes plain text turns it into a space at the end, with `plain`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -89,6 +90,15 @@ def counted(value: int, noun: str) -> str:
     """
     word = noun if value == 1 else _PLURALS.get(noun, f"{noun}s")
     return f"{value:,}{KEPT_TOGETHER}{word}"
+
+
+def ordinal(place: int) -> str:
+    """
+    >>> [ordinal(place) for place in (1, 2, 3, 4, 11, 22)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+    """
+    teen = place % 100 in (11, 12, 13)
+    return f"{place}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(place % 10, 'th')}"
 
 
 def percent(fraction: float) -> str:
@@ -195,55 +205,264 @@ def _homogeneous_parts(together: int, alone: int, table: TableResult) -> str:
     )
 
 
-def _any_model(check: CheckResult, table: TableResult) -> Phrases:
-    """A model without an entry of its own: its measure and its thresholds by their names."""
-    asked = ", ".join(
-        f"{key} {number(value)}"
-        for key, value in check.parameters.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
+@dataclass(frozen=True)
+class ClassWords:
+    """What is said of a model that is judged on its worst class; {0} is a number."""
+
+    found: str
+    thresholds: tuple[str, ...]
+    violating: str
+    """Of the classes that fail, after how many they are; {0} is the threshold."""
+    worst: str
+    """Of the worst class, where it is good enough."""
+    always: bool = False
+    """Whether that is worth a line where nothing was demanded, too."""
+
+
+def _worst_class(words: ClassWords) -> Callable[[CheckResult, TableResult], Phrases]:
+    """The words of a model that is judged on its worst class."""
+
+    def phrases(check: CheckResult, table: TableResult) -> Phrases:
+        given = [key for key in words.thresholds if check.parameters.get(key) is not None]
+        asked = " and ".join(
+            number(check.parameters[key])
+            if given == [words.thresholds[0]]
+            else f"{key} {number(check.parameters[key])}"
+            for key in given
+        )
+        if check.achieved is None:
+            return Phrases(_asked("no class has a known value", asked or None), "")
+        found = words.found.format(number(check.achieved), **_plain_details(check))
+        if check.holds is False:
+            threshold = check.parameters.get(words.thresholds[0])
+            extent = words.violating.format(number(threshold) if threshold is not None else asked)
+            return Phrases(_asked(found, asked), f"{_violating(check, table)} {extent}".strip())
+        worst = words.worst.format(number(check.achieved), **_plain_details(check))
+        return Phrases(_asked(found, asked or None), worst if check.holds or words.always else "")
+
+    return phrases
+
+
+def _plain_details(check: CheckResult) -> dict[str, str]:
+    return {
+        key: number(value) for key, value in check.details.items() if isinstance(value, int | float)
+    }
+
+
+def _recursive(check: CheckResult, table: TableResult) -> Phrases:
+    length = check.parameters["l"]
+    words = ClassWords(
+        found="no c would do" if check.achieved == math.inf else "c must exceed {0}",
+        thresholds=("c",),
+        violating=f"where too little is left from the {ordinal(length)} value on",
+        worst=f"a class has fewer than {counted(length, 'value')}"
+        if check.achieved == math.inf
+        else f"after {counted(max(length - 2, 0), 'value')} ruled out, one is "
+        f"{percent(check.details.get('confidence', 0))} sure at most",
+        always=True,
     )
-    found = f"reaches {_measure(check.achieved)}"
-    extent = _violating(check, table) if check.violating_classes else ""
-    return Phrases(_asked(found, asked or None), extent)
+    return _worst_class(words)(check, table)
+
+
+def _t_closeness(check: CheckResult, table: TableResult) -> Phrases:
+    distance = {"equal": "", "ordered": " by rank", "hierarchical": " in the tree"}
+    words = ClassWords(
+        f"t is {{0}}{distance[check.parameters.get('distance', 'equal')]}",
+        ("t",),
+        "farther than that from the table",
+        "the farthest class is {0} from the table",
+    )
+    return _worst_class(words)(check, table)
+
+
+def _delta_disclosure(check: CheckResult, table: TableResult) -> Phrases:
+    present = check.details.get("present_only")
+    lacking = check.achieved == math.inf
+    words = ClassWords(
+        "δ is {0}",
+        ("delta",),
+        "where a value is too much more or less frequent",
+        "a class lacks a value of the table"
+        + (f"; over the values present δ is {number(present)}" if present is not None else "")
+        if lacking
+        else "no value is more or less frequent by a larger factor than exp {0}",
+        always=lacking,
+    )
+    return _worst_class(words)(check, table)
+
+
+def _enhanced_beta(check: CheckResult, table: TableResult) -> Phrases:
+    infinite = check.achieved == math.inf
+    words = ClassWords(
+        "no β would do" if infinite else "β is {0}",
+        ("beta",),
+        "where a value gains too much",
+        "a value gains more than −ln of its share"
+        if infinite
+        else "a value is more frequent than in the table by {0} of its share",
+        always=infinite,
+    )
+    return _worst_class(words)(check, table)
+
+
+def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
+    least, most = check.achieved["min"], check.achieved["max"]
+    if least is None:
+        found = "no class of the reference has people"
+    else:
+        found = f"from {number(least)} to {number(most)}"
+    bounds = [check.parameters.get(end) for end in ("min", "max")]
+    asked = " to ".join(number(bound) if bound is not None else "any" for bound in bounds)
+    if check.holds is None:
+        return Phrases(found, f"the chance of being in the release, over {_reference(check)}")
+    if check.holds:
+        return Phrases(_asked(found, asked), f"every class of {_reference(check)} is within")
+    classes = counted(check.violating_classes or 0, "class")
+    people = counted(check.violating_records or 0, "person")
+    return Phrases(_asked(found, asked), f"{people} of {_reference(check)} in {classes} are out")
+
+
+def _risk(check: CheckResult, table: TableResult) -> Phrases:
+    """Prosecutor and journalist: the highest chance, the average, the share at risk."""
+    asked = ", ".join(
+        f"{name} {percent(check.parameters[key])}"
+        for key, name in (
+            ("max_highest", "highest"), ("max_average", "average"), ("max_at_risk", "at risk"),
+        )
+        if check.parameters.get(key) is not None
+    )  # fmt: skip
+    extent = (
+        f"average {percent(check.details['average'])}, "
+        f"{percent(check.details['at_risk'])} of the {members(table)} above "
+        f"{percent(check.parameters['threshold'])}"
+    )
+    if check.violating_classes:
+        extent += f"; {_violating(check, table)} too high"
+    return Phrases(_asked(f"highest {percent(check.achieved)}", asked or None), extent)
+
+
+def _share(what: str, bound: str) -> Callable[[CheckResult, TableResult], Phrases]:
+    def phrases(check: CheckResult, table: TableResult) -> Phrases:
+        asked = check.parameters.get(bound)
+        found = _asked(percent(check.achieved), percent(asked) if asked is not None else None)
+        return Phrases(found, what.format(members(table)))
+
+    return phrases
+
+
+def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
+    asked = check.parameters.get("max_share")
+    found = "no estimate" if check.achieved is None else percent(check.achieved)
+    each = ", ".join(
+        f"{name} {'none' if share is None else percent(share)}"
+        for name, share in check.details["estimates"].items()
+    )
+    return Phrases(
+        _asked(f"estimate {found}", percent(asked) if asked is not None else None),
+        f"of {number(check.parameters['population'])} people are unique, by estimate: {each}",
+    )
+
+
+def _k_map_estimate(check: CheckResult, table: TableResult) -> Phrases:
+    required = check.details["required"]
+    found = f"the smallest class has {counted(check.achieved, member(table))}"
+    if check.holds is False:
+        extent = f"{_violating(check, table)} of fewer than {number(required)}"
+    else:
+        extent = "every class is large enough"
+    return Phrases(
+        f"{found}, estimated need {number(required)}",
+        f"{extent} for {number(check.parameters['k'])} people of "
+        f"{number(check.parameters['population'])}, by estimate",
+    )
 
 
 PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
     "k_anonymity": _k_anonymity,
     "k_map": _k_map,
+    "delta_presence": _delta_presence,
     "homogeneity": _homogeneity,
+    "l_diversity": _worst_class(
+        ClassWords(
+            "l is {0}",
+            ("l",),
+            "with fewer than {0} values",
+            "the least diverse class has l = {0}",
+        )
+    ),
+    "entropy_l_diversity": _worst_class(
+        ClassWords(
+            "l is {0}",
+            ("l",),
+            "less uncertain than {0} equally likely values",
+            "the least uncertain class is like {0} equally likely values",
+        )
+    ),
+    "recursive_cl_diversity": _recursive,
+    "alpha_k_anonymity": _worst_class(
+        ClassWords(
+            "α is {0}, k is {k}",
+            ("alpha", "k"),
+            "where a value is more frequent, or that are too small",
+            "a value is held by a share of {0} of a class at most",
+        )
+    ),
+    "p_sensitive_k_anonymity": _worst_class(
+        ClassWords(
+            "p is {0}, k is {k}",
+            ("p", "k"),
+            "with fewer values, or that are too small",
+            "the least diverse class has p = {0}",
+        )
+    ),
+    "k_e_anonymity": _worst_class(
+        ClassWords(
+            "range {0}, {distinct} values",
+            ("e", "k"),
+            "with a smaller range, or fewer values",
+            "the numbers of a class span {0} or more",
+        )
+    ),
+    "t_closeness": _t_closeness,
+    "delta_disclosure": _delta_disclosure,
+    "basic_beta_likeness": _worst_class(
+        ClassWords(
+            "β is {0}",
+            ("beta",),
+            "where a value gains more",
+            "a value is more frequent than in the table by {0} of its share",
+        )
+    ),
+    "enhanced_beta_likeness": _enhanced_beta,
+    "prosecutor_risk": _risk,
+    "journalist_risk": _risk,
+    "marketer_risk": _share("of the {0} are linked to the right person", "max_average"),
+    "sample_uniqueness": _share("of the {0} are alone in their class", "max_share"),
+    "population_uniqueness": _population_uniqueness,
+    "k_map_estimate": _k_map_estimate,
 }
-"""What is said of a model's result; a model that is not here gets its bare numbers."""
+"""What is said of each model's result."""
 
 
 def verdict(check: CheckResult, table: TableResult) -> Verdict:
     """One check in words."""
     status = {True: "holds", False: "violated", None: "measured"}[check.holds]
-    phrases = PHRASES.get(check.model, _any_model)(check, table)
+    phrases = PHRASES[check.model](check, table)
     return Verdict(status, _title(check), phrases.achieved, phrases.extent)
 
 
 def _title(check: CheckResult) -> str:
     """`homogeneity diagnosis`, `k-map voters`: the model and what it is judged on."""
-    model = MODELS.get(check.model)
     about = (check.parameters.get(key) for key in ("sensitive", "reference"))
-    return " ".join(
-        [model.title if model else check.model, *(printable(name) for name in about if name)]
-    )
+    joined = ["(others known)"] if check.parameters.get("with_other_sensitive") else []
+    named = [printable(name) for name in about if name]
+    return " ".join([MODELS[check.model].title, *named, *joined])
 
 
 def _asked(found: str, threshold: Any) -> str:
     if threshold is None:
         return found
     return f"{found}, asked for {number(threshold) if isinstance(threshold, int) else threshold}"
-
-
-def _measure(achieved: Any) -> str:
-    match achieved:
-        case int() | float():
-            return number(achieved)
-        case dict():
-            return ", ".join(f"{key} {_measure(value)}" for key, value in achieved.items())
-    return str(achieved)
 
 
 def _violating(check: CheckResult, table: TableResult) -> str:
@@ -334,7 +553,12 @@ def _without_empty_ends(bins: Sequence[Bin]) -> list[Bin]:
 
 def findings(table: TableResult) -> list[str]:
     """What the sizes mean: a sentence or two for each kind of attacker."""
-    return [*_prosecutor(table), *_assumed_attackers(table), *_journalist(table)]
+    return [
+        *_prosecutor(table),
+        *_assumed_attackers(table),
+        *_journalist(table),
+        *_individual(table),
+    ]
 
 
 def _prosecutor(table: TableResult) -> Iterator[str]:
@@ -378,6 +602,18 @@ def _journalist(table: TableResult) -> Iterator[str]:
         )
 
 
+def _individual(table: TableResult) -> Iterator[str]:
+    """The risk to the people of a survey, by how many of the population each stands for."""
+    risk = table.risk.get("individual")
+    if risk:
+        yield (
+            f"By the survey weights, {number(risk['expected_reidentifications'])} correct "
+            "re-identifications are to be expected; a person's chance is "
+            f"{percent(risk['highest'])} at most, and {percent(risk['average'])} on average "
+            "(individual risk, an estimate)."
+        )
+
+
 def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
     threshold = f"{number(risk['threshold'] * 100)}{KEPT_TOGETHER}%"
     whom = f"{percent(risk['at_risk'])} of the" if risk["at_risk"] else "none of the"
@@ -387,7 +623,7 @@ def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
 def silences(table: TableResult) -> list[tuple[str, str]]:
     """What each model that holds does not protect against, as (title, sentence)."""
     held = dict.fromkeys(check.model for check in table.checks if check.holds)
-    return [(MODELS[name].title, MODELS[name].silence) for name in held if name in MODELS]
+    return [(MODELS[name].title, MODELS[name].silence) for name in held]
 
 
 def outcome(table: TableResult) -> str:

@@ -56,3 +56,15 @@
 sum(case when {% for column in columns %}{{ "" if loop.first else " and " }}{{ kanon_sql.is_star(column) }}{% endfor %} then kanon_records else 0 end)
 {%- endif %}
 {%- endmacro %}
+
+
+{# The same where several sets are read. #}
+{% macro aliases_in(set, columns) -%}
+{% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ set }}.{{ kanon_sql.alias(column) }}{% endfor %}
+{%- endmacro %}
+
+
+{# Whether a key stands for one of some values. #}
+{% macro is_one_of(column, values) -%}
+{% for value in values %}{{ "" if loop.first else " or " }}{{ kanon_sql.is_value(column, value) }}{% endfor %}
+{%- endmacro %}

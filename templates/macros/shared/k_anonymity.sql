@@ -49,7 +49,7 @@ group by
     What all classes of one size have in common: how many they are, how many records they hold.
     The histogram, k, the uniques and every count of records in small classes are read off it.
 #}
-{% macro class_sizes(columns, measures=[]) %}
+{% macro class_sizes(columns, measures=[], classes="classes") %}
 select
     kanon_size,
     count(*) as kanon_classes,
@@ -60,7 +60,7 @@ select
     {{ measure }}
 {%- endfor %}
 
-from classes
+from {{ classes }}
 group by kanon_size
 order by kanon_size
 {%- endmacro %}

@@ -15,9 +15,40 @@
     people of the reference in it.
 #}
 {% macro k_map(release, columns, entity, reference, pairs, reference_entity, reference_weight, measures, wildcard=false) %}
-{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 with
 
+{{ kanon_sql.release_beside_reference(release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard) }},
+
+classes as (
+    select
+        kanon_size,
+        kanon_records,
+        kanon_population,
+        case when kanon_population < kanon_size then kanon_size else kanon_population end as kanon_union
+    from matched
+)
+
+select
+    count(*) as kanon_classes,
+    sum(kanon_size) as kanon_sizes,
+    min(kanon_population) as kanon_least_population,
+    min(kanon_union) as kanon_least_union,
+    sum(kanon_union) as kanon_unions,
+    {{ kanon_sql.marketer_risk() }},
+    {{ kanon_sql.classes_where("kanon_population = 0", "unmatched") }},
+    {{ kanon_sql.records_where("kanon_population = 0", "unmatched") }},
+    {{ kanon_sql.classes_where("kanon_population > 0 and kanon_population < kanon_size", "exceeding") }}
+{%- for measure in measures %},
+    {{ measure }}
+{%- endfor %}
+
+from classes
+{%- endmacro %}
+
+
+{# Both sides aggregated and matched: each class of the release with its people in both. #}
+{% macro release_beside_reference(release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false) %}
+{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 {% if entity is not none %}
 release_people as (
     {{ kanon_sql.frequency_set(release, columns + [entity]) | trim | indent(4) }}
@@ -109,32 +140,7 @@ matched as (
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
     having sum(kanon_size) > 0
-),
-
-classes as (
-    select
-        kanon_size,
-        kanon_records,
-        kanon_population,
-        case when kanon_population < kanon_size then kanon_size else kanon_population end as kanon_union
-    from matched
 )
-
-select
-    count(*) as kanon_classes,
-    sum(kanon_size) as kanon_sizes,
-    min(kanon_population) as kanon_least_population,
-    min(kanon_union) as kanon_least_union,
-    sum(kanon_union) as kanon_unions,
-    sum(cast(kanon_size as {{ kanon_sql.float_type() }}) / nullif(kanon_union, 0)) as kanon_reidentified,
-    {{ kanon_sql.classes_where("kanon_population = 0", "unmatched") }},
-    {{ kanon_sql.records_where("kanon_population = 0", "unmatched") }},
-    {{ kanon_sql.classes_where("kanon_population > 0 and kanon_population < kanon_size", "exceeding") }}
-{%- for measure in measures %},
-    {{ measure }}
-{%- endfor %}
-
-from classes
 {%- endmacro %}
 
 

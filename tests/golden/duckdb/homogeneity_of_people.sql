@@ -26,6 +26,20 @@ class_value_people as (
         "patient"
 ),
 
+class_values as (
+    select
+        "zip",
+        "age",
+        kanon_sensitive_1,
+        count(*) as kanon_people,
+        sum(kanon_records) as kanon_records
+    from class_value_people
+    group by
+        "zip",
+        "age",
+        kanon_sensitive_1
+),
+
 class_people as (
     select
         "zip",
@@ -40,37 +54,7 @@ class_people as (
         kanon_entity
 ),
 
-class_values as (
-    select
-        "zip",
-        "age",
-        kanon_sensitive_1,
-        count(*) as kanon_people
-    from class_value_people
-    group by
-        "zip",
-        "age",
-        kanon_sensitive_1
-),
-
 class_sides as (
-    select
-        "zip",
-        "age",
-        count(*) as kanon_size,
-        sum(kanon_known) as kanon_size_known,
-        sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity,
-        0 as kanon_distinct,
-        0 as kanon_known,
-        0 as kanon_most_people
-    from class_people
-    group by
-        "zip",
-        "age"
-
-    union all
-
     select
         "zip",
         "age",
@@ -82,6 +66,23 @@ class_sides as (
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
         max(kanon_people) as kanon_most_people
     from class_values
+    group by
+        "zip",
+        "age"
+
+    union all
+
+    select
+        "zip",
+        "age",
+        count(*) as kanon_size,
+        sum(kanon_known) as kanon_size_known,
+        sum(kanon_records) as kanon_records,
+        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity,
+        0 as kanon_distinct,
+        0 as kanon_known,
+        0 as kanon_most_people
+    from class_people
     group by
         "zip",
         "age"

@@ -1,0 +1,232 @@
+"""What must be so before a question means anything, and the sentence to refuse it with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from kanon_sql.binding import BoundReference, BoundSpec, Pair, pairs
+from kanon_sql.column_types import family
+from kanon_sql.engines.base import Row, Table
+from kanon_sql.expressions import Condition, TextCast
+from kanon_sql.measures import labelled, needs_values
+from kanon_sql.models import KEAnonymity, Model
+from kanon_sql.steps import Precaution, records, reference_records, step
+from kanon_sql.templates import render, value_as_text
+
+
+def precautions(bound: BoundSpec) -> Iterator[Precaution]:
+    """What to ask before anything else, in the order in which it is asked."""
+    yield from _castable(bound, "release", bound.where, bound.table)
+    yield from _sensitive(bound)
+    if bound.weight:
+        yield Precaution(
+            step(
+                bound,
+                "survey_weights",
+                f"How many values of {bound.weight.name} in {bound.table.name} are no survey "
+                "weight?",
+                render(
+                    "not_a_survey_weight",
+                    relation=records(bound, [bound.weight]),
+                    weight=bound.weight,
+                ),
+            ),
+            partial(_not_a_survey_weight, bound.table.name, bound.weight.name),
+        )
+    for reference in bound.references.values():
+        name, table = reference.name, reference.table
+        yield from _castable(bound, name, reference.where, table)
+        people = reference_records(reference)
+        if reference.entity:
+            yield Precaution(
+                step(
+                    bound,
+                    f"people_of_{name}",
+                    f"How many records in {table.name} belong to no one?",
+                    render("without_entity", relation=people, entity=reference.entity),
+                ),
+                partial(without_entity, table.name, reference.entity.name),
+            )
+        if reference.weight:
+            yield Precaution(
+                step(
+                    bound,
+                    f"weights_of_{name}",
+                    f"How many weights in {table.name} are no number of people?",
+                    render("not_a_weight", relation=people, weight=reference.weight),
+                ),
+                partial(_not_a_weight, table.name, reference.weight.name),
+            )
+        for pair in pairs(bound, reference, "containment"):
+            yield from _comparable(bound, reference, pair)
+
+
+def _sensitive(bound: BoundSpec) -> Iterator[Precaution]:
+    """What a check on sensitive values needs of them: numbers, an order, a place in a tree."""
+    for each in labelled(check for check in bound.checks if needs_values(check.model)):
+        model = each.check.model
+        column = next(c for c in bound.sensitive if c.name == model.parameters["sensitive"])
+        relation = records(bound, [column])
+        listed = list(model.parameters.get("order", ())) or [path[0] for path in each.check.paths]
+        if listed:
+            yield Precaution(
+                step(
+                    bound,
+                    f"listed_in_{each.label}",
+                    f"Which values of {column.name} in {bound.table.name} have no place in the "
+                    f"{'order' if not each.check.paths else 'hierarchy'}?",
+                    render(
+                        "values_not_listed",
+                        relation=relation,
+                        column=column,
+                        values=[[value_as_text(value)] for value in listed],
+                        unknown=bound.spec.sensitive_nulls == "unknown" or not each.check.paths,
+                    ),
+                ),
+                partial(_not_listed, column.name, model),
+            )
+        elif column.is_text:
+            yield Precaution(
+                step(
+                    bound,
+                    f"orderable_in_{each.label}",
+                    f"Is the text of {column.name} in {bound.table.name} made of numbers, or of "
+                    "dates?",
+                    render("not_orderable", relation=relation, column=column),
+                ),
+                partial(_not_orderable, column.name, model),
+            )
+
+
+def _not_listed(column: str, model: Model, row: Row) -> str | None:
+    lacking = row["kanon_values_not_listed"]
+    if not lacking:
+        return None
+    where = (
+        f"hierarchy {model.parameters['hierarchy']}"
+        if "hierarchy" in model.parameters
+        else ("order")
+    )
+    null = (
+        " NULL is one of them: --sensitive-nulls unknown leaves it out."
+        if row["kanon_null_records"]
+        else ""
+    )
+    return (
+        f'{model.name()}: the {where} lacks {lacking:,} values of "{column}", held by '
+        f"{row['kanon_records_not_listed']:,} records.{null} Add them, spelled as in the table."
+    )
+
+
+def _not_orderable(column: str, model: Model, row: Row) -> str | None:
+    numbers_only = isinstance(model, KEAnonymity)
+    no_number, no_date = row["kanon_no_number"], row["kanon_no_date"]
+    if not no_number or (not no_date and not numbers_only):
+        return None
+    if numbers_only:
+        return (
+            f"k_e_anonymity needs numbers, and {no_number:,} of {row['kanon_values']:,} values of "
+            f'"{column}" are none. Leave them out with a condition, or choose another model.'
+        )
+    return (
+        f't_closeness: "{column}" is text, and of its {row["kanon_values"]:,} values '
+        f"{no_number:,} are no number and {no_date:,} no date, so they have no order of their own. "
+        "List them in order, as in order=[low, middle, high], or take distance: equal."
+    )
+
+
+def _not_a_survey_weight(table: str, weight: str, row: Row) -> str | None:
+    if not row["kanon_not_a_weight"]:
+        return None
+    return (
+        f"{table}: {row['kanon_not_a_weight']:,} of {row['kanon_records']:,} values of "
+        f'"{weight}" are no survey weight: a record stands for one person or more.'
+    )
+
+
+def _castable(
+    bound: BoundSpec, role: str, where: Condition | None, table: Table
+) -> Iterator[Precaution]:
+    for cast in where.casts if where else ():
+        yield Precaution(
+            step(
+                bound,
+                f"castable_{role}_{cast.column}",
+                f"How many values of {cast.column} in {table.name} are no {cast.type.lower()}?",
+                render("not_castable", relation=table.sql, column=cast.column, type=cast.type),
+            ),
+            partial(_not_castable, "" if role == "release" else f"reference {role}: ", cast),
+        )
+
+
+def _comparable(bound: BoundSpec, reference: BoundReference, pair: Pair) -> Iterator[Precaution]:
+    """Text that stands against numbers must spell them as the numbers are spelled."""
+    sides = (
+        (pair.column, bound.table, records(bound, [pair.column])),
+        (pair.reference, reference.table, reference_records(reference)),
+    )
+    if {family(column.type) for column, _, _ in sides} != {"text", "number"}:
+        return
+    column, table, relation = next(side for side in sides if side[0].is_text)
+    number, numbers, _ = next(side for side in sides if not side[0].is_text)
+    yield Precaution(
+        step(
+            bound,
+            f"comparable_{reference.name}_{pair.column.name}",
+            f"Is the text of {column.name} in {table.name} spelled like the numbers of "
+            f"{number.name} in {numbers.name}?",
+            render("text_beside_numbers", relation=relation, column=column),
+        ),
+        partial(
+            _not_comparable,
+            f"{table.name}: {column.name}",
+            f"{numbers.name}: {number.name}",
+            number.type,
+        ),
+    )
+
+
+def _not_castable(place: str, cast: TextCast, row: Row) -> str | None:
+    if not row["kanon_not_castable"]:
+        return None
+    kind = "number" if cast.type == "DOUBLE" else "date"
+    return (
+        f"{place}where: {row['kanon_not_castable']:,} of {row['kanon_values']:,} values of "
+        f'"{cast.column}" are no {kind}. Compare them as text, or mend them first.'
+    )
+
+
+def without_entity(table: str, entity: str, row: Row) -> str | None:
+    """The sentence to refuse records of no one with, where there are any."""
+    if not row["kanon_without_entity"]:
+        return None
+    return (
+        f"{table}: {row['kanon_without_entity']:,} of {row['kanon_records']:,} records have no "
+        f'"{entity}", so nobody knows whose they are. Fill it in, or leave those records out '
+        "with a condition."
+    )
+
+
+def _not_a_weight(table: str, weight: str, row: Row) -> str | None:
+    if not row["kanon_not_a_weight"]:
+        return None
+    return (
+        f"{table}: {row['kanon_not_a_weight']:,} of {row['kanon_records']:,} values of "
+        f'"{weight}" are no whole number of people, 0 or more.'
+    )
+
+
+def _not_comparable(text: str, numbers: str, type: str, row: Row) -> str | None:
+    if row["kanon_spelled_otherwise"]:
+        return (
+            f"{text} is text and {numbers} is {type}: {row['kanon_spelled_otherwise']:,} values "
+            "are spelled as no number is (a leading zero, say), so they could never match. Give "
+            "both columns the same type."
+        )
+    if row["kanon_text"] and not row["kanon_like_numbers"]:
+        return (
+            f"{text} is text and {numbers} is {type}: no value of the text is a number, so they "
+            "could never match. Give both columns the same type."
+        )
+    return None

@@ -1,0 +1,95 @@
+"""A step of a plan: one SELECT over the declared tables, with the question it answers.
+
+Here too are the records that a step reads, and the way in which it speaks of columns.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kanon_sql.binding import BoundColumn, BoundReference, BoundSpec
+from kanon_sql.engines.base import Row
+from kanon_sql.models import Model
+from kanon_sql.templates import checked_select, render
+
+
+@dataclass(frozen=True)
+class Step:
+    """One SELECT: its name, the question it answers, the models it serves, when it runs."""
+
+    name: str
+    question: str
+    sql: str
+    models: tuple[type[Model], ...] = ()
+    only: str = ""
+
+    def text(self, dialect: str) -> str:
+        """The statement under a header that says what it asks, and after whom."""
+        header = [
+            ("Question", self.question),
+            *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
+            *([("Runs", self.only)] if self.only else []),
+            ("Dialect", dialect),
+        ]
+        return "\n".join([*_comment(header), "", self.sql])
+
+
+@dataclass(frozen=True)
+class Precaution:
+    """A step whose one row says whether the question can be asked at all."""
+
+    step: Step
+    fault: Callable[[Row], str | None]
+    """The sentence to refuse with, or None where all is well."""
+
+
+def step(
+    bound: BoundSpec, name: str, question: str, sql: str, *models: type[Model], only: str = ""
+) -> Step:
+    """A step whose statement was parsed and found to read nothing but the declared tables."""
+    declared = [bound.table, *(reference.table for reference in bound.references.values())]
+    checked_select(sql, frozenset(table.sql for table in declared))
+    return Step(name, question, sql, models, only)
+
+
+def records(bound: BoundSpec, columns: list[BoundColumn]) -> str:
+    return render(
+        "records",
+        relation=bound.table.sql,
+        columns=columns,
+        where=bound.where.sql if bound.where else None,
+        first=bound.spec.first,
+    )
+
+
+def reference_records(reference: BoundReference) -> str:
+    columns = [*reference.columns.values(), reference.entity, reference.weight]
+    return render(
+        "records",
+        relation=reference.table.sql,
+        columns=list({column.name: column for column in columns if column}.values()),
+        where=reference.where.sql if reference.where else None,
+    )
+
+
+def with_entity(bound: BoundSpec, columns: list[BoundColumn]) -> list[BoundColumn]:
+    return [*columns, bound.entity] if bound.entity else columns
+
+
+def counted(bound: BoundSpec) -> str:
+    return "people" if bound.entity else "records"
+
+
+def spoken(columns: Sequence[BoundColumn]) -> str:
+    """The columns as one reads them aloud."""
+    *others, last = [column.name for column in columns]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _comment(header: list[tuple[str, str]]) -> Iterator[str]:
+    for label, words in header:
+        lines = textwrap.wrap(" ".join(words.split()), width=86, break_on_hyphens=False)
+        for place, line in enumerate(lines):
+            yield f"-- {label if place == 0 else '':<10} {line}"

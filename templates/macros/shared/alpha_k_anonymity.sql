@@ -1,0 +1,44 @@
+{#
+    (alpha,k)-anonymity: no sensitive value (or none of some) is held by more than a share alpha
+    of a class, and a class has at least k records. A class of which no value is known has no
+    share to look at, but still a size.
+
+    Wong, Li, Fu, Wang 2006, (alpha,k)-anonymity: an enhanced k-anonymity model for privacy
+    preserving data publishing, ACM KDD.
+#}
+{% macro alpha_k_anonymity(label, values=none, entity=none, unknown=false) -%}
+case when kanon_total > 0 then {{ kanon_sql.quotient(kanon_sql.most_frequent(label, values), kanon_sql.class_holders(entity, unknown)) }} end
+{%- endmacro %}
+
+
+{% macro alpha_k_anonymity_violated(label, alpha=none, k=none, values=none, entity=none, unknown=false) -%}
+{% if k is not none -%}
+kanon_size < {{ kanon_sql.positive_int(k, "k") }}
+{%- endif %}
+{{- " or " if alpha is not none and k is not none }}
+{%- if alpha is not none -%}
+{{ kanon_sql.more_than_share(kanon_sql.most_frequent(label, values), alpha, kanon_sql.class_holders(entity, unknown)) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# How often the most frequent of the values occurs in a class. #}
+{% macro most_frequent(label, values=none) -%}
+{{ "kanon_most" if values is none else "kanon_most_" ~ label }}
+{%- endmacro %}
+
+
+{# The people (records) of a class of whom a value is known. #}
+{% macro class_holders(entity=none, unknown=false) -%}
+{{ "kanon_total" if entity is none else "kanon_size_known" if unknown else "kanon_size" }}
+{%- endmacro %}
+
+
+{% macro alpha_k_anonymity_columns(counted, label, sensitive, values=none) -%}
+sum({{ counted }}) as kanon_total
+{% if values is none %}
+max({{ counted }}) as kanon_most
+{% else %}
+max(case when {{ kanon_sql.is_one_of(sensitive, values) }} then {{ counted }} else 0 end) as kanon_most_{{ label }}
+{% endif %}
+{%- endmacro %}

@@ -1,0 +1,108 @@
+{#
+    delta-presence: for everyone in the reidentification dataset the chance of being in the
+    release, f / F in the class, stays within two bounds. A class of the reference that the
+    release lacks has the chance 0, so here no class of the reference may be lost, as no class of
+    the release may in k-map.
+
+    Nergiz, Atzori, Clifton 2007, Hiding the presence of individuals from shared databases, ACM
+    SIGMOD.
+#}
+{% macro delta_presence(release, columns, entity, reference, pairs, reference_entity, reference_weight, measures) %}
+{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
+with
+
+{{ kanon_sql.release_beside_reference(release, columns, entity, reference, pairs, reference_entity, reference_weight) }},
+
+reference_in_release as (
+    select distinct
+{{ kanon_sql.aliases_in("reference_classes", columns) | indent(4, first=true) }}
+    from reference_classes
+{% for pair in matched %}
+    inner join matching_cells_{{ loop.index }}
+        on matching_cells_{{ loop.index }}.kanon_referred = reference_classes.{{ kanon_sql.alias(pair.column) }}
+{% endfor %}
+    inner join release_classes
+{% for pair in pairs %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("release_classes." ~ kanon_sql.alias(pair.column), "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released" if pair in matched else "reference_classes." ~ kanon_sql.alias(pair.column)) }}
+{% endfor %}
+),
+
+reference_sides as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        {{ "kanon_population" if reference_entity is none else "1" }} as kanon_population,
+        0 as kanon_in_release
+    from reference_classes
+
+    union all
+
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        0 as kanon_population,
+        1 as kanon_in_release
+    from reference_in_release
+),
+
+reference_only as (
+    select sum(kanon_population) as kanon_population
+    from reference_sides
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+    having max(kanon_in_release) = 0
+),
+
+classes as (
+    select
+        kanon_size,
+        kanon_records,
+        kanon_population,
+        case when kanon_population < kanon_size then kanon_size else kanon_population end as kanon_union
+    from matched
+
+    union all
+
+    select
+        0 as kanon_size,
+        0 as kanon_records,
+        kanon_population,
+        kanon_population as kanon_union
+    from reference_only
+)
+
+select
+    sum(case when kanon_size > 0 then 1 else 0 end) as kanon_classes,
+    sum(kanon_size) as kanon_sizes,
+    {{ kanon_sql.classes_where("kanon_size > 0 and kanon_population = 0", "unmatched") }},
+    {{ kanon_sql.records_where("kanon_size > 0 and kanon_population = 0", "unmatched") }},
+    {{ kanon_sql.classes_where("kanon_population > 0 and kanon_population < kanon_size", "exceeding") }}
+{%- for measure in measures %},
+    {{ measure }}
+{%- endfor %}
+
+from classes
+{%- endmacro %}
+
+
+{# The least and the greatest chance of anyone in the reference. #}
+{% macro presence(population, label) -%}
+min({{ kanon_sql.quotient("kanon_size", population) }}) as kanon_{{ label }}_min,
+    max({{ kanon_sql.quotient("kanon_size", population) }}) as kanon_{{ label }}_max
+{%- endmacro %}
+
+
+{# A class of the reference whose chance is out of bounds. #}
+{% macro delta_presence_violated(population, min=none, max=none) -%}
+{{ population }} > 0 and (
+{%- if min is not none -%}
+{{ kanon_sql.less_than_share("kanon_size", min, population) }}
+{%- endif %}
+{{- " or " if min is not none and max is not none }}
+{{- kanon_sql.more_than_share("kanon_size", max, population) if max is not none -}}
+)
+{%- endmacro %}
+
+
+{# The people of the reference in the classes for which something is so. #}
+{% macro population_where(predicate, name) -%}
+sum(case when {{ predicate }} then kanon_population else 0 end) as kanon_{{ name }}_population
+{%- endmacro %}

@@ -1,0 +1,32 @@
+{#
+    Enhanced beta-likeness: as the basic one, and no value gains more than -ln p, so that
+    frequent values are bounded too. No beta will do (NULL here) where one gains more.
+
+    Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11),
+    definition 3.
+#}
+{% macro enhanced_beta_likeness() -%}
+case when not ({{ kanon_sql.gains_too_much() }}) then {{ kanon_sql.basic_beta_likeness() }} end
+{%- endmacro %}
+
+
+{% macro enhanced_beta_likeness_infinite() -%}
+{{ kanon_sql.gains_too_much() }}
+{%- endmacro %}
+
+
+{% macro enhanced_beta_likeness_violated(beta) -%}
+{{ kanon_sql.gains_too_much() }} or {{ kanon_sql.basic_beta_likeness_violated(beta) }}
+{%- endmacro %}
+
+
+{# Some value's q / p is above 1 - ln p; the least allowance decides for the class. #}
+{% macro gains_too_much() -%}
+kanon_highest_allowed > kanon_total * (1 + {{ kanon_sql.slack() }})
+{%- endmacro %}
+
+
+{% macro enhanced_beta_likeness_columns(counted) -%}
+{{ kanon_sql.basic_beta_likeness_columns(counted) }}
+max({{ kanon_sql.quotient(counted, "(kanon_share * (1 - ln(kanon_share)))") }}) as kanon_highest_allowed
+{%- endmacro %}

@@ -1,0 +1,28 @@
+{#
+    Entropy l-diversity: the sensitive values of a class are as uncertain as l equally likely
+    ones. The measure is the exponential of the entropy H = -sum(q ln q), which needs no second
+    look at the values: with n counted values of which x are the same, H = ln n - sum(x ln x) / n.
+
+    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
+    definition 4.1.
+#}
+{% macro entropy_l_diversity() -%}
+case when kanon_total > 0 then exp({{ kanon_sql.entropy() }}) else 0 end
+{%- endmacro %}
+
+
+{# Three equal values have the entropy of ln 3 but for the last digit, hence the slack. #}
+{% macro entropy_l_diversity_violated(l) -%}
+kanon_total = 0 or {{ kanon_sql.entropy() }} < ln({{ kanon_sql.number(l) }}) - {{ kanon_sql.slack() }}
+{%- endmacro %}
+
+
+{% macro entropy() -%}
+ln(cast(nullif(kanon_total, 0) as {{ kanon_sql.float_type() }})) - {{ kanon_sql.quotient("kanon_log_sum", "kanon_total") }}
+{%- endmacro %}
+
+
+{% macro entropy_l_diversity_columns(counted) -%}
+sum({{ counted }}) as kanon_total
+sum(case when {{ counted }} > 0 then {{ counted }} * ln(cast({{ counted }} as {{ kanon_sql.float_type() }})) else 0 end) as kanon_log_sum
+{%- endmacro %}

@@ -1,0 +1,99 @@
+{#
+    t-closeness where values are the leaves of a tree: two are as far apart as their nearest
+    common ancestor is high, of the height of the tree. What has to be moved through the nodes
+    of one height is half of sum |q - p| over the nodes below less half of it over these, so the
+    earth mover's distance adds up to the mean of the equal distances over all heights below the
+    root: the leaves themselves, their parents, and so on.
+
+    Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (hierarchical distance).
+
+    `paths` has a row a leaf: the value as text, then its ancestors, the root left out.
+#}
+{% macro hierarchical_distance(relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[], measures=[]) %}
+{% set counted = kanon_sql.counted(sensitive, entity, unknown) %}
+{% set heights = range(paths[0] | length) %}
+with
+
+{{ kanon_sql.class_values(relation, columns, sensitive, entity) }},
+
+{{ kanon_sql.inline_values("paths", kanon_sql.path_columns(paths), paths) }},
+
+class_nodes as (
+{% for height in heights %}
+    select
+{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
+        {{ height }} as kanon_height,
+        paths.kanon_node_{{ height }} as kanon_node,
+        sum({{ counted }}) as kanon_counted
+    from class_values
+    inner join paths
+        on paths.kanon_node_0 = {{ kanon_sql.as_text("class_values." ~ kanon_sql.alias(sensitive), sensitive.type) }}
+    group by
+{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
+        paths.kanon_node_{{ height }}
+{% if not loop.last %}
+
+    union all
+
+{% endif %}
+{% endfor %}
+),
+
+nodes as (
+    select
+        class_nodes.*,
+        {{ kanon_sql.quotient("kanon_counted", "sum(kanon_counted) over (partition by kanon_height, " ~ (kanon_sql.aliases(columns) | replace("\n", " ") | trim) ~ ")") }} as kanon_class_share,
+        {{ kanon_sql.quotient("sum(kanon_counted) over (partition by kanon_height, kanon_node)", "sum(kanon_counted) over (partition by kanon_height)") }} as kanon_share
+    from class_nodes
+),
+
+class_distances as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        {{ kanon_sql.quotient("sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end)", heights | length) }} as kanon_distance
+    from nodes
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+),
+
+{{ kanon_sql.classes_with_distances(columns, counted) }},
+
+measured_classes as (
+    select
+        classes.*
+{%- for measure in class_measures %},
+        {{ measure }}
+{%- endfor %}
+
+    from classes
+)
+
+select
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records
+{%- for measure in measures %},
+    {{ measure }}
+{%- endfor %}
+
+from measured_classes
+{%- endmacro %}
+
+
+{# The names of the columns of a tree's paths: the leaf, then one node a height. #}
+{% macro path_columns(paths) -%}
+{% for _ in paths[0] %}{{ "" if loop.first else "," }}kanon_node_{{ loop.index0 }}{% endfor %}
+{%- endmacro %}
+
+
+{# A small table that the question itself brings along. #}
+{% macro inline_values(name, columns, rows) -%}
+{{ name }} as (
+    select *
+    from (
+        values
+{% for row in rows %}
+            ({% for value in row %}{{ value if value is number else kanon_sql.literal(value) }}{{ ", " if not loop.last }}{% endfor %}){{ "," if not loop.last }}
+{% endfor %}
+    ) as {{ name }} ({{ columns if columns is string else columns | join(", ") }})
+)
+{%- endmacro %}

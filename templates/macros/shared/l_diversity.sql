@@ -1,0 +1,20 @@
+{#
+    Distinct l-diversity: every class has at least l values of the sensitive attribute. With an
+    entity a class in which every person holds some value counts as one with a single value,
+    because of every one of them it is known.
+
+    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
+    section 3.
+#}
+{% macro l_diversity(entity=none, unknown=false) -%}
+{% if entity is none -%}
+kanon_distinct
+{%- else -%}
+case when {{ kanon_sql.homogeneity(entity, unknown) }} then 1 else kanon_distinct end
+{%- endif %}
+{%- endmacro %}
+
+
+{% macro l_diversity_violated(l, entity=none, unknown=false) -%}
+{{ kanon_sql.l_diversity(entity, unknown) }} < {{ kanon_sql.positive_int(l, "l") }}
+{%- endmacro %}

@@ -1,0 +1,79 @@
+{#
+    What a question says of single values beside what the table has: values that a list or a tree
+    lacks, values that are named and never occur, and text that has no order. One row of counts.
+#}
+
+{# The values of a column that a list lacks, and the records that hold them. #}
+{% macro values_not_listed(relation, column, values, unknown=false) %}
+with
+
+{{ kanon_sql.inline_values("listed_values", "kanon_value", values) }},
+
+held_values as (
+    select
+        {{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }} as kanon_value,
+        count(*) as kanon_records
+    from {{ relation | indent(4) }}
+{% if unknown %}
+    where {{ kanon_sql.ident(column) }} is not null
+{% endif %}
+    group by {{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }}
+)
+
+select
+    sum(case when listed_values.kanon_value is null then 1 else 0 end) as kanon_values_not_listed,
+    sum(case when listed_values.kanon_value is null then held_values.kanon_records else 0 end) as kanon_records_not_listed,
+    sum(case when held_values.kanon_value is null then held_values.kanon_records else 0 end) as kanon_null_records
+from held_values
+left join listed_values
+    on listed_values.kanon_value = held_values.kanon_value
+{%- endmacro %}
+
+
+{# How many of some named values occur at all. #}
+{% macro named_values_that_occur(relation, column, values) %}
+select
+{% for value in values %}
+    max(case when {{ kanon_sql.is_value(column, value) }} then 1 else 0 end){{ " +" if not loop.last }}
+{% endfor %}
+    as kanon_occurring
+from (
+    select {{ kanon_sql.aliased(kanon_sql.ident(column), column) }}
+    from {{ relation | indent(4) }}
+) as kanon_named
+{%- endmacro %}
+
+
+{# How many values of a text column are no number, and how many are no date. #}
+{% macro not_orderable(relation, column) %}
+select
+    count(*) as kanon_values,
+    sum(case when {{ kanon_sql.finite_number(column) }} is null then 1 else 0 end) as kanon_no_number,
+    sum(case when {{ kanon_sql.cast_or_null(kanon_sql.alias(column), "timestamp") }} is null then 1 else 0 end) as kanon_no_date
+from (
+    select distinct {{ kanon_sql.aliased(kanon_sql.ident(column), column) }}
+    from {{ relation | indent(4) }}
+    where {{ kanon_sql.ident(column) }} is not null
+) as kanon_distinct_values
+{%- endmacro %}
+
+
+{# Whether a column says anything: how many values it has, and how many records have none. #}
+{% macro values_at_all(relation, column) %}
+select
+    count(distinct {{ kanon_sql.ident(column) }}) as kanon_values,
+    sum(case when {{ kanon_sql.ident(column) }} is null then 1 else 0 end) as kanon_nulls
+from {{ relation }}
+{%- endmacro %}
+
+
+{# Survey weights that stand for no one: NULL, text, or less than the record's own person. #}
+{% macro not_a_survey_weight(relation, weight) %}
+select
+    count(*) as kanon_records,
+    sum(case when kanon_weight >= 1 and kanon_weight <= 1e15 then 0 else 1 end) as kanon_not_a_weight
+from (
+    select {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} as kanon_weight
+    from {{ relation | indent(4) }}
+) as kanon_weights
+{%- endmacro %}

@@ -1,0 +1,267 @@
+{#
+    t-closeness where values lie in an order: the earth mover's distance of neighbouring values
+    is the same for all of them. With the m values of the table in order, and what the class and
+    the table have up to each one, it is the mean of |class - table| over the m - 1 steps.
+
+    A class has few of the values. Between two that it has, its share up to there stays and the
+    table's grows, so a whole gap is summed at once: the table's share is below the class's up to
+    some rank, the crossing, and above it from there on. One sort finds the crossings of all gaps.
+    Everything is counted in records of the table, the class's as if it were as large as that.
+
+    Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (ordered distance).
+
+    `order` lists the values; without it numbers and dates have their own. NULL ranks last.
+#}
+{% macro ordered_distance(relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[], measures=[]) %}
+{% set counted = kanon_sql.counted(sensitive, entity, unknown) %}
+with
+
+{{ kanon_sql.class_values(relation, columns, sensitive, entity) }},
+
+{% if order is not none %}
+{{ kanon_sql.inline_values("listed_values", ["kanon_value", "kanon_place"], order) }},
+
+{% endif %}
+value_totals as (
+    select
+        {{ kanon_sql.alias(sensitive) }},
+        sum({{ counted }}) as kanon_value_total
+    from class_values
+{% if unknown %}
+    where not ({{ kanon_sql.is_null(sensitive) }})
+{% endif %}
+    group by {{ kanon_sql.alias(sensitive) }}
+),
+
+ranked_values as (
+    select
+        value_totals.{{ kanon_sql.alias(sensitive) }},
+        value_totals.kanon_value_total,
+        row_number() over (
+            order by
+                case when {{ kanon_sql.is_null(sensitive) }} then 1 else 0 end,
+{% if order is not none %}
+                listed_values.kanon_place
+{% else %}
+{% for key in kanon_sql.order_keys("value_totals." ~ kanon_sql.alias(sensitive), sensitive.type) %}
+                {{ key }}{{ "," if not loop.last }}
+{% endfor %}
+{% endif %}
+        ) as kanon_rank
+    from value_totals
+{% if order is not none %}
+    left join listed_values
+        on listed_values.kanon_value = {{ kanon_sql.as_text("value_totals." ~ kanon_sql.alias(sensitive), sensitive.type) }}
+{% endif %}
+),
+
+cumulated_values as (
+    select
+        {{ kanon_sql.alias(sensitive) }},
+        kanon_rank,
+        sum(kanon_value_total) over (order by kanon_rank) as kanon_up_to,
+        sum(kanon_value_total) over () as kanon_table_total,
+        count(*) over () as kanon_values
+    from ranked_values
+),
+
+table_steps as (
+    select
+        {{ kanon_sql.alias(sensitive) }},
+        kanon_rank,
+        kanon_up_to,
+        kanon_table_total,
+        kanon_values,
+        sum(kanon_up_to) over (order by kanon_rank) - kanon_up_to as kanon_sum_before,
+        sum(kanon_up_to) over () as kanon_sum
+    from cumulated_values
+),
+
+class_steps as (
+    select
+{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
+        table_steps.kanon_rank,
+        table_steps.kanon_sum_before,
+        table_steps.kanon_table_total,
+        table_steps.kanon_values,
+        table_steps.kanon_sum,
+        cast(sum({{ kanon_sql.counted(sensitive, entity, unknown, "class_values") }}) over (
+            partition by
+{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
+            order by table_steps.kanon_rank
+        ) as {{ kanon_sql.float_type() }}) / nullif(sum({{ kanon_sql.counted(sensitive, entity, unknown, "class_values") }}) over (
+            partition by
+{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
+        ), 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        coalesce(lead(table_steps.kanon_rank) over (
+            partition by
+{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
+            order by table_steps.kanon_rank
+        ), table_steps.kanon_values + 1) as kanon_next_rank,
+        coalesce(lead(table_steps.kanon_sum_before) over (
+            partition by
+{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
+            order by table_steps.kanon_rank
+        ), table_steps.kanon_sum) as kanon_next_sum_before,
+        row_number() over (
+            partition by
+{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
+            order by table_steps.kanon_rank
+        ) as kanon_step
+    from class_values
+    inner join table_steps
+        on {{ kanon_sql.same("table_steps." ~ kanon_sql.alias(sensitive), "class_values." ~ kanon_sql.alias(sensitive)) }}
+),
+
+steps_of_both as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        kanon_rank,
+        kanon_next_rank,
+        kanon_sum_before,
+        kanon_next_sum_before,
+        kanon_table_total,
+        kanon_values,
+        kanon_step,
+        kanon_class_up_to as kanon_position,
+        0 as kanon_is_of_table,
+        0 as kanon_up_to
+    from class_steps
+
+    union all
+
+    select
+{% for column in columns %}
+        null as {{ kanon_sql.alias(column) }},
+{% endfor %}
+        kanon_rank,
+        0 as kanon_next_rank,
+        0 as kanon_sum_before,
+        0 as kanon_next_sum_before,
+        kanon_table_total,
+        kanon_values,
+        0 as kanon_step,
+        cast(kanon_up_to as {{ kanon_sql.float_type() }}) as kanon_position,
+        1 as kanon_is_of_table,
+        kanon_up_to
+    from table_steps
+),
+
+crossed_steps as (
+    select
+        steps_of_both.*,
+        sum(kanon_is_of_table) over (
+            order by kanon_position, kanon_is_of_table desc
+            rows between unbounded preceding and current row
+        ) + 1 as kanon_crossing,
+        sum(kanon_up_to) over (
+            order by kanon_position, kanon_is_of_table desc
+            rows between unbounded preceding and current row
+        ) as kanon_crossing_sum
+    from steps_of_both
+),
+
+gaps as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        kanon_table_total,
+        kanon_values,
+        kanon_step,
+        kanon_rank,
+        kanon_next_rank,
+        kanon_sum_before,
+        kanon_next_sum_before,
+        kanon_position,
+        case
+            when kanon_crossing < kanon_rank then kanon_rank
+            when kanon_crossing > kanon_next_rank then kanon_next_rank
+            else kanon_crossing
+        end as kanon_crossing,
+        case
+            when kanon_crossing < kanon_rank then kanon_sum_before
+            when kanon_crossing > kanon_next_rank then kanon_next_sum_before
+            else kanon_crossing_sum
+        end as kanon_crossing_sum
+    from crossed_steps
+    where kanon_is_of_table = 0
+),
+
+distances as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        max(kanon_values) as kanon_values,
+        max(kanon_table_total) as kanon_table_total,
+        sum(
+            case when kanon_step = 1 then kanon_sum_before else 0 end
+            + kanon_position * (kanon_crossing - kanon_rank) - (kanon_crossing_sum - kanon_sum_before)
+            + (kanon_next_sum_before - kanon_crossing_sum) - kanon_position * (kanon_next_rank - kanon_crossing)
+        ) as kanon_moved
+    from gaps
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+),
+
+class_distances as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        case
+            when kanon_values = 1 or kanon_moved < 0 then 0
+            else {{ kanon_sql.quotient("kanon_moved", "(kanon_table_total * (kanon_values - 1.0))") }}
+        end as kanon_distance
+    from distances
+),
+
+{{ kanon_sql.classes_with_distances(columns, counted) }},
+
+measured_classes as (
+    select
+        classes.*
+{%- for measure in class_measures %},
+        {{ measure }}
+{%- endfor %}
+
+    from classes
+)
+
+select
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records
+{%- for measure in measures %},
+    {{ measure }}
+{%- endfor %}
+
+from measured_classes
+{%- endmacro %}
+
+
+{# Each class's records and distance; a class of which no value is known has none. #}
+{% macro classes_with_distances(columns, counted) %}
+class_sides as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        kanon_distance,
+        0 as kanon_total,
+        0 as kanon_records
+    from class_distances
+
+    union all
+
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        null as kanon_distance,
+        {{ counted }} as kanon_total,
+        kanon_records
+    from class_values
+),
+
+classes as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        max(kanon_distance) as kanon_distance,
+        sum(kanon_total) as kanon_total,
+        sum(kanon_records) as kanon_records
+    from class_sides
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+)
+{%- endmacro %}

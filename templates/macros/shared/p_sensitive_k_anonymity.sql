@@ -1,0 +1,16 @@
+{#
+    p-sensitive k-anonymity: every class has at least p values of the sensitive attribute, and at
+    least k records.
+
+    Truta, Vinay 2006, Privacy protection: p-sensitive k-anonymity property, ICDE Workshops.
+#}
+{% macro p_sensitive_k_anonymity(entity=none, unknown=false) -%}
+{{ kanon_sql.l_diversity(entity, unknown) }}
+{%- endmacro %}
+
+
+{% macro p_sensitive_k_anonymity_violated(p=none, k=none, entity=none, unknown=false) -%}
+{{ "kanon_size < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
+{{- " or " if p is not none and k is not none }}
+{{- kanon_sql.l_diversity_violated(p, entity, unknown) if p is not none }}
+{%- endmacro %}

@@ -1,0 +1,130 @@
+-- Question   How far is diagnosis in each combination of zip and age of patients from how it is
+--            spread in the table?
+-- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
+--            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
+--            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
+--            ICDE, sections 3 and 4)
+-- Dialect    duckdb, as executed
+
+with
+
+class_values as (
+    select
+        "zip",
+        "age",
+        "diagnosis" as kanon_sensitive_1,
+        count(*) as kanon_records
+    from "main"."patients"
+    group by
+        "zip",
+        "age",
+        "diagnosis"
+),
+
+paths as (
+    select *
+    from (
+        values
+            ('flu', 'infection'),
+            ('Flu', 'infection'),
+            ('cold', 'infection'),
+            ('asthma', 'chronic')
+    ) as paths (kanon_node_0,kanon_node_1)
+),
+
+class_nodes as (
+    select
+        class_values."zip",
+        class_values."age",
+        0 as kanon_height,
+        paths.kanon_node_0 as kanon_node,
+        sum(kanon_records) as kanon_counted
+    from class_values
+    inner join paths
+        on paths.kanon_node_0 = cast(class_values.kanon_sensitive_1 as varchar)
+    group by
+        class_values."zip",
+        class_values."age",
+        paths.kanon_node_0
+
+    union all
+
+    select
+        class_values."zip",
+        class_values."age",
+        1 as kanon_height,
+        paths.kanon_node_1 as kanon_node,
+        sum(kanon_records) as kanon_counted
+    from class_values
+    inner join paths
+        on paths.kanon_node_0 = cast(class_values.kanon_sensitive_1 as varchar)
+    group by
+        class_values."zip",
+        class_values."age",
+        paths.kanon_node_1
+),
+
+nodes as (
+    select
+        class_nodes.*,
+        cast(kanon_counted as double) / nullif(sum(kanon_counted) over (partition by kanon_height, "zip",     "age"), 0) as kanon_class_share,
+        cast(sum(kanon_counted) over (partition by kanon_height, kanon_node) as double) / nullif(sum(kanon_counted) over (partition by kanon_height), 0) as kanon_share
+    from class_nodes
+),
+
+class_distances as (
+    select
+        "zip",
+        "age",
+        cast(sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end) as double) / nullif(2, 0) as kanon_distance
+    from nodes
+    group by
+        "zip",
+        "age"
+),
+
+class_sides as (
+    select
+        "zip",
+        "age",
+        kanon_distance,
+        0 as kanon_total,
+        0 as kanon_records
+    from class_distances
+
+    union all
+
+    select
+        "zip",
+        "age",
+        null as kanon_distance,
+        kanon_records as kanon_total,
+        kanon_records
+    from class_values
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        max(kanon_distance) as kanon_distance,
+        sum(kanon_total) as kanon_total,
+        sum(kanon_records) as kanon_records
+    from class_sides
+    group by
+        "zip",
+        "age"
+),
+
+measured_classes as (
+    select
+        classes.*,
+        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness
+    from classes
+)
+
+select
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    max(kanon_t_closeness) as kanon_t_closeness
+from measured_classes

@@ -1,0 +1,257 @@
+-- Question   How far is people in each combination of zip_code and age of voters from how it is
+--            spread in the table?
+-- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
+--            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
+--            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
+--            ICDE, sections 3 and 4)
+-- Dialect    duckdb, as executed
+
+with
+
+class_values as (
+    select
+        "zip_code",
+        "age",
+        "people" as kanon_sensitive_1,
+        count(*) as kanon_records
+    from "main"."voters"
+    group by
+        "zip_code",
+        "age",
+        "people"
+),
+
+value_totals as (
+    select
+        kanon_sensitive_1,
+        sum(kanon_records) as kanon_value_total
+    from class_values
+    group by kanon_sensitive_1
+),
+
+ranked_values as (
+    select
+        value_totals.kanon_sensitive_1,
+        value_totals.kanon_value_total,
+        row_number() over (
+            order by
+                case when kanon_sensitive_1 is null then 1 else 0 end,
+                value_totals.kanon_sensitive_1
+        ) as kanon_rank
+    from value_totals
+),
+
+cumulated_values as (
+    select
+        kanon_sensitive_1,
+        kanon_rank,
+        sum(kanon_value_total) over (order by kanon_rank) as kanon_up_to,
+        sum(kanon_value_total) over () as kanon_table_total,
+        count(*) over () as kanon_values
+    from ranked_values
+),
+
+table_steps as (
+    select
+        kanon_sensitive_1,
+        kanon_rank,
+        kanon_up_to,
+        kanon_table_total,
+        kanon_values,
+        sum(kanon_up_to) over (order by kanon_rank) - kanon_up_to as kanon_sum_before,
+        sum(kanon_up_to) over () as kanon_sum
+    from cumulated_values
+),
+
+class_steps as (
+    select
+        class_values."zip_code",
+        class_values."age",
+        table_steps.kanon_rank,
+        table_steps.kanon_sum_before,
+        table_steps.kanon_table_total,
+        table_steps.kanon_values,
+        table_steps.kanon_sum,
+        cast(sum(kanon_records) over (
+            partition by
+                class_values."zip_code",
+                class_values."age"
+            order by table_steps.kanon_rank
+        ) as double) / nullif(sum(kanon_records) over (
+            partition by
+                class_values."zip_code",
+                class_values."age"
+        ), 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        coalesce(lead(table_steps.kanon_rank) over (
+            partition by
+                class_values."zip_code",
+                class_values."age"
+            order by table_steps.kanon_rank
+        ), table_steps.kanon_values + 1) as kanon_next_rank,
+        coalesce(lead(table_steps.kanon_sum_before) over (
+            partition by
+                class_values."zip_code",
+                class_values."age"
+            order by table_steps.kanon_rank
+        ), table_steps.kanon_sum) as kanon_next_sum_before,
+        row_number() over (
+            partition by
+                class_values."zip_code",
+                class_values."age"
+            order by table_steps.kanon_rank
+        ) as kanon_step
+    from class_values
+    inner join table_steps
+        on table_steps.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+),
+
+steps_of_both as (
+    select
+        "zip_code",
+        "age",
+        kanon_rank,
+        kanon_next_rank,
+        kanon_sum_before,
+        kanon_next_sum_before,
+        kanon_table_total,
+        kanon_values,
+        kanon_step,
+        kanon_class_up_to as kanon_position,
+        0 as kanon_is_of_table,
+        0 as kanon_up_to
+    from class_steps
+
+    union all
+
+    select
+        null as "zip_code",
+        null as "age",
+        kanon_rank,
+        0 as kanon_next_rank,
+        0 as kanon_sum_before,
+        0 as kanon_next_sum_before,
+        kanon_table_total,
+        kanon_values,
+        0 as kanon_step,
+        cast(kanon_up_to as double) as kanon_position,
+        1 as kanon_is_of_table,
+        kanon_up_to
+    from table_steps
+),
+
+crossed_steps as (
+    select
+        steps_of_both.*,
+        sum(kanon_is_of_table) over (
+            order by kanon_position, kanon_is_of_table desc
+            rows between unbounded preceding and current row
+        ) + 1 as kanon_crossing,
+        sum(kanon_up_to) over (
+            order by kanon_position, kanon_is_of_table desc
+            rows between unbounded preceding and current row
+        ) as kanon_crossing_sum
+    from steps_of_both
+),
+
+gaps as (
+    select
+        "zip_code",
+        "age",
+        kanon_table_total,
+        kanon_values,
+        kanon_step,
+        kanon_rank,
+        kanon_next_rank,
+        kanon_sum_before,
+        kanon_next_sum_before,
+        kanon_position,
+        case
+            when kanon_crossing < kanon_rank then kanon_rank
+            when kanon_crossing > kanon_next_rank then kanon_next_rank
+            else kanon_crossing
+        end as kanon_crossing,
+        case
+            when kanon_crossing < kanon_rank then kanon_sum_before
+            when kanon_crossing > kanon_next_rank then kanon_next_sum_before
+            else kanon_crossing_sum
+        end as kanon_crossing_sum
+    from crossed_steps
+    where kanon_is_of_table = 0
+),
+
+distances as (
+    select
+        "zip_code",
+        "age",
+        max(kanon_values) as kanon_values,
+        max(kanon_table_total) as kanon_table_total,
+        sum(
+            case when kanon_step = 1 then kanon_sum_before else 0 end
+            + kanon_position * (kanon_crossing - kanon_rank) - (kanon_crossing_sum - kanon_sum_before)
+            + (kanon_next_sum_before - kanon_crossing_sum) - kanon_position * (kanon_next_rank - kanon_crossing)
+        ) as kanon_moved
+    from gaps
+    group by
+        "zip_code",
+        "age"
+),
+
+class_distances as (
+    select
+        "zip_code",
+        "age",
+        case
+            when kanon_values = 1 or kanon_moved < 0 then 0
+            else cast(kanon_moved as double) / nullif((kanon_table_total * (kanon_values - 1.0)), 0)
+        end as kanon_distance
+    from distances
+),
+
+class_sides as (
+    select
+        "zip_code",
+        "age",
+        kanon_distance,
+        0 as kanon_total,
+        0 as kanon_records
+    from class_distances
+
+    union all
+
+    select
+        "zip_code",
+        "age",
+        null as kanon_distance,
+        kanon_records as kanon_total,
+        kanon_records
+    from class_values
+),
+
+classes as (
+    select
+        "zip_code",
+        "age",
+        max(kanon_distance) as kanon_distance,
+        sum(kanon_total) as kanon_total,
+        sum(kanon_records) as kanon_records
+    from class_sides
+    group by
+        "zip_code",
+        "age"
+),
+
+measured_classes as (
+    select
+        classes.*,
+        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
+        case when kanon_total > 0 and kanon_distance > 0.3 + 1e-9 then 1 else 0 end as kanon_t_closeness_violating
+    from classes
+)
+
+select
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    max(kanon_t_closeness) as kanon_t_closeness,
+    sum(kanon_t_closeness_violating) as kanon_t_closeness_violating_classes,
+    sum(kanon_t_closeness_violating * kanon_records) as kanon_t_closeness_violating_records
+from measured_classes

@@ -1,0 +1,71 @@
+-- Question   How many records in patients share each combination of zip, age and patient, and what
+--            do they share of diagnosis?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Model      homogeneity. No class has a single value of the sensitive attribute, so belonging to a
+--            class never gives the value away. (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam
+--            2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity
+--            attack))
+-- Model      l-diversity. Every class has at least l different values of the sensitive attribute,
+--            so whoever can rule out l − 2 of them is still unsure. (Machanavajjhala, Kifer,
+--            Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD
+--            1(1), section 3 (distinct l-diversity))
+-- Dialect    duckdb, as executed
+
+with
+
+class_values as (
+    select
+        "zip",
+        "age",
+        "patient" as kanon_sensitive_2,
+        "diagnosis" as kanon_sensitive_1,
+        count(*) as kanon_records
+    from "main"."patients"
+    group by
+        "zip",
+        "age",
+        "patient",
+        "diagnosis"
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        kanon_sensitive_2,
+        sum(kanon_records) as kanon_size,
+        sum(kanon_records) as kanon_records,
+        count(*) as kanon_distinct,
+        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
+    from class_values
+    group by
+        "zip",
+        "age",
+        kanon_sensitive_2
+),
+
+measured_classes as (
+    select
+        classes.*,
+        kanon_distinct as kanon_l_diversity,
+        case when kanon_distinct < 2 then 1 else 0 end as kanon_l_diversity_violating
+    from classes
+)
+
+select
+    kanon_size,
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    sum(case when "zip" is null or "age" is null or kanon_sensitive_2 is null then kanon_records else 0 end) as kanon_with_null,
+    0 as kanon_suppressed,
+    sum(case when kanon_distinct = 1 then 1 else 0 end) as kanon_homogeneous_classes,
+    sum(case when kanon_distinct = 1 then kanon_records else 0 end) as kanon_homogeneous_records,
+    sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    min(kanon_l_diversity) as kanon_l_diversity,
+    sum(kanon_l_diversity_violating) as kanon_l_diversity_violating_classes,
+    sum(kanon_l_diversity_violating * kanon_records) as kanon_l_diversity_violating_records
+from measured_classes
+group by kanon_size
+order by kanon_size

@@ -1,0 +1,29 @@
+-- Question   How many classes of voters have each size and each sum of people?
+-- Dialect    duckdb, as executed
+
+with
+
+classes as (
+    select
+        "zip_code",
+        "age",
+        count(*) as kanon_size,
+        sum(try_cast("people" as double)) as kanon_weight
+    from "main"."voters"
+    group by
+        "zip_code",
+        "age"
+)
+
+select
+    kanon_size,
+    kanon_weight,
+    count(*) as kanon_classes
+from classes
+group by
+    kanon_size,
+    kanon_weight
+order by
+    kanon_size,
+    kanon_weight
+limit 1000001

@@ -1,0 +1,158 @@
+-- Question   How many records in patients share each combination of zip and age, and what do they
+--            share of diagnosis?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Model      homogeneity. No class has a single value of the sensitive attribute, so belonging to a
+--            class never gives the value away. (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam
+--            2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity
+--            attack))
+-- Model      l-diversity. Every class has at least l different values of the sensitive attribute,
+--            so whoever can rule out l − 2 of them is still unsure. (Machanavajjhala, Kifer,
+--            Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD
+--            1(1), section 3 (distinct l-diversity))
+-- Model      entropy l-diversity. Guessing the sensitive value of someone in a class is at least as
+--            uncertain as drawing one of l equally likely values. (Machanavajjhala, Kifer, Gehrke,
+--            Venkitasubramaniam 2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1),
+--            definition 4.1)
+-- Model      (α,k)-anonymity. No sensitive value is held by more than a share α of a class, and
+--            every class has at least k records. (Wong, Li, Fu, Wang 2006, (α,k)-anonymity: an
+--            enhanced k-anonymity model for privacy preserving data publishing, ACM KDD)
+-- Model      p-sensitive k-anonymity. Every class has at least p different values of the sensitive
+--            attribute, and at least k records. (Truta, Vinay 2006, Privacy protection: p-sensitive
+--            k-anonymity property, ICDE Workshops)
+-- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
+--            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
+--            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
+--            ICDE, sections 3 and 4)
+-- Model      δ-disclosure privacy. Every sensitive value of the table is in every class about as
+--            frequent as in the table, by a factor below exp(δ) either way. (Brickell, Shmatikov
+--            2008, The cost of privacy: destruction of data-mining utility in anonymized data
+--            publishing, ACM KDD, section 4)
+-- Model      basic β-likeness. No sensitive value is more frequent in a class than in the table by
+--            more than β times its share there. (Cao, Karras 2012, Publishing microdata with a
+--            robust privacy guarantee, PVLDB 5(11), definition 2)
+-- Model      enhanced β-likeness. No sensitive value is more frequent in a class than in the table
+--            by more than β, or −ln p where that is less, times its share there. (Cao, Karras 2012,
+--            Publishing microdata with a robust privacy guarantee, PVLDB 5(11), definition 3)
+-- Dialect    duckdb, as executed
+
+with
+
+class_values as (
+    select
+        "zip",
+        "age",
+        "diagnosis" as kanon_sensitive_1,
+        count(*) as kanon_records
+    from "main"."patients"
+    group by
+        "zip",
+        "age",
+        "diagnosis"
+),
+
+value_totals as (
+    select
+        kanon_sensitive_1,
+        sum(kanon_records) as kanon_value_total
+    from class_values
+    group by kanon_sensitive_1
+),
+
+value_shares as (
+    select
+        kanon_sensitive_1,
+        kanon_value_total,
+        cast(kanon_value_total as double) / nullif(sum(kanon_value_total) over (), 0) as kanon_share,
+        count(*) over () as kanon_table_values
+    from value_totals
+),
+
+class_totals as (
+    select
+        "zip",
+        "age",
+        sum(kanon_records) as kanon_class_total
+    from class_values
+    group by
+        "zip",
+        "age"
+),
+
+compared_values as (
+    select
+        class_values.*,
+        value_shares.kanon_share,
+        value_shares.kanon_table_values,
+        cast(kanon_records as double) / nullif(class_totals.kanon_class_total, 0) as kanon_class_share
+    from class_values
+    inner join value_shares
+        on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+    inner join class_totals
+        on class_totals."zip" is not distinct from class_values."zip"
+        and class_totals."age" is not distinct from class_values."age"
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        sum(kanon_records) as kanon_size,
+        sum(kanon_records) as kanon_records,
+        count(*) as kanon_distinct,
+        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
+        sum(kanon_records) as kanon_total,
+        sum(case when kanon_records > 0 then kanon_records * ln(cast(kanon_records as double)) else 0 end) as kanon_log_sum,
+        max(kanon_records) as kanon_most,
+        sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end) as kanon_distance,
+        max(cast(kanon_records as double) / nullif(kanon_share, 0)) as kanon_highest,
+        min(cast(kanon_records as double) / nullif(kanon_share, 0)) as kanon_lowest,
+        max(kanon_table_values) as kanon_table_values,
+        max(cast(kanon_records as double) / nullif((kanon_share * (1 - ln(kanon_share))), 0)) as kanon_highest_allowed
+    from compared_values
+    group by
+        "zip",
+        "age"
+),
+
+measured_classes as (
+    select
+        classes.*,
+        kanon_distinct as kanon_l_diversity,
+        case when kanon_total > 0 then exp(ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0)) else 0 end as kanon_entropy_l_diversity,
+        case when kanon_total > 0 then cast(kanon_most as double) / nullif(kanon_total, 0) end as kanon_alpha_k_anonymity,
+        kanon_distinct as kanon_p_sensitive_k_anonymity,
+        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
+        case when kanon_total > 0 and kanon_distinct = kanon_table_values then case when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total then ln(cast(kanon_highest as double) / nullif(kanon_total, 0)) else -ln(cast(kanon_lowest as double) / nullif(kanon_total, 0)) end end as kanon_delta_disclosure,
+        case when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total then ln(cast(kanon_highest as double) / nullif(kanon_total, 0)) else -ln(cast(kanon_lowest as double) / nullif(kanon_total, 0)) end as kanon_delta_disclosure_present_only,
+        case when kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end as kanon_delta_disclosure_infinite,
+        case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end as kanon_basic_beta_likeness,
+        case when not (kanon_highest_allowed > kanon_total * (1 + 1e-12)) then case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness,
+        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite
+    from classes
+)
+
+select
+    kanon_size,
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    sum(case when "zip" is null or "age" is null then kanon_records else 0 end) as kanon_with_null,
+    0 as kanon_suppressed,
+    sum(case when kanon_distinct = 1 then 1 else 0 end) as kanon_homogeneous_classes,
+    sum(case when kanon_distinct = 1 then kanon_records else 0 end) as kanon_homogeneous_records,
+    sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    min(kanon_l_diversity) as kanon_l_diversity,
+    min(kanon_entropy_l_diversity) as kanon_entropy_l_diversity,
+    max(kanon_alpha_k_anonymity) as kanon_alpha_k_anonymity,
+    min(kanon_p_sensitive_k_anonymity) as kanon_p_sensitive_k_anonymity,
+    max(kanon_t_closeness) as kanon_t_closeness,
+    max(kanon_delta_disclosure) as kanon_delta_disclosure,
+    max(kanon_delta_disclosure_present_only) as kanon_delta_disclosure_present_only,
+    sum(kanon_delta_disclosure_infinite) as kanon_delta_disclosure_infinite_classes,
+    max(kanon_basic_beta_likeness) as kanon_basic_beta_likeness,
+    max(kanon_enhanced_beta_likeness) as kanon_enhanced_beta_likeness,
+    sum(kanon_enhanced_beta_likeness_infinite) as kanon_enhanced_beta_likeness_infinite_classes
+from measured_classes
+group by kanon_size
+order by kanon_size
