@@ -246,9 +246,10 @@ def _answered(plan: Plan, ask: _Asker, show_values: bool) -> TableResult:
         fault = precaution.fault(ask.row(precaution.step))
         if fault is not None:
             raise InputError(fault)
-    if plan.keys and not _tells_apart(ask.row(plan.keys)):
-        plan = without_short_keys(plan)
-    answers = _answers(plan, ask)
+    keys = ask.rows(plan.keys) if plan.keys else []
+    if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
+        plan, keys = without_short_keys(plan), []
+    answers = _answers(plan, ask, {row["kanon_column"]: row for row in keys})
     refuse_without_entity(plan, answers.sizes)
     checks = tuple(verdicts(plan, answers))
     return _result(
@@ -266,11 +267,7 @@ def _answered(plan: Plan, ask: _Asker, show_values: bool) -> TableResult:
     )
 
 
-def _tells_apart(keys: Row) -> bool:
-    return bool(keys["kanon_values"] == keys["kanon_keys"])
-
-
-def _answers(plan: Plan, ask: _Asker) -> Answers:
+def _answers(plan: Plan, ask: _Asker, keys: Mapping[str, Row]) -> Answers:
     """Run every step, and refuse the answers if two of them did not see the same table."""
     sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
     sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
@@ -278,7 +275,7 @@ def _answers(plan: Plan, ask: _Asker) -> Answers:
         sizes=sizes,
         sensitive=sensitive,
         distances={each.step.name: ask.row(each.step) for each in plan.distances if sizes},
-        looks=dict(_looks(plan, sensitive, ask)) if sizes else {},
+        looks=dict(_looks(plan, sensitive, keys, ask)) if sizes else {},
         named_values=tuple(ask.row(each.step) for each in plan.named_values),
         profiles=ask.row(plan.profiles) if plan.profiles and sizes else None,
         survey=ask.rows(plan.survey) if plan.survey and sizes else None,
@@ -293,7 +290,7 @@ def _answers(plan: Plan, ask: _Asker) -> Answers:
 
 
 def _looks(
-    plan: Plan, sensitive: Mapping[str, list[Row]], ask: _Asker
+    plan: Plan, sensitive: Mapping[str, list[Row]], keys: Mapping[str, Row], ask: _Asker
 ) -> Iterator[tuple[str, Row]]:
     """Take each look that there is a reason to take."""
     read = {each.column.name: sensitive[each.step.name] for each in reversed(plan.sensitive)}
@@ -301,10 +298,10 @@ def _looks(
         rows = read[look.column.name]
         if all(row["kanon_homogeneous_classes"] == row["kanon_classes"] for row in rows):
             yield look.at_all.name, ask.row(look.at_all)
-        if look.spellings is None or look.by_spelling is None:
+        if look.by_spelling is None:
             continue
-        values = ask.row(look.spellings)
-        if values["kanon_spellings"] != values["kanon_values"]:
+        values = ask.row(look.spellings) if look.spellings else keys[look.column.name]
+        if values["kanon_spellings"] != values["kanon_known_values"]:
             yield look.by_spelling.name, ask.row(look.by_spelling)
 
 

@@ -130,7 +130,12 @@ def reference_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
                         max=model.max,
                     )
                     yield render("classes_where", predicate=out, name=f"{label}_violating")
-                    yield render("population_where", predicate=out, name=f"{label}_violating")
+                    yield render(
+                        "population_where",
+                        predicate=out,
+                        population=population,
+                        name=f"{label}_violating",
+                    )
 
 
 def needs_values(model: Model) -> bool:

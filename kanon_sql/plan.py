@@ -75,8 +75,9 @@ class Look:
     column: BoundColumn
     at_all: Step
     """Asked where every class has a single value: maybe the table has."""
-    spellings: Step | None
-    by_spelling: Step | None
+    spellings: Step | None = None
+    """Counts values and spellings, where the `keys` step does not."""
+    by_spelling: Step | None = None
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def plan_audit(
         classes=None if reads_sensitive else _classes(keyed),
         sensitive=tuple(_sensitive(keyed)) if reads_sensitive else (),
         distances=tuple(_distances(bound)),
-        looks=tuple(_look(bound, column) for column in bound.sensitive) if reads_sensitive else (),
+        looks=tuple(_look(bound, column) for column in keyed.sensitive) if reads_sensitive else (),
         named_values=tuple(_named_values(bound)),
         profiles=_profiles(bound) if bound.entity else None,
         survey=_survey(bound) if bound.weight else None,
@@ -216,8 +217,8 @@ def _keys(bound: BoundSpec) -> Step | None:
         f"Does the hash of {spoken(hashed)} tell all its values apart, so that classes may be "
         "grouped by it?",
         render("keys_tell_values_apart", relation=bound.table.sql, columns=hashed),
-        only="before the steps that group by hash(); if the two counts differ, they group by the "
-        "values instead",
+        only="before the steps that group by hash(); if two counts differ, they group by the values "
+        "instead",
     )
 
 
@@ -367,17 +368,18 @@ def _look(bound: BoundSpec, sensitive: BoundColumn) -> Look:
         only="where every class has a single value",
     )
     if not sensitive.is_text:
-        return Look(sensitive, at_all, None, None)
+        return Look(sensitive, at_all)
+    spellings = step(
+        bound,
+        f"spellings_{sensitive.name}",
+        f"Do any values of {sensitive.name} differ only by case, outer spaces or the spelling of "
+        "a number?",
+        render("spellings", relation=records(bound, [sensitive]), column=sensitive),
+    )
     return Look(
         sensitive,
         at_all,
-        spellings=step(
-            bound,
-            f"spellings_{sensitive.name}",
-            f"Do any values of {sensitive.name} differ only by case, outer spaces or the "
-            "spelling of a number?",
-            render("spellings", relation=records(bound, [sensitive]), column=sensitive),
-        ),
+        spellings=None if sensitive.hashed else spellings,
         by_spelling=step(
             bound,
             f"diverse_by_spelling_{sensitive.name}",
@@ -387,9 +389,10 @@ def _look(bound: BoundSpec, sensitive: BoundColumn) -> Look:
                 "diverse_by_spelling",
                 relation=records(bound, [*columns, sensitive]),
                 columns=columns,
-                sensitive=sensitive,
+                sensitive=replace(sensitive, hashed=False),
             ),
-            only=f"where spellings_{sensitive.name} finds fewer spellings than values",
+            only=f"where {'keys' if sensitive.hashed else spellings.name} finds fewer spellings "
+            "than values",
         ),
     )
 

@@ -103,6 +103,6 @@ min({{ kanon_sql.quotient("kanon_size", population) }}) as kanon_{{ label }}_min
 
 
 {# The people of the reference in the classes for which something is so. #}
-{% macro population_where(predicate, name) -%}
-sum(case when {{ predicate }} then kanon_population else 0 end) as kanon_{{ name }}_population
+{% macro population_where(predicate, population, name) -%}
+sum(case when {{ predicate }} then {{ population }} else 0 end) as kanon_{{ name }}_population
 {%- endmacro %}

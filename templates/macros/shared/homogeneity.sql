@@ -39,8 +39,7 @@ known_values as (
 spelled_values as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        kanon_text,
-        {{ kanon_sql.number_or_null("kanon_text") | indent(8) }} as kanon_number
+        {{ kanon_sql.spelling("kanon_text") | indent(8) }} as kanon_spelling
     from known_values
 ),
 
@@ -48,7 +47,7 @@ classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         count(*) as kanon_distinct,
-        count(distinct coalesce(cast(kanon_number as {{ kanon_sql.text_type() }}), lower(kanon_text))) as kanon_spellings
+        count(distinct kanon_spelling) as kanon_spellings
     from spelled_values
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}

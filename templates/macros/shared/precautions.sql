@@ -51,16 +51,20 @@ known_values as (
 ),
 
 spelled_values as (
-    select
-        kanon_text,
-        {{ kanon_sql.number_or_null("kanon_text") | indent(8) }} as kanon_number
+    select {{ kanon_sql.spelling("kanon_text") | indent(4) }} as kanon_spelling
     from known_values
 )
 
 select
-    count(*) as kanon_values,
-    count(distinct coalesce(cast(kanon_number as {{ kanon_sql.text_type() }}), lower(kanon_text))) as kanon_spellings
+    count(*) as kanon_known_values,
+    count(distinct kanon_spelling) as kanon_spellings
 from spelled_values
+{%- endmacro %}
+
+
+{# What is left of a text when case and the spelling of numbers are set aside. #}
+{% macro spelling(text) -%}
+coalesce(cast({{ kanon_sql.number_or_null(text) }} as {{ kanon_sql.text_type() }}), lower({{ text }}))
 {%- endmacro %}
 
 

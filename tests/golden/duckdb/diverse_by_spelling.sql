@@ -30,11 +30,10 @@ spelled_values as (
     select
         "zip",
         "age",
-        kanon_text,
-        case
+        coalesce(cast(case
             when length(kanon_text) <= 15 and regexp_full_match(kanon_text, '-?[0-9]+([.][0-9]+)?')
             then cast(kanon_text as double)
-        end as kanon_number
+        end as varchar), lower(kanon_text)) as kanon_spelling
     from known_values
 ),
 
@@ -43,7 +42,7 @@ classes as (
         "zip",
         "age",
         count(*) as kanon_distinct,
-        count(distinct coalesce(cast(kanon_number as varchar), lower(kanon_text))) as kanon_spellings
+        count(distinct kanon_spelling) as kanon_spellings
     from spelled_values
     group by
         "zip",
