@@ -116,11 +116,13 @@ def _remember_verbosity(context: click.Context, _: click.Parameter, value: int) 
 
 _COLUMNS: dict[str, Any] = {"multiple": True, "metavar": "COL,…"}
 
-_QUESTION = (
+_PARTS = (
     _asked("--qi", **_COLUMNS, help="Quasi-identifiers; '*' is every column without another part."),
     _asked("--sensitive", **_COLUMNS, help="What must not become known of a person."),
     _asked("--identifiers", **_COLUMNS, help="Columns that name a person outright."),
     _asked("--entity", metavar="COL", help="Whom a record is about; k then counts people."),
+)
+_DEMANDS = (
     _asked(
         "--k",
         type=WholeNumber(),
@@ -176,6 +178,8 @@ _QUESTION = (
         metavar="[NAME:]COL",
         help="How many people its record stands for.",
     ),
+)
+_RECORDS = (
     _asked("--where", metavar="EXPR", help="Only the records for which this holds."),
     _asked(
         "--first",
@@ -193,18 +197,39 @@ _QUESTION = (
         type=click.Choice(["value", "unknown"]),
         help="NULL in a sensitive attribute: a value of its own (default), or unknown.",
     ),
+)
+_OTHERS_KNOWN = (
     _asked(
         "--with-other-sensitive",
         is_flag=True,
         help="Whoever attacks may know the other sensitive attributes of a person.",
     ),
+)
+_SOURCE = (
     _asked("--weight", metavar="COL", help="The survey weight: how many people a record is."),
     _asked("--null-string", multiple=True, metavar="TEXT", help="Stands for NULL in a text file."),
     _asked("--delimiter", metavar="C", help="What separates the fields of a text file."),
     _asked("--connect", metavar="URL", help="Where the table lies: duckdb:FILE."),
 )
-_RUN = (
-    _run("--show-values", is_flag=True, help="Show values of small classes: personal data."),
+_QUESTION = (*_PARTS, *_DEMANDS, *_RECORDS, *_OTHERS_KNOWN, *_SOURCE)
+_KNOWLEDGE = (
+    _run(
+        "--attacker-knows",
+        **_COLUMNS,
+        type=OneALine(),
+        help="Look at these columns only; without it at all that are no identifier.",
+    ),
+    _run(
+        "--k",
+        type=WholeNumber(),
+        metavar="N",
+        default=5,
+        show_default=True,
+        help="A class of fewer than N records is small.",
+    ),
+)
+_SHOWN = (_run("--show-values", is_flag=True, help="Show values of small classes: personal data."),)
+_LIMITS = (
     _run("--memory-limit", metavar="SIZE", help="As in 2GB; more is spilled to a private folder."),
     _run("--threads", type=WholeNumber(), metavar="N", help="At most so many."),
     _run(
@@ -214,6 +239,7 @@ _RUN = (
         help="Give up after so long, with exit code 3.",
     ),
 )
+_RUN = (*_SHOWN, *_LIMITS)
 _OUTPUT = (
     _run("--output", metavar="FILE", help="Write the result there, whole or not at all."),
     _run("--force", is_flag=True, help="Overwrite the output."),
@@ -262,6 +288,7 @@ def _together(
 audit_options = _together(_QUESTION, _FORMAT, _OUTPUT, _RUN, _TELL)
 compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)
 validate_options = _together(_QUESTION, _TELL)
+profile_options = _together(_PARTS, _KNOWLEDGE, _RECORDS, _SOURCE, _FORMAT, _OUTPUT, _LIMITS, _TELL)
 demo_options = _together(_TELL)
 
 
@@ -282,20 +309,47 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
             "--qi zip,birth_date,sex; --qi '*' takes every column."
         )
     references = _references(values)
-    parts = {
+    demands = {
+        "references": references,
+        "checks": _checks(values, list(references)),
+        "with_other_sensitive": values["with_other_sensitive"],
+    }
+    return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values), **demands)])
+
+
+def profile_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
+    """The table that a profile is about. Raises `SpecError`."""
+    from kanon_sql.spec import AuditSpec, table_spec
+
+    if is_spec_file(target):
+        _refuse_a_second_question(context, target)
+        return AuditSpec.from_file(target)
+    quasi_identifiers = _names("--qi", values["qi"])
+    if not quasi_identifiers:
+        raise SpecError(
+            "there are no quasi-identifiers: name what an attacker is sure to know of a person, as "
+            "in --qi zip,birth_date,sex. Finding them in the data comes in a later release."
+        )
+    return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
+
+
+def attacker_knows(values: Mapping[str, Any]) -> list[str]:
+    """The columns that a profile looks at; none where it looks at all."""
+    return _names("--attacker-knows", values["attacker_knows"])
+
+
+def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """What the options say of a table, whatever is asked of it."""
+    return {
         "source": target,
         "quasi_identifiers": quasi_identifiers,
         "sensitive": _names("--sensitive", values["sensitive"]),
         "identifiers": _names("--identifiers", values["identifiers"]),
         "null_strings": list(values["null_string"]),
         "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
-        "references": references,
-        "checks": _checks(values, list(references)),
-        "with_other_sensitive": values["with_other_sensitive"],
         **{key: values[key] for key in ("entity", "where", "first", "connect", "weight")},
         **{key: values[key] for key in ("nulls", "sensitive_nulls") if values[key]},
     }
-    return AuditSpec(tables=[table_spec(**parts)])
 
 
 def is_spec_file(target: str) -> bool:

@@ -7,8 +7,9 @@ that SQL, Jinja or Arrow could trip over. The examples are the same in every run
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import asking
@@ -49,9 +50,16 @@ TEXT = Kind(pyarrow.string(), TEXTS)
 INTEGER = Kind(pyarrow.int64(), (0, 1, -1, 2**53, 2**53 + 1, 2**63 - 1))
 FLOAT = Kind(pyarrow.float64(), (0.0, -0.0, 1.0, 0.1, math.inf, -math.inf, math.nan))
 DATE = Kind(pyarrow.date32(), (date(1, 1, 1), date(2025, 1, 31), date(9999, 12, 31)))
-KINDS = (TEXT, INTEGER, FLOAT, DATE, Kind(pyarrow.bool_(), (True, False)))
-NUMBER_IN_TEXT = Kind(pyarrow.string(), ("1", "1.0", "01", "9", "10", "-3", "0.1", "1e1"))
-DATE_IN_TEXT = Kind(pyarrow.string(), ("2025-01-31", "0999-12-31", "2025-02-01"))
+BOOLEAN = Kind(pyarrow.bool_(), (True, False))
+DECIMAL = Kind(pyarrow.decimal128(20, 2), tuple(map(Decimal, ("0.10", "0.30", "-7.25", "1e9"))))
+TIMES = tuple(datetime(*parts) for parts in ((999, 1, 1), (2025, 1, 31, 9), (2025, 1, 31, 10)))
+TIME = Kind(pyarrow.timestamp("us"), TIMES)
+KINDS = (TEXT, INTEGER, FLOAT, DATE, BOOLEAN, DECIMAL, TIME)
+NUMBER_IN_TEXT = Kind(pyarrow.string(), ("1", "1.0", "01", "9", "10", "-3", "0.1", "0.3", "1e1"))
+DATE_IN_TEXT = Kind(
+    pyarrow.string(),
+    ("2025-01-31", "2025-01-31 00:00:00", "2025-01-31 10:00:00", "0999-12-31", "2025-02-01"),
+)
 LEAF = Kind(pyarrow.string(), ("a", "b", "c", "d", "e"))
 TREE = """a,ab,root
 b,ab,root
@@ -64,6 +72,7 @@ unseen,de,root
 PERSON = Kind(pyarrow.string(), ("p", "P", "p ", ""))
 WEIGHT = Kind(pyarrow.int32(), (0, 1, 2, 7))
 SURVEY_WEIGHT = Kind(pyarrow.float64(), (1.0, 1.5, 2.0, 7.25, 300.0))
+NUMERIC = (INTEGER, FLOAT, DECIMAL)
 COMPLETE = (PERSON, WEIGHT, SURVEY_WEIGHT)
 """The columns that a record can't do without."""
 
@@ -87,12 +96,14 @@ class Filled:
 
 @st.composite
 def filled(draw: st.DrawFn, names: tuple[str, ...], kinds: tuple[Kind, ...]) -> Filled:
-    """Up to a dozen rows; NULL may be anywhere but in what counts people."""
-    cells = [
-        st.sampled_from(kind.values if kind in COMPLETE else (None, *kind.values)) for kind in kinds
-    ]
-    types = tuple(kind.type for kind in kinds)
-    return Filled(names, types, tuple(draw(st.lists(st.tuples(*cells), max_size=12))))
+    """Up to a dozen rows; NULL may be anywhere but in what counts people.
+
+    A column has few of its kind's values, so that classes are of several records.
+    """
+    values = [kind.values if kind in COMPLETE else (None, *kind.values) for kind in kinds]
+    some = [draw(st.lists(st.sampled_from(v), min_size=1, max_size=4)) for v in values]
+    rows = st.lists(st.tuples(*map(st.sampled_from, some)), max_size=12)
+    return Filled(names, tuple(kind.type for kind in kinds), tuple(draw(rows)))
 
 
 # --- what may be asked ----------------------------------------------------------------------
@@ -197,19 +208,34 @@ def asked_tables(
         texts = [name for name, kind in zip(names, drawn, strict=False) if kind == TEXT]
         texts = [name for name in texts if name in sensitive]
         checks += [sensitive_checks(texts, OF_TEXTS)] if texts else []
-    return draw(filled(tuple(names), (*drawn, PERSON))), oracle.Question(
+    asked = draw(st.lists(st.one_of(checks), max_size=4))
+    if sensitive and nulls == "value" and draw(st.booleans()):
+        asked = [draw(sensitive_checks(sensitive, {name: OF_VALUES[name]})) for name in OF_VALUES]
+    question = oracle.Question(
         quasi_identifiers=columns,
-        sensitive=sensitive,
+        sensitive=draw(st.sampled_from([sensitive, sensitive, sensitive[:1], []])),
         entity=draw(st.sampled_from([None, names[5]])) if nulls == "value" else None,
         nulls=nulls,
         sensitive_nulls=draw(st.sampled_from(["value", "unknown"])),
-        checks=draw(st.lists(st.one_of(checks), max_size=4)),
+        checks=asked,
         numeric=_numeric(names, drawn),
     )
+    table = draw(filled(tuple(names), (*drawn, PERSON)))
+    return table, question if len(question.attributes) > 1 else _none_joined(question)
+
+
+def _none_joined(question: oracle.Question) -> oracle.Question:
+    """The same question, where there is no other sensitive attribute that could be known."""
+    checks = [
+        {name: {key: p[key] for key in p if key != "with_other_sensitive"}}
+        for check in question.checks
+        for name, p in check.items()
+    ]
+    return replace(question, checks=checks)
 
 
 def _numeric(names: list[str], kinds: list[Kind]) -> list[str]:
-    return [name for name, kind in zip(names, kinds, strict=False) if kind in (INTEGER, FLOAT)]
+    return [name for name, kind in zip(names, kinds, strict=False) if kind in NUMERIC]
 
 
 @st.composite
@@ -217,13 +243,13 @@ def ranked_tables(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
     """A table with a sensitive attribute that has an order, and mostly spans something."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=4, max_size=4, unique=True))
     ordered = draw(
-        st.sampled_from([INTEGER, FLOAT, NUMBER_IN_TEXT, DATE, DATE_IN_TEXT, TEXT, LEAF])
+        st.sampled_from([*NUMERIC, *[NUMBER_IN_TEXT] * 2, DATE, DATE_IN_TEXT, TIME, BOOLEAN, TEXT])
     )
     models = {"t_closeness": ORDERED}
-    if ordered in (TEXT, LEAF):
+    if ordered == TEXT:
         order = list(draw(st.permutations(ordered.values)))
         models = {"t_closeness": ORDERED.map(lambda given: given | {"order": order})}
-    if ordered in (INTEGER, FLOAT, NUMBER_IN_TEXT):
+    if ordered in (*NUMERIC, NUMBER_IN_TEXT):
         models["k_e_anonymity"] = K_E
     sensitive = names[1 : 2 + draw(st.integers(0, 1))]
     checks = st.lists(sensitive_checks(sensitive[:1], models), min_size=1, max_size=3)
@@ -260,9 +286,10 @@ def tables_with_a_tree(draw: st.DrawFn, tree: str) -> tuple[Filled, oracle.Quest
 @st.composite
 def surveys(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
     """A table whose records stand for so many people each."""
-    names = draw(st.lists(st.sampled_from(NAMES), min_size=3, max_size=3, unique=True))
-    table = draw(filled(tuple(names), (TEXT, INTEGER, SURVEY_WEIGHT)))
-    return table, oracle.Question(quasi_identifiers=names[:2], weight=names[2])
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=4, max_size=4, unique=True))
+    table = draw(filled(tuple(names), (TEXT, INTEGER, SURVEY_WEIGHT, PERSON)))
+    entity = draw(st.sampled_from([None, names[3]]))
+    return table, oracle.Question(quasi_identifiers=names[:2], weight=names[2], entity=entity)
 
 
 @st.composite

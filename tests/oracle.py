@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -302,7 +302,7 @@ def risk(
     """
     found: dict[str, Any] = dict.fromkeys(["prosecutor", "journalist", "marketer"])
     if question.weight:
-        found["individual"] = individual_risk(classes, question.weight) if classes else None
+        found["individual"] = individual_risk(classes, question) if classes else None
     if not classes:
         return found
     threshold = {"threshold": float(AT_RISK)}
@@ -719,17 +719,18 @@ def _rank(value: Any, order: Sequence[str | None]) -> tuple[Any, ...]:
     return (0, _magnitude(value), as_text(value))
 
 
-def _magnitude(value: Any) -> float | Fraction:
+def _magnitude(value: Any) -> Any:
     match value:
+        case datetime():
+            return value
         case date():
             return value.toordinal()
         case str():
             try:
                 return Fraction(value)
             except ValueError:
-                return date.fromisoformat(value).toordinal()
-    magnitude: float = value
-    return magnitude
+                return datetime.fromisoformat(value)
+    return value
 
 
 def _hierarchical(q: Distribution, p: Distribution, parameters: Parameters) -> Fraction:
@@ -900,21 +901,28 @@ def _of_reference(
     )
 
 
-def individual_risk(classes: Sequence[Class], weight: str) -> dict[str, float]:
+def individual_risk(classes: Sequence[Class], question: Question) -> dict[str, float]:
     """Benedetti and Franconi 1998: the mean of 1/F, given f and the weights of a class."""
-    risks = [(_mean_of_reciprocal(each, weight), len(each.records)) for each in classes]
-    expected = math.fsum(risk * records for risk, records in risks)
+    risks = [(_mean_of_reciprocal(each, question), each.size) for each in classes]
+    expected = math.fsum(risk * size for risk, size in risks)
     return {
         "expected_reidentifications": expected,
         "highest": max(risk for risk, _ in risks),
-        "average": expected / sum(records for _, records in risks),
+        "average": expected / sum(size for _, size in risks),
     }
 
 
-def _mean_of_reciprocal(each: Class, weight: str) -> float:
-    """Summed term by term over the negative binomial distribution of F given f."""
-    f = len(each.records)
-    p = float(f / sum(exact(record[weight]) for record in each.records))
+def _mean_of_reciprocal(each: Class, question: Question) -> float:
+    """Summed term by term over the negative binomial distribution of F given f.
+
+    A person of several records is there once, with the least of their weights.
+    """
+    weights: dict[Any, list[Fraction]] = {}
+    for place, record in enumerate(each.records):
+        person = comparable(record[question.entity]) if question.entity else place
+        weights.setdefault(person, []).append(exact(record[question.weight]))
+    f = len(weights)
+    p = float(f / sum(min(several) for several in weights.values()))
     population, chance, terms = f, p**f, [p**f / f]
     while population < f / p or terms[-1] > NOTHING:
         chance *= (1 - p) * population / (population + 1 - f)
@@ -1006,7 +1014,8 @@ def zayatz(sizes: Counter[int], n: int, N: int) -> float:
     """
 
     def likelihood(i: int) -> Fraction:
-        return i * math.prod(Fraction(max(N - n + 1 - t, 0), N - t) for t in range(1, i))
+        others = (Fraction(max(N - n + 1 - t, 0), N - t) for t in range(1, i))
+        return math.prod(others, start=Fraction(i))
 
     total = sum(number * likelihood(i) for i, number in sizes.items())
     return float(sizes[1] * sizes[1] / total * Fraction(N, n))
@@ -1027,7 +1036,9 @@ def pitman(sizes: Counter[int], n: int, N: int) -> float | None:
             seen = _reciprocals(start, alpha, u - 1)
             return seen - _reciprocals(start - alpha + 1, 1, n - 1)
 
-        return math.exp(_root(by_theta, -60, 60) or math.nan)
+        log_start = _root(by_theta, -60, 60)
+        assert log_start is not None, "it grows with theta at first, and falls in the end"
+        return math.exp(log_start)
 
     def by_alpha(alpha: float) -> float:
         start = best_start(alpha)
@@ -1070,19 +1081,23 @@ def slide_negative_binomial(once: float, twice: float, pi: float) -> tuple[float
     if not twice:
         return None
 
-    def alpha_of(beta: float) -> float:
-        d = (1 - pi) * (1 - beta)
-        gain, loss = pi * (1 - beta), 2 * twice / once * (1 - d)
+    def alpha_of(rest: float) -> float:
+        d, gain = (1 - pi) * rest, pi * rest
+        loss = 2 * twice / once * (1 - d)
         half = (gain * (2 - d) - loss * d) / 2
         return (math.sqrt(half**2 + gain * d * loss * (1 - d)) - half) / (gain * d)
 
-    def by_first(beta: float) -> float:
-        d, alpha = (1 - pi) * (1 - beta), alpha_of(beta)
-        expected = math.log1p(alpha * d / (1 - d)) - alpha * math.log1p(pi * (1 - beta) / beta)
+    def by_first(log_odds: float) -> float:
+        beta, rest = 1 / (1 + math.exp(-log_odds)), 1 / (1 + math.exp(log_odds))
+        d, alpha = (1 - pi) * rest, alpha_of(rest)
+        expected = math.log1p(alpha * d / (1 - d)) - alpha * math.log1p(pi * rest / beta)
         return math.log(pi / once) + expected
 
-    beta = _root(by_first, 1e-12, 1 - 1e-9)
-    return None if beta is None else (alpha_of(beta), beta)
+    log_odds = _root(by_first, -700, 20)
+    if log_odds is None:
+        return None
+    beta, rest = 1 / (1 + math.exp(-log_odds)), 1 / (1 + math.exp(log_odds))
+    return alpha_of(rest), beta
 
 
 def _population_classes(sizes: Counter[int], pi: float) -> float:

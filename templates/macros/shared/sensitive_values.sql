@@ -7,46 +7,32 @@
     a value counts once for each person of the class who holds it.
 
     `class_columns` are what the models measure of each class, over the values in it; where they
-    name kanon_share, each value has its share of the table beside it, where kanon_class_share,
-    its share of the class too, where kanon_rank, its rank in the class. From them come
-    `class_measures`, what each model says of a class, and `measures`, what it says of them all.
+    name kanon_share, each value has its share of the table beside it, where kanon_rank, its rank
+    in the class. From them come `class_measures`, what each model says of one class, and
+    `measures`, what it says of them all.
 #}
 {% macro sensitive_values(relation, columns, sensitive, entity=none, unknown=false, class_columns=[], class_measures=[], measures=[]) %}
 {% set measured = class_columns | join(" ") %}
 {% set likeness = "kanon_share" in measured %}
-{% set distances = "kanon_class_share" in measured %}
+{% set distances = "kanon_present_share" in measured %}
 {% set ranks = "kanon_rank" in measured %}
 {% set counted = kanon_sql.counted(sensitive, entity, unknown) %}
-{% set values_read = "compared_values" if likeness or distances or ranks else "class_values" %}
+{% set values_read = "compared_values" if likeness or ranks else "class_values" %}
 with
 
 {{ kanon_sql.class_values(relation, columns, sensitive, entity) }},
-{% if likeness or distances %}
+{% if likeness %}
 
 {{ kanon_sql.value_shares(sensitive, counted, unknown) }},
-{% endif %}
-{% if distances %}
-
-class_totals as (
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        sum({{ counted }}) as kanon_class_total
-    from class_values
-    group by
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
-),
 {% endif %}
 {% if values_read == "compared_values" %}
 
 compared_values as (
     select
         class_values.*
-{%- if likeness or distances %},
+{%- if likeness %},
         value_shares.kanon_share,
         value_shares.kanon_table_values
-{%- endif %}
-{%- if distances %},
-        {{ kanon_sql.quotient(kanon_sql.counted(sensitive, entity, unknown, "class_values"), "class_totals.kanon_class_total") }} as kanon_class_share
 {%- endif %}
 {%- if ranks %},
         row_number() over (
@@ -57,15 +43,9 @@ compared_values as (
 {%- endif %}
 
     from class_values
-{% if likeness or distances %}
+{% if likeness %}
     {{ "left" if unknown else "inner" }} join value_shares
         on {{ kanon_sql.same("value_shares." ~ kanon_sql.alias(sensitive), "class_values." ~ kanon_sql.alias(sensitive)) }}
-{% endif %}
-{% if distances %}
-    inner join class_totals
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("class_totals." ~ kanon_sql.alias(column), "class_values." ~ kanon_sql.alias(column)) }}
-{% endfor %}
 {% endif %}
 ),
 {% endif %}
@@ -156,16 +136,20 @@ classes as (
 {%- endif %}
 
 
+{%- if distances %},
+
+{{ kanon_sql.equal_distances(columns, sensitive, kanon_sql.counted(sensitive, entity, unknown, "class_values")) }}
+{%- endif %}
 {%- if class_measures %},
 
 measured_classes as (
     select
-        classes.*
+        {{ "compared_classes" if distances else "classes" }}.*
 {%- for measure in class_measures %},
         {{ measure }}
 {%- endfor %}
 
-    from classes
+    from {{ "compared_classes" if distances else "classes" }}
 )
 {%- endif %}
 
@@ -230,7 +214,7 @@ value_shares as (
 
 {# How often a class has a value: in people where there is an entity, and never NULL if unknown. #}
 {% macro counted(sensitive, entity=none, unknown=false, of=none) -%}
-{% set holders = "kanon_records" if entity is none else "kanon_people" -%}
+{% set holders = (of ~ "." if of else "") ~ ("kanon_records" if entity is none else "kanon_people") -%}
 {{ "case when " ~ kanon_sql.is_null(sensitive, of) ~ " then 0 else " ~ holders ~ " end" if unknown else holders }}
 {%- endmacro %}
 

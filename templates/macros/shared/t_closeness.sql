@@ -4,7 +4,9 @@
     shares q must be moved how far to become the table's shares p.
 
     Where all values are equally far apart it is what the class has too much, sum(q - p) over the
-    values with q > p; the values that a class lacks need no row for that.
+    values with q > p; the values that a class lacks need no row for that. In a small class every
+    value that it has is there too often, and then the sum is 1 - sum(p): only the classes where
+    some value is not are looked at value by value.
 
     Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (equal distance). For the
     others see ordered_distance.sql and hierarchical_distance.sql.
@@ -21,7 +23,49 @@ kanon_total > 0 and kanon_distance > {{ kanon_sql.number(t) }} + {{ kanon_sql.sl
 
 {% macro t_closeness_columns(counted) -%}
 sum({{ counted }}) as kanon_total
-sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end) as kanon_distance
+min({{ kanon_sql.quotient(counted, "kanon_share") }}) as kanon_lowest
+sum(kanon_share) as kanon_present_share
+{%- endmacro %}
+
+
+{# The distance of each class, from the classes and the values in them. #}
+{% macro equal_distances(columns, sensitive, counted) %}
+distances as (
+    select
+{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
+        sum(
+            case
+                when {{ kanon_sql.quotient(counted, "classes.kanon_total") }} > value_shares.kanon_share
+                then {{ kanon_sql.quotient(counted, "classes.kanon_total") }} - value_shares.kanon_share
+                else 0
+            end
+        ) as kanon_distance
+    from class_values
+    inner join classes
+{% for column in columns %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("classes." ~ kanon_sql.alias(column), "class_values." ~ kanon_sql.alias(column)) }}
+{% endfor %}
+        and classes.kanon_lowest < classes.kanon_total
+    inner join value_shares
+        on {{ kanon_sql.same("value_shares." ~ kanon_sql.alias(sensitive), "class_values." ~ kanon_sql.alias(sensitive)) }}
+    group by
+{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }}
+),
+
+compared_classes as (
+    select
+        classes.*,
+        case
+            when distances.kanon_distance is not null then distances.kanon_distance
+            when classes.kanon_present_share < 1 then 1 - classes.kanon_present_share
+            else 0
+        end as kanon_distance
+    from classes
+    left join distances
+{% for column in columns %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("distances." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)) }}
+{% endfor %}
+)
 {%- endmacro %}
 
 

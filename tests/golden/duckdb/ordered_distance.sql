@@ -72,12 +72,12 @@ class_steps as (
         table_steps.kanon_table_total,
         table_steps.kanon_values,
         table_steps.kanon_sum,
-        cast(sum(kanon_records) over (
+        cast(sum(class_values.kanon_records) over (
             partition by
                 class_values."zip_code",
                 class_values."age"
             order by table_steps.kanon_rank
-        ) as double) / nullif(sum(kanon_records) over (
+        ) as double) / nullif(sum(class_values.kanon_records) over (
             partition by
                 class_values."zip_code",
                 class_values."age"

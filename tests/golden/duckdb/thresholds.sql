@@ -67,35 +67,20 @@ value_shares as (
     from value_totals
 ),
 
-class_totals as (
-    select
-        "zip",
-        "age",
-        sum(kanon_records) as kanon_class_total
-    from class_values
-    group by
-        "zip",
-        "age"
-),
-
 compared_values as (
     select
         class_values.*,
         value_shares.kanon_share,
         value_shares.kanon_table_values,
-        cast(kanon_records as double) / nullif(class_totals.kanon_class_total, 0) as kanon_class_share,
         row_number() over (
             partition by
                 class_values."zip",
                 class_values."age"
-            order by kanon_records desc
+            order by class_values.kanon_records desc
         ) as kanon_rank
     from class_values
     inner join value_shares
         on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
-    inner join class_totals
-        on class_totals."zip" is not distinct from class_values."zip"
-        and class_totals."age" is not distinct from class_values."age"
 ),
 
 classes as (
@@ -114,9 +99,9 @@ classes as (
         max(case when kanon_sensitive_1 = 'cold' or kanon_sensitive_1 is null then 0 else kanon_records end) as kanon_most_recursive_cl_diversity,
         min(case when kanon_sensitive_1 = 'cold' or kanon_sensitive_1 is null then null else kanon_rank end) as kanon_rank_recursive_cl_diversity,
         max(case when kanon_sensitive_1 = 'flu' then kanon_records else 0 end) as kanon_most_alpha_k_anonymity,
-        sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end) as kanon_distance,
-        max(cast(kanon_records as double) / nullif(kanon_share, 0)) as kanon_highest,
         min(cast(kanon_records as double) / nullif(kanon_share, 0)) as kanon_lowest,
+        sum(kanon_share) as kanon_present_share,
+        max(cast(kanon_records as double) / nullif(kanon_share, 0)) as kanon_highest,
         max(kanon_table_values) as kanon_table_values,
         max(cast(kanon_records as double) / nullif((kanon_share * (1 - ln(kanon_share))), 0)) as kanon_highest_allowed
     from compared_values
@@ -125,9 +110,46 @@ classes as (
         "age"
 ),
 
-measured_classes as (
+distances as (
+    select
+        class_values."zip",
+        class_values."age",
+        sum(
+            case
+                when cast(class_values.kanon_records as double) / nullif(classes.kanon_total, 0) > value_shares.kanon_share
+                then cast(class_values.kanon_records as double) / nullif(classes.kanon_total, 0) - value_shares.kanon_share
+                else 0
+            end
+        ) as kanon_distance
+    from class_values
+    inner join classes
+        on classes."zip" is not distinct from class_values."zip"
+        and classes."age" is not distinct from class_values."age"
+        and classes.kanon_lowest < classes.kanon_total
+    inner join value_shares
+        on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+    group by
+        class_values."zip",
+        class_values."age"
+),
+
+compared_classes as (
     select
         classes.*,
+        case
+            when distances.kanon_distance is not null then distances.kanon_distance
+            when classes.kanon_present_share < 1 then 1 - classes.kanon_present_share
+            else 0
+        end as kanon_distance
+    from classes
+    left join distances
+        on distances."zip" is not distinct from classes."zip"
+        and distances."age" is not distinct from classes."age"
+),
+
+measured_classes as (
+    select
+        compared_classes.*,
         kanon_distinct as kanon_l_diversity,
         case when kanon_distinct < 2 then 1 else 0 end as kanon_l_diversity_violating,
         case when kanon_total > 0 then exp(ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0)) else 0 end as kanon_entropy_l_diversity,
@@ -146,7 +168,7 @@ measured_classes as (
         case when not (kanon_highest_allowed > kanon_total * (1 + 1e-12)) then case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness,
         case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite,
         case when kanon_highest_allowed > kanon_total * (1 + 1e-12) or kanon_highest > kanon_total * (1 + 0.4) * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_violating
-    from classes
+    from compared_classes
 )
 
 select

@@ -69,29 +69,14 @@ value_shares as (
     from value_totals
 ),
 
-class_totals as (
-    select
-        "zip",
-        "age",
-        sum(kanon_records) as kanon_class_total
-    from class_values
-    group by
-        "zip",
-        "age"
-),
-
 compared_values as (
     select
         class_values.*,
         value_shares.kanon_share,
-        value_shares.kanon_table_values,
-        cast(kanon_records as double) / nullif(class_totals.kanon_class_total, 0) as kanon_class_share
+        value_shares.kanon_table_values
     from class_values
     inner join value_shares
         on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
-    inner join class_totals
-        on class_totals."zip" is not distinct from class_values."zip"
-        and class_totals."age" is not distinct from class_values."age"
 ),
 
 classes as (
@@ -105,9 +90,9 @@ classes as (
         sum(kanon_records) as kanon_total,
         sum(case when kanon_records > 0 then kanon_records * ln(cast(kanon_records as double)) else 0 end) as kanon_log_sum,
         max(kanon_records) as kanon_most,
-        sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end) as kanon_distance,
-        max(cast(kanon_records as double) / nullif(kanon_share, 0)) as kanon_highest,
         min(cast(kanon_records as double) / nullif(kanon_share, 0)) as kanon_lowest,
+        sum(kanon_share) as kanon_present_share,
+        max(cast(kanon_records as double) / nullif(kanon_share, 0)) as kanon_highest,
         max(kanon_table_values) as kanon_table_values,
         max(cast(kanon_records as double) / nullif((kanon_share * (1 - ln(kanon_share))), 0)) as kanon_highest_allowed
     from compared_values
@@ -116,9 +101,46 @@ classes as (
         "age"
 ),
 
-measured_classes as (
+distances as (
+    select
+        class_values."zip",
+        class_values."age",
+        sum(
+            case
+                when cast(class_values.kanon_records as double) / nullif(classes.kanon_total, 0) > value_shares.kanon_share
+                then cast(class_values.kanon_records as double) / nullif(classes.kanon_total, 0) - value_shares.kanon_share
+                else 0
+            end
+        ) as kanon_distance
+    from class_values
+    inner join classes
+        on classes."zip" is not distinct from class_values."zip"
+        and classes."age" is not distinct from class_values."age"
+        and classes.kanon_lowest < classes.kanon_total
+    inner join value_shares
+        on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+    group by
+        class_values."zip",
+        class_values."age"
+),
+
+compared_classes as (
     select
         classes.*,
+        case
+            when distances.kanon_distance is not null then distances.kanon_distance
+            when classes.kanon_present_share < 1 then 1 - classes.kanon_present_share
+            else 0
+        end as kanon_distance
+    from classes
+    left join distances
+        on distances."zip" is not distinct from classes."zip"
+        and distances."age" is not distinct from classes."age"
+),
+
+measured_classes as (
+    select
+        compared_classes.*,
         kanon_distinct as kanon_l_diversity,
         case when kanon_total > 0 then exp(ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0)) else 0 end as kanon_entropy_l_diversity,
         case when kanon_total > 0 then cast(kanon_most as double) / nullif(kanon_total, 0) end as kanon_alpha_k_anonymity,
@@ -130,7 +152,7 @@ measured_classes as (
         case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end as kanon_basic_beta_likeness,
         case when not (kanon_highest_allowed > kanon_total * (1 + 1e-12)) then case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness,
         case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite
-    from classes
+    from compared_classes
 )
 
 select

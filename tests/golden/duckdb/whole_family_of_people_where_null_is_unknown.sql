@@ -86,29 +86,14 @@ value_shares as (
     from value_totals
 ),
 
-class_totals as (
-    select
-        "zip",
-        "age",
-        sum(case when kanon_sensitive_1 is null then 0 else kanon_people end) as kanon_class_total
-    from class_values
-    group by
-        "zip",
-        "age"
-),
-
 compared_values as (
     select
         class_values.*,
         value_shares.kanon_share,
-        value_shares.kanon_table_values,
-        cast(case when class_values.kanon_sensitive_1 is null then 0 else kanon_people end as double) / nullif(class_totals.kanon_class_total, 0) as kanon_class_share
+        value_shares.kanon_table_values
     from class_values
     left join value_shares
         on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
-    inner join class_totals
-        on class_totals."zip" is not distinct from class_values."zip"
-        and class_totals."age" is not distinct from class_values."age"
 ),
 
 class_people as (
@@ -139,9 +124,9 @@ class_sides as (
         sum(case when kanon_sensitive_1 is null then 0 else kanon_people end) as kanon_total,
         sum(case when case when kanon_sensitive_1 is null then 0 else kanon_people end > 0 then case when kanon_sensitive_1 is null then 0 else kanon_people end * ln(cast(case when kanon_sensitive_1 is null then 0 else kanon_people end as double)) else 0 end) as kanon_log_sum,
         max(case when kanon_sensitive_1 is null then 0 else kanon_people end) as kanon_most,
-        sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end) as kanon_distance,
-        max(cast(case when kanon_sensitive_1 is null then 0 else kanon_people end as double) / nullif(kanon_share, 0)) as kanon_highest,
         min(cast(case when kanon_sensitive_1 is null then 0 else kanon_people end as double) / nullif(kanon_share, 0)) as kanon_lowest,
+        sum(kanon_share) as kanon_present_share,
+        max(cast(case when kanon_sensitive_1 is null then 0 else kanon_people end as double) / nullif(kanon_share, 0)) as kanon_highest,
         max(kanon_table_values) as kanon_table_values,
         max(cast(case when kanon_sensitive_1 is null then 0 else kanon_people end as double) / nullif((kanon_share * (1 - ln(kanon_share))), 0)) as kanon_highest_allowed
     from compared_values
@@ -164,9 +149,9 @@ class_sides as (
         null as kanon_total,
         null as kanon_log_sum,
         null as kanon_most,
-        null as kanon_distance,
-        null as kanon_highest,
         null as kanon_lowest,
+        null as kanon_present_share,
+        null as kanon_highest,
         null as kanon_table_values,
         null as kanon_highest_allowed
     from class_people
@@ -189,9 +174,9 @@ classes as (
         max(kanon_total) as kanon_total,
         max(kanon_log_sum) as kanon_log_sum,
         max(kanon_most) as kanon_most,
-        max(kanon_distance) as kanon_distance,
-        max(kanon_highest) as kanon_highest,
         max(kanon_lowest) as kanon_lowest,
+        max(kanon_present_share) as kanon_present_share,
+        max(kanon_highest) as kanon_highest,
         max(kanon_table_values) as kanon_table_values,
         max(kanon_highest_allowed) as kanon_highest_allowed
     from class_sides
@@ -200,9 +185,46 @@ classes as (
         "age"
 ),
 
-measured_classes as (
+distances as (
+    select
+        class_values."zip",
+        class_values."age",
+        sum(
+            case
+                when cast(case when class_values.kanon_sensitive_1 is null then 0 else class_values.kanon_people end as double) / nullif(classes.kanon_total, 0) > value_shares.kanon_share
+                then cast(case when class_values.kanon_sensitive_1 is null then 0 else class_values.kanon_people end as double) / nullif(classes.kanon_total, 0) - value_shares.kanon_share
+                else 0
+            end
+        ) as kanon_distance
+    from class_values
+    inner join classes
+        on classes."zip" is not distinct from class_values."zip"
+        and classes."age" is not distinct from class_values."age"
+        and classes.kanon_lowest < classes.kanon_total
+    inner join value_shares
+        on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+    group by
+        class_values."zip",
+        class_values."age"
+),
+
+compared_classes as (
     select
         classes.*,
+        case
+            when distances.kanon_distance is not null then distances.kanon_distance
+            when classes.kanon_present_share < 1 then 1 - classes.kanon_present_share
+            else 0
+        end as kanon_distance
+    from classes
+    left join distances
+        on distances."zip" is not distinct from classes."zip"
+        and distances."age" is not distinct from classes."age"
+),
+
+measured_classes as (
+    select
+        compared_classes.*,
         case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else kanon_distinct end as kanon_l_diversity,
         case when kanon_total > 0 then exp(ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0)) else 0 end as kanon_entropy_l_diversity,
         case when kanon_total > 0 then cast(kanon_most as double) / nullif(kanon_size_known, 0) end as kanon_alpha_k_anonymity,
@@ -214,7 +236,7 @@ measured_classes as (
         case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end as kanon_basic_beta_likeness,
         case when not (kanon_highest_allowed > kanon_total * (1 + 1e-12)) then case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness,
         case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite
-    from classes
+    from compared_classes
 )
 
 select

@@ -1,0 +1,510 @@
+"""Asks what the attacker's background knowledge does to the classes of a table.
+
+Three questions, each put to one column at a time: what if this column is known too, what if this
+quasi-identifier were not known, and how soon is a sensitive value certain once others are ruled
+out. Each is one SELECT, and only counts come back.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from kanon_sql.auditor import Watch, _Asker, _opened, _time_limit
+from kanon_sql.binding import BoundColumn, BoundSpec, bind, find
+from kanon_sql.column_types import family
+from kanon_sql.engines.base import Column, Engine, Row, Table
+from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.hierarchy import GeneralizationHierarchy
+from kanon_sql.models import Homogeneity, KAnonymity, SensitiveModel
+from kanon_sql.precautions import precautions, without_entity
+from kanon_sql.profile_result import (
+    Elimination,
+    KnownColumn,
+    LackedColumn,
+    ProfileResult,
+    ProfileSummary,
+    TableProfile,
+)
+from kanon_sql.result import Status
+from kanon_sql.spec import AuditSpec, TableSpec
+from kanon_sql.steps import Precaution, Step, counted, records, spoken, step, with_entity
+from kanon_sql.templates import positive_int, render
+from kanon_sql.version import VERSION
+
+DEFAULT_K = 5
+"""Below how many records (people) a class is small, where nobody says."""
+RULED_OUT = 3
+"""How many values are ruled out at most, one after the other."""
+AT_ONCE = 40
+"""How many columns one statement counts the values of."""
+
+Order = Literal["number", "time"]
+_ORDERS: Mapping[str, Order] = {"number": "number", "text": "number", "time": "time"}
+"""What the values of each kind of column are put in order by."""
+
+
+def profile(
+    spec: AuditSpec,
+    *,
+    attacker_knows: Sequence[str] = (),
+    k: int = DEFAULT_K,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    watch: Watch | None = None,
+) -> ProfileResult:
+    """Profile every table of `spec` where it lies; its checks and references are not asked.
+
+    `attacker_knows` are the columns to look at, by default all that play no other part than that
+    of a sensitive attribute. `k` is the size below which a class is small. The rest is as for an
+    audit, and so are the errors.
+    """
+    positive_int(k, "k")
+    if timeout is not None and not timeout > 0:
+        raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
+    with ExitStack() as opened:
+        planned = [
+            _planned(spec, place, hub, attacker_knows, k, timeout)
+            for place, table in enumerate(spec.tables)
+            for hub in [opened.enter_context(_opened(table, engine, memory_limit, threads))]
+        ]
+        return ProfileResult(tuple(_profiled(each, timeout, watch) for each in planned), VERSION)
+
+
+# --- the plan -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Look:
+    """The step that counts the values of some columns."""
+
+    columns: tuple[BoundColumn, ...]
+    step: Step
+
+
+@dataclass(frozen=True)
+class ColumnStep:
+    """The step that answers one question about one column."""
+
+    column: BoundColumn
+    step: Step
+
+
+@dataclass(frozen=True)
+class ProfilePlan:
+    """Everything one table's profile asks, in the order in which it runs."""
+
+    bound: BoundSpec
+    k: int
+    precautions: tuple[Precaution, ...]
+    classes: Step
+    looks: tuple[Look, ...]
+    knows: tuple[ColumnStep, ...]
+    """Each is asked only if its column is not identifier-like."""
+    lacks: tuple[ColumnStep, ...]
+    eliminations: tuple[ColumnStep, ...]
+    passed_over: tuple[str, ...]
+    """Columns whose values SQL can't compare one by one."""
+
+    @property
+    def sensitive(self) -> set[str]:
+        """The names of the sensitive attributes."""
+        return {column.name for column in self.bound.sensitive}
+
+
+def plan_profile(
+    spec: TableSpec, table: Table, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
+) -> ProfilePlan:
+    """The plan that profiles `table`. Raises `SpecError`."""
+    bound = bind(_question(spec), table, {})
+    known = _known(bound, attacker_knows)
+    return ProfilePlan(
+        bound=bound,
+        k=k,
+        precautions=tuple(precautions(replace(bound, checks=(), weight=None))),
+        classes=_classes(bound),
+        looks=tuple(_looks(bound, known)),
+        knows=tuple(ColumnStep(column, _knows(bound, column, k)) for column in known),
+        lacks=tuple(
+            ColumnStep(column, _lacks(bound, column, k)) for column in bound.quasi_identifiers
+        ),
+        eliminations=tuple(
+            ColumnStep(column, _elimination(bound, column)) for column in bound.sensitive
+        ),
+        passed_over=()
+        if attacker_knows
+        else tuple(column.name for column in bound.unassigned if not _comparable(column)),
+    )
+
+
+def _question(spec: TableSpec) -> TableSpec:
+    """The same table without what it is checked for; what only a check calls sensitive stays so."""
+    if spec.nulls == "wildcard":
+        error = SpecError(
+            "a profile counts classes, and with nulls: wildcard records form none. Leave it out: "
+            "NULL is then a value of its own."
+        )
+        error.location = ("nulls",)
+        raise error
+    named = [check.sensitive for check in spec.checks if isinstance(check, SensitiveModel)]
+    checks = [Homogeneity(sensitive=name) for name in named if name is not None]
+    return spec.model_copy(
+        update={"checks": checks, "references": {}, "with_other_sensitive": False}
+    )
+
+
+def _known(bound: BoundSpec, attacker_knows: Sequence[str]) -> tuple[BoundColumn, ...]:
+    """The columns that may be known too, each called as one quasi-identifier more would be."""
+    free = {column.name for column in bound.sensitive} | {
+        column.name for column in bound.unassigned
+    }
+    if attacker_knows:
+        names = [_named(name, bound, free) for name in attacker_knows]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise SpecError(f'attacker_knows: column "{repeated}" is named twice.')
+    else:
+        names = [c.name for c in bound.table.columns if c.name in free and _comparable(c)]
+    if not names:
+        return ()
+    quasi_identifiers = [column.name for column in bound.quasi_identifiers]
+    columns = {name: GeneralizationHierarchy() for name in [*quasi_identifiers, *names]}
+    wider = bound.spec.model_copy(
+        update={"quasi_identifiers": columns, "sensitive": [], "checks": []}
+    )
+    try:
+        return bind(wider, bound.table, {}).quasi_identifiers[len(quasi_identifiers) :]
+    except SpecError as error:
+        raise SpecError(f"attacker_knows: {error}") from None
+
+
+def _named(name: str, bound: BoundSpec, free: set[str]) -> str:
+    """The column of this name, if it is one that may be known beside the quasi-identifiers."""
+    try:
+        column = find(name, bound.table).name
+    except SpecError as error:
+        raise SpecError(f"attacker_knows: {error}") from None
+    if column in free:
+        return column
+    if column in [each.name for each in bound.quasi_identifiers]:
+        raise SpecError(
+            f'attacker_knows: column "{column}" is a quasi-identifier, so it is known already.'
+        )
+    parts = {
+        each.name: part
+        for part, each in (("the entity", bound.entity), ("the weight", bound.weight))
+        if each
+    }
+    raise SpecError(
+        f'attacker_knows: column "{column}" is {parts.get(column, "an identifier")}, which is no '
+        "knowledge of a person: it says whom a record is about, or stands for. Name another column."
+    )
+
+
+def _comparable(column: Column) -> bool:
+    """Whether the column holds single values that SQL tells apart."""
+    return family(column.type) not in ("nested", "span")
+
+
+def _classes(bound: BoundSpec) -> Step:
+    columns = list(bound.quasi_identifiers)
+    return step(
+        bound,
+        "classes",
+        f"How many {counted(bound)} in {bound.table.name} share each combination of "
+        f"{spoken(columns)}?",
+        render(
+            "k_anonymity",
+            relation=records(bound, with_entity(bound, columns)),
+            columns=columns,
+            entity=bound.entity,
+        ),
+        KAnonymity,
+    )
+
+
+def _looks(bound: BoundSpec, known: Sequence[BoundColumn]) -> Iterator[Look]:
+    """How many values each column has; the first look counts the people, too."""
+    for place, start in enumerate(
+        range(0, max(len(known), int(bound.entity is not None)), AT_ONCE)
+    ):
+        columns = known[start : start + AT_ONCE]
+        entity = bound.entity if place == 0 else None
+        read = [*columns, *([entity] if entity else [])]
+        yield Look(
+            tuple(columns),
+            step(
+                bound,
+                "values" if place == 0 else f"values_{place + 1}",
+                f"How many values has each of {spoken(read)} in {bound.table.name}?",
+                render(
+                    "distinct_values",
+                    relation=records(bound, read),
+                    columns=list(columns),
+                    entity=entity,
+                ),
+            ),
+        )
+
+
+def _knows(bound: BoundSpec, known: BoundColumn, k: int) -> Step:
+    columns = list(bound.quasi_identifiers)
+    return step(
+        bound,
+        f"knows_{known.name}",
+        f"How many {counted(bound)} in {bound.table.name} does someone single out who knows "
+        f"{known.name} beside {spoken(columns)}?",
+        render(
+            "attacker_knows",
+            relation=records(bound, with_entity(bound, [*columns, known])),
+            columns=columns,
+            known=known,
+            k=k,
+            entity=bound.entity,
+        ),
+        KAnonymity,
+    )
+
+
+def _lacks(bound: BoundSpec, lacked: BoundColumn, k: int) -> Step:
+    columns = list(bound.quasi_identifiers)
+    return step(
+        bound,
+        f"lacks_{lacked.name}",
+        f"How many {counted(bound)} in {bound.table.name} are in a class below {k} only because "
+        f"{lacked.name} is known, and how many of them lie in its outer one per cent?",
+        render(
+            "attacker_lacks",
+            relation=records(bound, with_entity(bound, columns)),
+            columns=columns,
+            lacked=lacked,
+            k=k,
+            entity=bound.entity,
+            ordered_by=_ORDERS.get(family(lacked.type)),
+        ),
+        KAnonymity,
+    )
+
+
+def _elimination(bound: BoundSpec, sensitive: BoundColumn) -> Step:
+    columns = list(bound.quasi_identifiers)
+    return step(
+        bound,
+        f"elimination_{sensitive.name}",
+        f"How sure can someone be of {sensitive.name} in a class of {bound.table.name} after "
+        "ruling out the most frequent other values?",
+        render(
+            "elimination",
+            relation=records(bound, with_entity(bound, [*columns, sensitive])),
+            columns=columns,
+            sensitive=sensitive,
+            ruled_out=RULED_OUT,
+            entity=bound.entity,
+            unknown=bound.spec.sensitive_nulls == "unknown",
+        ),
+    )
+
+
+# --- asking ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A table's plan, the engine that answers it, and the seconds it took to open them."""
+
+    plan: ProfilePlan
+    engine: Engine
+    seconds: float
+
+
+def _planned(
+    spec: AuditSpec,
+    place: int,
+    engine: Engine,
+    attacker_knows: Sequence[str],
+    k: int,
+    timeout: float | None,
+) -> _Planned:
+    started = time.monotonic()
+    asked = spec.tables[place]
+    with _time_limit(engine, timeout, threading.Event()):
+        table = engine.table(asked.source)
+    try:
+        plan = plan_profile(asked, table, attacker_knows=attacker_knows, k=k)
+    except SpecError as error:
+        raise spec.pointed(error, place) if error.location else error from None
+    return _Planned(plan, engine, time.monotonic() - started)
+
+
+def _profiled(planned: _Planned, timeout: float | None, watch: Watch | None) -> TableProfile:
+    if timeout is not None and not planned.engine.can_cancel:
+        raise SpecError(
+            "a time limit can't be kept for a DuckDB relation. Pass its connection and the name "
+            "of a table, or leave out timeout."
+        )
+    left = None if timeout is None else max(timeout - planned.seconds, 0.001)
+    expired = threading.Event()
+    ask = _Asker(planned.engine, watch, expired, started=time.monotonic() - planned.seconds)
+    try:
+        with _time_limit(planned.engine, left, expired):
+            found = _answered(planned.plan, ask)
+            planned.engine.verify_unchanged()
+    except EngineError as error:
+        return _result(planned.plan, "error", ask, error=str(error))
+    return found
+
+
+def _answered(plan: ProfilePlan, ask: _Asker) -> TableProfile:
+    for precaution in plan.precautions:
+        fault = precaution.fault(ask.row(precaution.step))
+        if fault is not None:
+            raise InputError(fault)
+    sizes = ask.rows(plan.classes)
+    if not sizes:
+        return _result(plan, "no_data", ask, summary=ProfileSummary(records=0))
+    total = sum(int(row["kanon_records"]) for row in sizes)
+    _refuse_without_entity(plan.bound, sizes, total)
+    looks = [(look, _same_table(ask.row(look.step), total, plan)) for look in plan.looks]
+    distinct = {
+        column.name: int(row[f"kanon_distinct_{place}"])
+        for look, row in looks
+        for place, column in enumerate(look.columns, start=1)
+    }
+    people = next((int(row["kanon_people"]) for _, row in looks if "kanon_people" in row), None)
+    found = _summary(sizes, total, people, plan.k)
+    known = [
+        _known_column(each, distinct[each.column.name], found, plan, ask) for each in plan.knows
+    ]
+    return _result(
+        plan,
+        "measured",
+        ask,
+        warnings=tuple(_warnings(plan)),
+        summary=found,
+        attacker_knows=tuple(sorted(known, key=_worst_first)),
+        without=tuple(
+            _lacked_column(each.column, _same_table(ask.row(each.step), total, plan))
+            for each in plan.lacks
+        ),
+        elimination=tuple(
+            _eliminated(each.column, ask.row(each.step)) for each in plan.eliminations
+        ),
+    )
+
+
+def _refuse_without_entity(bound: BoundSpec, sizes: Sequence[Row], total: int) -> None:
+    """Raise `InputError` if records have no entity: no person could be counted for them."""
+    if bound.entity is None:
+        return
+    lacking = sum(int(row["kanon_without_entity"]) for row in sizes)
+    row = {"kanon_records": total, "kanon_without_entity": lacking}
+    fault = without_entity(bound.table.name, bound.entity.name, row)
+    if fault is not None:
+        raise InputError(fault)
+
+
+def _same_table(row: Row, total: int, plan: ProfilePlan) -> Row:
+    """The row, if its statement saw as many records as the first one did."""
+    if int(row["kanon_records"]) != total:
+        raise EngineError(
+            f"{plan.bound.table.name} changed while it was being profiled; run it again."
+        )
+    return row
+
+
+def _warnings(plan: ProfilePlan) -> Iterator[str]:
+    if plan.passed_over:
+        them = "it" if len(plan.passed_over) == 1 else "them"
+        yield (
+            f"{', '.join(plan.passed_over)} can't be compared value by value (nested, or an "
+            f"interval), so nothing is said of {them}."
+        )
+
+
+def _summary(sizes: Sequence[Row], total: int, people: int | None, k: int) -> ProfileSummary:
+    classes = {int(row["kanon_size"]): int(row["kanon_classes"]) for row in sizes}
+    return ProfileSummary(
+        records=total,
+        people=people,
+        members=sum(size * count for size, count in classes.items()),
+        classes=sum(classes.values()),
+        k=min(classes),
+        uniques=classes.get(1, 0),
+        records_below_k=sum(size * count for size, count in classes.items() if size < k),
+    )
+
+
+def _known_column(
+    known: ColumnStep, distinct: int, before: ProfileSummary, plan: ProfilePlan, ask: _Asker
+) -> KnownColumn:
+    records, uniques_before = before.records or 0, before.uniques or 0
+    column = KnownColumn(
+        column=known.column.name,
+        role="sensitive" if known.column.name in plan.sensitive else None,
+        identifier_like=10 * distinct > 9 * records,
+        distinct=distinct,
+    )
+    if column.identifier_like:
+        return column
+    row = _same_table(ask.row(known.step), records, plan)
+    uniques = int(row["kanon_uniques"])
+    return replace(
+        column,
+        k=int(row["kanon_k"]),
+        uniques=uniques,
+        newly_unique_records=uniques - int(row.get("kanon_uniques_before", uniques_before)),
+        records_below_k=int(row["kanon_below_k"]),
+        classes=int(row["kanon_classes"]),
+        members=int(row["kanon_members"]),
+    )
+
+
+def _worst_first(known: KnownColumn) -> tuple[int, ...]:
+    """Identifier-like columns, then by the records that become unique, then by those at risk."""
+    return (
+        not known.identifier_like,
+        -(known.newly_unique_records or 0),
+        -(known.records_below_k or 0),
+        -known.distinct,
+    )
+
+
+def _lacked_column(column: BoundColumn, row: Row) -> LackedColumn:
+    leaving = int(row["kanon_leaving"])
+    has_order = row.get("kanon_placed_records") and not (
+        column.is_text and row["kanon_unplaced_values"]
+    )
+    share = int(row["kanon_leaving_outer"]) / leaving if leaving and has_order else None
+    return LackedColumn(column.name, leaving, share)
+
+
+def _eliminated(column: BoundColumn, row: Row) -> Elimination:
+    confidence = (row[f"kanon_confidence_{place}"] for place in range(RULED_OUT + 1))
+    eliminations = row["kanon_eliminations"]
+    return Elimination(
+        column.name,
+        tuple(None if each is None else float(each) for each in confidence),
+        None if eliminations is None else int(eliminations),
+    )
+
+
+def _result(plan: ProfilePlan, status: Status, ask: _Asker, **found: Any) -> TableProfile:
+    bound = plan.bound
+    return TableProfile(
+        name=bound.spec.name or bound.table.name,
+        engine=ask.engine.name,
+        status=status,
+        quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),
+        k_threshold=plan.k,
+        sensitive=tuple(column.name for column in bound.sensitive),
+        entity=bound.entity.name if bound.entity else None,
+        sql=ask.asked,
+        seconds=time.monotonic() - ask.started,
+        **found,
+    )

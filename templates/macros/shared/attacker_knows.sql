@@ -1,0 +1,330 @@
+{#
+    Background knowledge: what becomes of the classes if the attacker knows one column more, or
+    one less, and what is left of the doubt about a sensitive value once other values are ruled
+    out. All of it is counts; no value of the table is in any answer.
+
+    Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), section 4 (attacks
+    against k-anonymity); Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity,
+    ACM TKDD 1(1), section 2 (background knowledge attack).
+#}
+
+{# How many values each column has, NULL being one, and how many people the records are about. #}
+{% macro distinct_values(relation, columns, entity=none) %}
+select
+    count(*) as kanon_records
+{%- if entity is not none %},
+    count(distinct {{ kanon_sql.ident(entity) }}) as kanon_people
+{%- endif %}
+{%- for column in columns %},
+    count(distinct {{ kanon_sql.ident(column) }}) + max(case when {{ kanon_sql.ident(column) }} is null then 1 else 0 end) as kanon_distinct_{{ loop.index }}
+{%- endfor %}
+
+from {{ relation }}
+{%- endmacro %}
+
+
+{#
+    The classes as they are for someone who also knows one column more. NULL in it is a value
+    like any other: a person may be known to lack one.
+
+    Whoever is alone among those who share the quasi-identifiers is alone with the column, too.
+    The others are newly unique: of records, as many as there are uniques more than without it;
+    of people, those whose class of the quasi-identifiers has other people in it. Who is in
+    several classes counts in each.
+#}
+{% macro attacker_knows(relation, columns, known, k, entity=none) %}
+with
+
+{% if entity is none %}
+classes as (
+    select
+{{ kanon_sql.aliased_keys(columns + [known]) | indent(4, first=true) }},
+        count(*) as kanon_size,
+        count(*) as kanon_records
+    from {{ relation | indent(4) }}
+    group by
+{{ kanon_sql.keys(columns + [known]) | indent(4, first=true) }}
+)
+{%- else %}
+class_people as (
+    {{ kanon_sql.frequency_set(relation, columns + [known, entity]) | trim | indent(4) }}
+),
+
+classes as (
+    {{ kanon_sql.count_people("class_people", columns + [known], entity) | trim | indent(4) }}
+),
+
+classes_of_one_person as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+    from class_people
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+    having min({{ kanon_sql.alias(entity) }}) = max({{ kanon_sql.alias(entity) }})
+),
+
+classes_within_them as (
+    select count(*) as kanon_uniques_before
+    from classes
+    inner join classes_of_one_person
+{% for column in columns %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("classes_of_one_person." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)) }}
+{% endfor %}
+)
+{%- endif %}
+
+
+select
+    sum(kanon_records) as kanon_records,
+    sum(kanon_size) as kanon_members,
+    count(*) as kanon_classes,
+    min(kanon_size) as kanon_k,
+    {{ kanon_sql.sample_uniqueness() }},
+    sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} then kanon_size else 0 end) as kanon_below_k
+{%- if entity is not none %},
+    max(kanon_uniques_before) as kanon_uniques_before
+{%- endif %}
+
+from classes
+{%- if entity is not none %}
+
+cross join classes_within_them
+{%- endif %}
+{%- endmacro %}
+
+
+{#
+    What one quasi-identifier costs: the records (people) in classes below k that would be in a
+    class of k or more if the attacker did not know it, and how many of them lie in its outer one
+    per cent, which is what clipping would pull in.
+
+    A value lies in the outer one per cent if fewer than 0.5 % of the records have that value or
+    a lower one, or fewer than 0.5 % have that value or a higher one. NULL and what is no finite
+    number have no place in that order and count on neither side. Text is placed by the numbers
+    that it spells; `kanon_unplaced_values` says how many of its values spell none.
+#}
+{% macro attacker_lacks(relation, columns, lacked, k, entity=none, ordered_by=none) %}
+{% set others = columns | reject("equalto", lacked) | list %}
+with
+
+{% if entity is none %}
+classes as (
+    select
+{{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
+        count(*) as kanon_size,
+        count(*) as kanon_records
+    from {{ relation | indent(4) }}
+    group by
+{{ kanon_sql.keys(columns) | indent(4, first=true) }}
+),
+
+compared_classes as (
+    select
+        classes.*,
+{% if others %}
+        sum(kanon_size) over (
+            partition by
+{{ kanon_sql.aliases(others) | indent(12, first=true) }}
+        ) as kanon_size_without
+{% else %}
+        sum(kanon_size) over () as kanon_size_without
+{% endif %}
+    from classes
+)
+{%- else %}
+class_people as (
+    {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
+),
+
+classes as (
+    {{ kanon_sql.count_people("class_people", columns, entity) | trim | indent(4) }}
+),
+
+people_without as (
+    {{ kanon_sql.roll_up("class_people", others + [entity]) | trim | indent(4) }}
+),
+
+classes_without as (
+    select
+{% if others %}
+{{ kanon_sql.aliases(others) | indent(4, first=true) }},
+{% endif %}
+        count(*) as kanon_size_without
+    from people_without
+{% if others %}
+    group by
+{{ kanon_sql.aliases(others) | indent(4, first=true) }}
+{% endif %}
+),
+
+compared_classes as (
+    select
+        classes.*,
+        classes_without.kanon_size_without
+    from classes
+    {{ "inner" if others else "cross" }} join classes_without
+{% for column in others %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("classes_without." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)) }}
+{% endfor %}
+)
+{%- endif %}
+{% if ordered_by is none %}
+
+
+select
+    sum(kanon_records) as kanon_records,
+    {{ kanon_sql.leaving_small_classes(k) }} as kanon_leaving
+from compared_classes
+{%- else %},
+
+lacked_values as (
+    select
+        {{ kanon_sql.alias(lacked) }},
+        {{ kanon_sql.finite_number(lacked) if ordered_by == "number" else kanon_sql.alias(lacked) }} as kanon_place,
+        sum(kanon_records) as kanon_records,
+        {{ kanon_sql.leaving_small_classes(k) }} as kanon_leaving
+    from compared_classes
+    group by {{ kanon_sql.alias(lacked) }}
+),
+
+placed_values as (
+    select
+        lacked_values.*,
+        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place) as kanon_up_to,
+        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place desc) as kanon_from,
+        sum(case when kanon_place is null then 0 else kanon_records end) over () as kanon_placed_records
+    from lacked_values
+)
+
+select
+    sum(kanon_records) as kanon_records,
+    sum(kanon_leaving) as kanon_leaving,
+    sum(
+        case
+            when kanon_place is not null
+                and (
+                    {{ kanon_sql.less_than_share("kanon_up_to", "0.005", "kanon_placed_records") }}
+                    or {{ kanon_sql.less_than_share("kanon_from", "0.005", "kanon_placed_records") }}
+                )
+            then kanon_leaving
+            else 0
+        end
+    ) as kanon_leaving_outer,
+    max(kanon_placed_records) as kanon_placed_records,
+    sum(case when {{ kanon_sql.is_null(lacked) }} or kanon_place is not null then 0 else 1 end) as kanon_unplaced_values
+from placed_values
+{%- endif %}
+{%- endmacro %}
+
+
+{# The records (people) of small classes whose class is large enough without the column. #}
+{% macro leaving_small_classes(k) -%}
+sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} and kanon_size_without >= {{ kanon_sql.positive_int(k, "k") }} then kanon_size else 0 end)
+{%- endmacro %}
+
+
+{#
+    How sure someone can be of a person's sensitive value after ruling out the most frequent
+    other ones: with the counts of a class's values r1 >= r2 >= ... >= rm and f of them in all,
+    r1 / (f - r2 - ... - r(j+1)) for j values ruled out. In a class of m values m - 1 have to be
+    ruled out until the last one is certain. The worst class counts: the highest confidence, the
+    fewest eliminations.
+
+    With an entity, f is people, and a value counts for each person who holds it. Someone may hold
+    several of the values ruled out, so that more are left than f - r2 - ... - r(j+1), but never
+    fewer: the confidence is the highest that it can be, and 1 where no more than r1 are left.
+
+    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
+    section 4 (recursive diversity bounds this confidence).
+#}
+{% macro elimination(relation, columns, sensitive, ruled_out, entity=none, unknown=false) %}
+{% set holders = "kanon_records" if entity is none else "kanon_people" %}
+with
+
+{{ kanon_sql.class_values(relation, columns, sensitive, entity) }},
+
+ranked_values as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        {{ holders }} as kanon_holders,
+        row_number() over (
+            partition by
+{{ kanon_sql.aliases(columns) | indent(12, first=true) }}
+            order by {{ holders }} desc
+        ) as kanon_rank
+    from class_values
+{% if unknown %}
+    where not ({{ kanon_sql.is_null(sensitive) }})
+{% endif %}
+),
+{% if entity is not none %}
+
+class_people as (
+    select
+{{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }}
+    from class_value_people
+{% if unknown %}
+    where not ({{ kanon_sql.is_null(sensitive) }})
+{% endif %}
+    group by
+{{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }}
+),
+
+class_totals as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        count(*) as kanon_total
+    from class_people
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+),
+
+summed_values as (
+    select
+        ranked_values.*,
+        class_totals.kanon_total,
+        sum(ranked_values.kanon_holders) over (
+            partition by
+{{ kanon_sql.aliases_in("ranked_values", columns) | indent(12, first=true) }}
+            order by ranked_values.kanon_rank
+        ) as kanon_up_to
+    from ranked_values
+    inner join class_totals
+{% for column in columns %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("class_totals." ~ kanon_sql.alias(column), "ranked_values." ~ kanon_sql.alias(column)) }}
+{% endfor %}
+),
+{% endif %}
+
+classes as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+        {{ "sum(kanon_holders)" if entity is none else "max(kanon_total)" }} as kanon_total,
+        max(kanon_holders) as kanon_most,
+{% for place in range(1, kanon_sql.positive_int(ruled_out, "ruled_out") + 1) %}
+        sum(case when kanon_rank between 2 and {{ place + 1 }} then kanon_holders else 0 end) as kanon_ruled_out_{{ place }},
+{% endfor %}
+        {{ "count(*)" if entity is none else "min(case when kanon_up_to >= kanon_total then kanon_rank end)" }} - 1 as kanon_eliminations
+    from {{ "ranked_values" if entity is none else "summed_values" }}
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+)
+
+select
+    max({{ kanon_sql.quotient("kanon_most", "kanon_total") }}) as kanon_confidence_0,
+{% for place in range(1, ruled_out + 1) %}
+    max({{ kanon_sql.confidence("kanon_total - kanon_ruled_out_" ~ place, entity) }}) as kanon_confidence_{{ place }},
+{% endfor %}
+    min(kanon_eliminations) as kanon_eliminations
+from classes
+{%- endmacro %}
+
+
+{# The share of the most frequent value among those who are left. #}
+{% macro confidence(left, entity=none) -%}
+{% if entity is none -%}
+{{ kanon_sql.quotient("kanon_most", left) }}
+{%- else -%}
+case when {{ left }} <= kanon_most then 1 else {{ kanon_sql.quotient("kanon_most", left) }} end
+{%- endif %}
+{%- endmacro %}

@@ -1,0 +1,68 @@
+-- Question   How many people in patients does someone single out who knows diagnosis beside zip and
+--            age?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Dialect    duckdb, as executed
+
+with
+
+class_people as (
+    select
+        "zip",
+        "age",
+        "diagnosis",
+        "patient" as kanon_entity,
+        count(*) as kanon_records
+    from "main"."patients"
+    group by
+        "zip",
+        "age",
+        "diagnosis",
+        "patient"
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        "diagnosis",
+        count(*) as kanon_size,
+        sum(kanon_records) as kanon_records,
+        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+    from class_people
+    group by
+        "zip",
+        "age",
+        "diagnosis"
+),
+
+classes_of_one_person as (
+    select
+        "zip",
+        "age"
+    from class_people
+    group by
+        "zip",
+        "age"
+    having min(kanon_entity) = max(kanon_entity)
+),
+
+classes_within_them as (
+    select count(*) as kanon_uniques_before
+    from classes
+    inner join classes_of_one_person
+        on classes_of_one_person."zip" is not distinct from classes."zip"
+        and classes_of_one_person."age" is not distinct from classes."age"
+)
+
+select
+    sum(kanon_records) as kanon_records,
+    sum(kanon_size) as kanon_members,
+    count(*) as kanon_classes,
+    min(kanon_size) as kanon_k,
+    sum(case when kanon_size = 1 then kanon_size else 0 end) as kanon_uniques,
+    sum(case when kanon_size < 2 then kanon_size else 0 end) as kanon_below_k,
+    max(kanon_uniques_before) as kanon_uniques_before
+from classes
+cross join classes_within_them

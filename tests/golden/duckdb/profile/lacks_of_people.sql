@@ -1,0 +1,100 @@
+-- Question   How many people in patients are in a class below 2 only because zip is known, and how
+--            many of them lie in its outer one per cent?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Dialect    duckdb, as executed
+
+with
+
+class_people as (
+    select
+        "zip",
+        "age",
+        "patient" as kanon_entity,
+        count(*) as kanon_records
+    from "main"."patients"
+    group by
+        "zip",
+        "age",
+        "patient"
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        count(*) as kanon_size,
+        sum(kanon_records) as kanon_records,
+        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+    from class_people
+    group by
+        "zip",
+        "age"
+),
+
+people_without as (
+    select
+        "age",
+        kanon_entity,
+        sum(kanon_records) as kanon_records
+    from class_people
+    group by
+        "age",
+        kanon_entity
+),
+
+classes_without as (
+    select
+        "age",
+        count(*) as kanon_size_without
+    from people_without
+    group by
+        "age"
+),
+
+compared_classes as (
+    select
+        classes.*,
+        classes_without.kanon_size_without
+    from classes
+    inner join classes_without
+        on classes_without."age" is not distinct from classes."age"
+),
+
+lacked_values as (
+    select
+        "zip",
+        case when abs(try_cast("zip" as double)) <= 1.7976931348623157e308 then try_cast("zip" as double) end as kanon_place,
+        sum(kanon_records) as kanon_records,
+        sum(case when kanon_size < 2 and kanon_size_without >= 2 then kanon_size else 0 end) as kanon_leaving
+    from compared_classes
+    group by "zip"
+),
+
+placed_values as (
+    select
+        lacked_values.*,
+        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place) as kanon_up_to,
+        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place desc) as kanon_from,
+        sum(case when kanon_place is null then 0 else kanon_records end) over () as kanon_placed_records
+    from lacked_values
+)
+
+select
+    sum(kanon_records) as kanon_records,
+    sum(kanon_leaving) as kanon_leaving,
+    sum(
+        case
+            when kanon_place is not null
+                and (
+                    cast(kanon_up_to as decimal(18, 0)) * 200 < cast(kanon_placed_records as decimal(18, 0)) * 1
+                    or cast(kanon_from as decimal(18, 0)) * 200 < cast(kanon_placed_records as decimal(18, 0)) * 1
+                )
+            then kanon_leaving
+            else 0
+        end
+    ) as kanon_leaving_outer,
+    max(kanon_placed_records) as kanon_placed_records,
+    sum(case when "zip" is null or kanon_place is not null then 0 else 1 end) as kanon_unplaced_values
+from placed_values
