@@ -93,6 +93,8 @@ def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
     for place, table in enumerate(spec.tables):
         with _opened(table, engine) as opened:
             plan = _planned(spec, place, opened).plan
+            for step in plan.steps:
+                step.check()
             dialect = f"{opened.dialect}, as executed"
             tables.append(
                 CompiledTable(_name(plan), {step.name: step.text(dialect) for step in plan.steps})
@@ -107,6 +109,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
         with _opened(table, engine) as opened:
             plan = _planned(spec, place, opened).plan
             for step in plan.steps:
+                step.check()
                 opened.check(step.sql)
             gates = sum(check.gates for check in plan.bound.checks)
             sentences.append(
@@ -182,6 +185,7 @@ class _Asker:
     asked: dict[str, str] = field(default_factory=dict)
 
     def rows(self, step: Step) -> list[Row]:
+        step.check()
         if self.watch:
             self.watch(step.question)
         if self.expired.is_set():

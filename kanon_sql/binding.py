@@ -59,6 +59,8 @@ class BoundColumn:
     few_values: bool = False
     hashed: bool = False
     """Whether frequency sets group it by its hash, which must then be proved to be exact."""
+    parts: tuple[BoundColumn, ...] = ()
+    """The two columns whose short hashes make up this key, where it stands for two."""
 
     @property
     def is_text(self) -> bool:
@@ -108,6 +110,8 @@ class BoundSpec:
     spec: TableSpec
     table: Table
     quasi_identifiers: tuple[BoundColumn, ...]
+    keys: tuple[BoundColumn, ...]
+    """What the classes are grouped by: the quasi-identifiers, or shorter keys for some."""
     sensitive: tuple[BoundColumn, ...]
     entity: BoundColumn | None
     weight: BoundColumn | None
@@ -171,6 +175,7 @@ def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> Boun
         spec=spec,
         table=table,
         quasi_identifiers=quasi_identifiers,
+        keys=quasi_identifiers,
         sensitive=sensitive,
         entity=entity,
         weight=weight,

@@ -204,11 +204,26 @@ def _with_short_keys(bound: BoundSpec) -> BoundSpec:
     hashed += 2 * any(column.hashed for column in sensitive)
     if bound.wildcard or bound.spec.first or hashed < LEAST_HASHED:
         return bound
-    return replace(bound, quasi_identifiers=quasi_identifiers, sensitive=sensitive)
+    return replace(bound, keys=tuple(_paired(quasi_identifiers)), sensitive=sensitive)
+
+
+def _paired(columns: Sequence[BoundColumn]) -> Iterator[BoundColumn]:
+    """Hashed columns two by two in one key; one that is left over, and all others, as they are."""
+    hashed = [column for column in columns if column.hashed]
+    paired = len(hashed) - len(hashed) % 2
+    for place in range(0, paired, 2):
+        yield BoundColumn(
+            name=spoken(hashed[place : place + 2]),
+            type="UBIGINT",
+            alias=f"kanon_key_{place // 2 + 1}",
+            parts=tuple(hashed[place : place + 2]),
+        )
+    yield from (column for column in columns if column not in hashed[:paired])
 
 
 def _keys(bound: BoundSpec) -> Step | None:
-    hashed = [c for c in (*bound.quasi_identifiers, *bound.sensitive) if c.hashed]
+    grouped = [part for key in bound.keys for part in key.parts or (key,)]
+    hashed = [column for column in (*grouped, *bound.sensitive) if column.hashed]
     if not hashed:
         return None
     return step(
@@ -217,8 +232,8 @@ def _keys(bound: BoundSpec) -> Step | None:
         f"Does the hash of {spoken(hashed)} tell all its values apart, so that classes may be "
         "grouped by it?",
         render("keys_tell_values_apart", relation=bound.table.sql, columns=hashed),
-        only="before the steps that group by hash(); if two counts differ, they group by the values "
-        "instead",
+        only="before the steps that group by hash(); if two counts differ, they group by the "
+        "values instead",
     )
 
 
@@ -239,7 +254,7 @@ def _classes(bound: BoundSpec) -> Step:
         "classes",
         f"How many {counted(bound)} in {bound.table.name} share each combination of "
         f"{spoken(bound.quasi_identifiers)}?",
-        render("k_anonymity", relation=relation, columns=columns, entity=bound.entity),
+        render("k_anonymity", relation=relation, columns=list(bound.keys), entity=bound.entity),
         KAnonymity,
     )
 
@@ -271,7 +286,8 @@ def _classes_of(
     *,
     with_others: bool = False,
 ) -> SensitiveStep:
-    columns = _known_columns(bound, sensitive, with_others)
+    others = _others(bound, sensitive) if with_others else []
+    columns = [*bound.quasi_identifiers, *others]
     checks = labelled(asked)
     homogeneous = render(
         "homogeneity", entity=bound.entity, unknown=bound.spec.sensitive_nulls == "unknown"
@@ -285,7 +301,7 @@ def _classes_of(
         render(
             "sensitive_values",
             relation=records(bound, with_entity(bound, [*columns, sensitive])),
-            columns=columns,
+            columns=[*bound.keys, *others],
             sensitive=sensitive,
             entity=bound.entity,
             unknown=bound.spec.sensitive_nulls == "unknown",
@@ -308,12 +324,9 @@ def _knows_others(check: BoundCheck) -> bool:
     return isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
 
 
-def _known_columns(
-    bound: BoundSpec, sensitive: BoundColumn, with_others: bool
-) -> list[BoundColumn]:
-    """What is known of a person: the quasi-identifiers, and maybe all that is sensitive but one."""
-    others = [column for column in bound.sensitive if column != sensitive and with_others]
-    return [*bound.quasi_identifiers, *others]
+def _others(bound: BoundSpec, sensitive: BoundColumn) -> list[BoundColumn]:
+    """The other sensitive attributes, which may be known of a person too."""
+    return [column for column in bound.sensitive if column != sensitive]
 
 
 def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
@@ -322,7 +335,8 @@ def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
         model = each.check.model
         assert isinstance(model, TCloseness)
         sensitive = next(column for column in bound.sensitive if column.name == model.sensitive)
-        columns = _known_columns(bound, sensitive, model.with_other_sensitive)
+        others = _others(bound, sensitive) if model.with_other_sensitive else []
+        columns = [*bound.quasi_identifiers, *others]
         by: dict[str, Any] = (
             {"order": _listed(model.order)}
             if model.distance == "ordered"

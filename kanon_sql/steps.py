@@ -17,13 +17,22 @@ from kanon_sql.templates import checked_select, render
 
 @dataclass(frozen=True)
 class Step:
-    """One SELECT: its name, the question it answers, the models it serves, when it runs."""
+    """One SELECT: its name, the question it answers, the models it serves, when it runs.
+
+    It is parsed where it is used, as most audits do not need all of their steps.
+    """
 
     name: str
     question: str
     sql: str
     models: tuple[type[Model], ...] = ()
     only: str = ""
+    tables: frozenset[str] = frozenset()
+    """What it may read, as it stands after FROM."""
+
+    def check(self) -> None:
+        """Raise unless the statement is one SELECT that reads nothing but its tables."""
+        checked_select(self.sql, self.tables)
 
     def text(self, dialect: str) -> str:
         """The statement under a header that says what it asks, and after whom."""
@@ -48,10 +57,9 @@ class Precaution:
 def step(
     bound: BoundSpec, name: str, question: str, sql: str, *models: type[Model], only: str = ""
 ) -> Step:
-    """A step whose statement was parsed and found to read nothing but the declared tables."""
+    """A step that may read the declared tables and nothing else."""
     declared = [bound.table, *(reference.table for reference in bound.references.values())]
-    checked_select(sql, frozenset(table.sql for table in declared))
-    return Step(name, question, sql, models, only)
+    return Step(name, question, sql, models, only, frozenset(table.sql for table in declared))
 
 
 def records(bound: BoundSpec, columns: list[BoundColumn]) -> str:
