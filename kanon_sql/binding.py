@@ -22,12 +22,8 @@ from kanon_sql.models import (
     KAnonymity,
     KEAnonymity,
     KMap,
-    KMapEstimate,
     Model,
-    PopulationUniqueness,
-    ProsecutorRisk,
     ReferenceModel,
-    SampleUniqueness,
     SensitiveModel,
     TCloseness,
 )
@@ -37,9 +33,6 @@ Location = tuple[int | str, ...]
 Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
 
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
-_WITH_WILDCARDS = (KAnonymity, KMap, ProsecutorRisk, SampleUniqueness)
-"""The models that are defined where records form no classes."""
-_ESTIMATES = (PopulationUniqueness, KMapEstimate)
 _UNASKED = tuple(
     model
     for model in MODELS.values()
@@ -95,6 +88,8 @@ class BoundCheck:
 
     model: Model
     asked: bool
+    column: BoundColumn | None = None
+    """The sensitive attribute that it is about."""
     paths: Paths = ()
     """The leaves of a hierarchical distance's tree, each with its ancestors below the root."""
 
@@ -118,6 +113,11 @@ class BoundSpec:
     where: Condition | None
     references: Mapping[str, BoundReference]
     checks: tuple[BoundCheck, ...]
+
+    @property
+    def unknown(self) -> bool:
+        """Whether a NULL in a sensitive attribute counts as no value."""
+        return self.spec.sensitive_nulls == "unknown"
 
     @property
     def wildcard(self) -> bool:
@@ -381,20 +381,20 @@ def _unasked(
             if (measured.sensitive, measured.with_other_sensitive) in known:
                 continue
             if model is not KEAnonymity or family(column.type) == "number":
-                yield BoundCheck(measured, asked=False)
+                yield BoundCheck(measured, asked=False, column=column)
 
 
 def _complete(
     model: Model, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
 ) -> BoundCheck:
     """The same model with its column or reference named as the tables name it."""
-    if spec.nulls == "wildcard" and not isinstance(model, _WITH_WILDCARDS):
-        defined = ", ".join(each.name() for each in _WITH_WILDCARDS)
+    if spec.nulls == "wildcard" and not model.with_wildcards:
+        defined = ", ".join(name for name, each in MODELS.items() if each.with_wildcards)
         raise SpecError(
             f"{model.name()} is not defined with nulls: wildcard, where records form no classes. "
             f"Defined are {defined}."
         )
-    if isinstance(model, _ESTIMATES):
+    if model.is_estimate:
         require(model.name())
     if isinstance(model, ReferenceModel):
         named = model.model_copy(update={"reference": _reference_name(model, spec)})
@@ -423,7 +423,7 @@ def _with_its_column(
             "or another attribute."
         )
     if not isinstance(model, TCloseness):
-        return BoundCheck(complete, asked=True)
+        return BoundCheck(complete, asked=True, column=column)
     has_order = kind in ("number", "text", "time", "boolean", "nothing") or column.type == "TIME"
     if model.distance == "ordered" and model.order is None and not has_order:
         raise SpecError(
@@ -431,7 +431,7 @@ def _with_its_column(
             "values in order, as in order=[low, middle, high]."
         )
     paths = read_tree(model.hierarchy) if model.hierarchy is not None else ()
-    return BoundCheck(complete, asked=True, paths=paths)
+    return BoundCheck(complete, asked=True, column=column, paths=paths)
 
 
 def _sensitive_name(model: SensitiveModel, table: Table, sensitive: tuple[BoundColumn, ...]) -> str:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from kanon_sql.errors import InputError, SpecError
+from kanon_sql.models import SLACK
 
 SizeCounts = Mapping[int, int]
 """How many classes there are of each size."""
@@ -264,7 +265,7 @@ def snb_parameters(once: float, twice: float, fraction: float) -> tuple[float, f
         return alpha, beta, alpha * log_odds + math.log1p(alpha * d / kept)
 
     # It grows with beta, so that there is one root or none.
-    logit = _root(lambda logit: given(logit)[2] - math.log(once / fraction), -300, 20)
+    logit = _root(lambda logit: given(logit)[2] - math.log(once / fraction), -700, 20)
     alpha, beta, _ = given(logit)
     return alpha, beta
 
@@ -304,7 +305,7 @@ def required_class_size(k: int, records: int, population: int, alpha: float, tes
 
     Of a kind with k people, a sample of `records` people holds about Poisson(k n / N) many. A
     class is too large for that if so many or more have a chance of at most `alpha` (lax by
-    1e-12); `zero_truncated_poisson` counts only the kinds that the sample holds, as the classes
+    the slack); `zero_truncated_poisson` counts only the kinds that the sample holds, as the classes
     of a table do. From 1 to `k`: a class of k needs no test.
 
     Raises `SpecError` if `population` is less than `records`, or without SciPy.
@@ -320,7 +321,7 @@ def required_class_size(k: int, records: int, population: int, alpha: float, tes
     tested = -math.expm1(-expected) if test == "zero_truncated_poisson" else 1.0
 
     def is_enough(size: int) -> bool:
-        return bool(pdtrc(size - 1, expected) <= (alpha + 1e-12) * tested)
+        return bool(pdtrc(size - 1, expected) <= (alpha + SLACK) * tested)
 
     return 1 + bisect_left(range(1, k), True, key=is_enough)
 
@@ -347,7 +348,7 @@ def individual_risk(size: int, weight: float) -> float:
     >>> individual_risk(4, 4)
     0.25
     """
-    if not size * (1 - 1e-12) <= weight < math.inf:
+    if not size * (1 - SLACK) <= weight < math.inf:
         raise InputError(
             "The weights of a class add up to fewer people than it has records, or to no number. "
             "A weight is how many people a record stands for, 1 or more."
@@ -369,16 +370,6 @@ def individual_risk(size: int, weight: float) -> float:
         term *= rest * step / (size + step)
         risk += term
     return risk
-
-
-def individual_risks(sizes: Iterable[int], weights: Iterable[float]) -> list[float]:
-    """The `individual_risk` of each class, from their sizes and their weights in one order.
-
-    Raises `InputError` as it does.
-    """
-    classes = list(zip(sizes, weights, strict=True))
-    risks = {each: individual_risk(*each) for each in set(classes)}
-    return [risks[each] for each in classes]
 
 
 # --- arithmetic -------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ by the tests, so a page can't say of them what the auditor does not.
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,14 +60,17 @@ _SPREAD = _classes(
 _ONE_CLASS = _classes(("0213*", "30-39", ["flu", "asthma", "HIV"] * 2))
 _CLOSE_PAY = _classes(("0213*", "30-39", [30, 30, 31]), ("0214*", "40-49", [20, 45, 70]))
 _SPREAD_PAY = _classes(("0213*", "30-39", [30, 45, 60]), ("0214*", "40-49", [20, 45, 70]))
-_REGISTER = _classes(("0213*", "30-39", [""] * 6), ("0214*", "40-49", [""] * 9))
+_REGISTER = [
+    *((zip, age, "") for zip, age, _ in _ALONE),
+    *_classes(("02139", "33", [""] * 3), ("02142", "41", [""] * 6)),
+]
 _SHARED = "All three people of 0213* and 30-39 have the flu."
 _FAR = "In 0213* and 30-39 everyone has the flu, in the table four of six."
 
 EXAMPLES: dict[str, Example] = {
     "k_anonymity": Example({"k": 3}, _ALONE, _SPREAD, "Every record is alone with its values."),
     "k_map": Example(
-        {"k": 6}, _ALONE, _SPREAD, "Nobody in the register has exactly these values.",
+        {"k": 6}, _ALONE, _SPREAD, "Each is the only one in the register with these values.",
         reference=_REGISTER,
     ),
     "delta_presence": Example(
@@ -129,7 +133,7 @@ def page(name: str) -> str:
         *_folded(model.promise),
         "",
         *_parameters(model),
-        f"  It fails for these six records with {_asked(example)}:",
+        f"  It fails for these six records{_asked(example)}:",
         "",
         *_table(example.columns, example.fails),
         "",
@@ -155,7 +159,7 @@ def page(name: str) -> str:
         "  Source",
         *_folded(model.source, "    "),
         "",
-        "  SQL, on the table of the example",
+        "  SQL that it is read off, on the table of the example",
         "",
         textwrap.indent(_sql(name, example), "    "),
     ]
@@ -195,7 +199,8 @@ def _parameters(model: type[Model]) -> Iterator[str]:
 
 
 def _asked(example: Example) -> str:
-    return ", ".join(f"{key} {value}" for key, value in example.parameters.items()) or "it asked"
+    asked = ", ".join(f"{key} {value}" for key, value in example.parameters.items())
+    return f" with {asked}" if asked else ""
 
 
 def _table(columns: Sequence[str], rows: Rows) -> Iterator[str]:
@@ -207,12 +212,15 @@ def _table(columns: Sequence[str], rows: Rows) -> Iterator[str]:
 
 
 def _register(example: Example) -> Iterator[str]:
-    """The reference in a sentence: how many people of each class it has."""
-    counts: dict[tuple[str, str], int] = {}
-    for zip, age, _ in example.reference:
-        counts[zip, age] = counts.get((zip, age), 0) + 1
-    people = ", ".join(f"{count} of {zip} and {age}" for (zip, age), count in counts.items())
-    yield from _folded(f"The register in both cases has {people}.")
+    """The reference in a sentence: how many people it has of each class of the second table."""
+    counts = Counter(f"{zip[:4]}* and {age[0]}0-{age[0]}9" for zip, age, _ in example.reference)
+    people = " and ".join(f"{count} of {values}" for values, count in counts.items())
+    yield from _folded(
+        f"The register in both cases has {people}, each with ZIP and age in full, and among them "
+        "the six of the first table."
+        if example.fails is _ALONE
+        else f"The register in both cases has {people}, each with ZIP and age in full."
+    )
     yield ""
 
 

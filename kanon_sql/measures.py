@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kanon_sql.binding import BoundCheck, BoundColumn, BoundSpec
 from kanon_sql.models import (
@@ -16,15 +17,17 @@ from kanon_sql.models import (
     Homogeneity,
     JournalistRisk,
     KMap,
-    Model,
     ReferenceModel,
     SensitiveModel,
-    TCloseness,
 )
 from kanon_sql.templates import macro_names, render, render_known
 
-BESIDE = {"k_e_anonymity": "distinct", "delta_disclosure": "present_only"}
-"""What a model measures of a class beside what it achieves."""
+
+class Named(NamedTuple):
+    """An expression and what it is called."""
+
+    expression: str
+    name: str
 
 
 @dataclass(frozen=True)
@@ -46,63 +49,73 @@ def labelled(checks: Iterable[BoundCheck]) -> tuple[LabelledCheck, ...]:
     return tuple(found)
 
 
+def sensitive_models(
+    checks: Iterable[LabelledCheck],
+) -> Iterator[tuple[SensitiveModel, LabelledCheck]]:
+    """The models of sensitive values with their checks; homogeneity is measured always."""
+    for each in checks:
+        model = each.check.model
+        if isinstance(model, SensitiveModel) and not isinstance(model, Homogeneity):
+            yield model, each
+
+
+def needs(checks: Iterable[LabelledCheck]) -> list[str]:
+    """What the values of a class are compared with, for all of these checks."""
+    needed: set[str] = set()
+    for model, _ in sensitive_models(checks):
+        needed |= model.needs
+    return sorted(needed)
+
+
 def class_columns(
     bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
-) -> list[str]:
-    """What is measured of each class, every column once."""
-    columns: dict[str, None] = {}
-    for each in checks:
-        macro = f"{each.check.model.name()}_columns"
+) -> list[Named]:
+    """What is measured of each class over the values in it, every column once."""
+    columns: dict[Named, None] = {}
+    for model, each in sensitive_models(checks):
+        macro = f"{model.name()}_columns"
         if macro in macro_names():
-            columns |= dict.fromkeys(_known(macro, bound, sensitive, each).splitlines())
+            lines = _known(macro, bound, sensitive, each).split("\n")
+            columns |= dict.fromkeys(Named(*line.rsplit(" as ", 1)) for line in lines if line)
     return list(columns)
 
 
 def class_measures(
     bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
-) -> Iterator[str]:
+) -> Iterator[Named]:
     """What each check on a sensitive attribute says of one class."""
-    for each in checks:
-        model, label = each.check.model, each.label
-        if isinstance(model, Homogeneity):
-            continue
-        yield f"{_known(model.name(), bound, sensitive, each)} as kanon_{label}"
-        if _beside(model):
+    for model, each in sensitive_models(checks):
+        measure = _known(model.name(), bound, sensitive, each)
+        yield Named(measure, f"kanon_{each.label}")
+        if model.beside:
             beside = _known(f"{model.name()}_beside", bound, sensitive, each)
-            yield f"{beside} as kanon_{label}_{BESIDE[model.name()]}"
-        if _may_be_infinite(model):
-            infinite = _known(f"{model.name()}_infinite", bound, sensitive, each)
-            yield render("flag", predicate=infinite, name=f"{label}_infinite")
-        if each.check.gates:
-            violated = _known(f"{model.name()}_violated", bound, sensitive, each)
-            yield render("flag", predicate=violated, name=f"{label}_violating")
+            yield Named(beside, f"kanon_{each.label}_{model.beside}")
+
+
+def class_verdicts(
+    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+) -> Iterator[Named]:
+    """Which classes fail each check, and for which no threshold would do."""
+    for model, each in sensitive_models(checks):
+        asked = [("infinite", model.may_be_infinite), ("violated", each.check.gates)]
+        for suffix, wanted in asked:
+            if wanted:
+                predicate = _known(f"{model.name()}_{suffix}", bound, sensitive, each)
+                yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_{suffix}")
 
 
 def sensitive_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """What all classes say together, for each check on a sensitive attribute."""
-    for each in checks:
-        model, label = each.check.model, each.label
-        if isinstance(model, Homogeneity):
-            continue
-        assert isinstance(model, SensitiveModel)
-        least = model.worst == "least"
+    for model, each in sensitive_models(checks):
+        label, least = each.label, model.worst == "least"
         yield render("worst_class", least=least, name=label)
-        if _beside(model):
-            name = f"{label}_{BESIDE[model.name()]}"
-            yield render("worst_class", least=least, name=name)
-        if _may_be_infinite(model):
+        if model.beside:
+            yield render("worst_class", least=least, name=f"{label}_{model.beside}")
+        if model.may_be_infinite:
             yield render("flagged_classes", name=f"{label}_infinite")
         if each.check.gates:
-            yield render("flagged_classes", name=f"{label}_violating")
-            yield render("flagged_records", name=f"{label}_violating")
-
-
-def _beside(model: Model) -> bool:
-    return model.name() in BESIDE
-
-
-def _may_be_infinite(model: Model) -> bool:
-    return f"{model.name()}_infinite" in macro_names()
+            yield render("flagged_classes", name=f"{label}_violated")
+            yield render("flagged_records", name=f"{label}_violated")
 
 
 def reference_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
@@ -113,7 +126,8 @@ def reference_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
         population = "kanon_union" if model.missing == "union" else "kanon_population"
         match model:
             case KMap(k=int(k)):
-                yield from _violating(f"{population} < {k}", label)
+                too_few = render("k_map_violated", population=population, k=k)
+                yield from _violating(too_few, label)
             case JournalistRisk():
                 at_risk = render("journalist_risk", bound=model.threshold)
                 yield render("people_where", predicate=at_risk, name=f"{label}_at_risk")
@@ -129,42 +143,30 @@ def reference_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
                         min=model.min,
                         max=model.max,
                     )
-                    yield render("classes_where", predicate=out, name=f"{label}_violating")
+                    yield render("classes_where", predicate=out, name=f"{label}_violated")
                     yield render(
                         "population_where",
                         predicate=out,
                         population=population,
-                        name=f"{label}_violating",
+                        name=f"{label}_violated",
                     )
 
 
-def needs_values(model: Model) -> bool:
-    """Whether a check looks at the sensitive values themselves, so that hashes will not do."""
-    return model.name() == "k_e_anonymity" or has_own_step(model)
-
-
-def has_own_step(model: Model) -> bool:
-    """Whether a check is answered by a statement of its own: all distances but the equal one."""
-    return isinstance(model, TCloseness) and model.distance != "equal"
-
-
 def _violating(predicate: str, label: str) -> Iterator[str]:
-    yield render("classes_where", predicate=predicate, name=f"{label}_violating")
-    yield render("records_where", predicate=predicate, name=f"{label}_violating")
+    yield render("classes_where", predicate=predicate, name=f"{label}_violated")
+    yield render("records_where", predicate=predicate, name=f"{label}_violated")
 
 
 def _known(macro: str, bound: BoundSpec, sensitive: BoundColumn, each: LabelledCheck) -> str:
-    unknown = bound.spec.sensitive_nulls == "unknown"
     return render_known(
         macro,
         **{
             **each.check.model.parameters,
             "sensitive": sensitive,
             "entity": bound.entity,
-            "unknown": unknown,
+            "unknown": bound.unknown,
             "label": each.label,
-            "counted": render(
-                "counted", sensitive=sensitive, entity=bound.entity, unknown=unknown
-            ).strip(),
+            "measure": f"kanon_{each.label}",
+            "counted": render("counted", entity=bound.entity, unknown=bound.unknown),
         },
     )

@@ -94,6 +94,15 @@ Values = Annotated[
 ]
 
 
+Need = Literal["shares", "ranks", "distances"]
+SLACK = 1e-12
+"""What floating point may add to a number, so that a bound that is met exactly stays met."""
+SLACK_OF_DISTANCES = 1e-9
+"""The same for a distance, which is a sum over all values."""
+AT_RISK = 0.2
+"""A record is at risk where its chance of being re-identified is above this (El Emam 2013)."""
+
+
 def exactly(threshold: Number) -> Fraction:
     """The threshold as the decimal that was written.
 
@@ -101,6 +110,13 @@ def exactly(threshold: Number) -> Fraction:
     Fraction(29, 100)
     """
     return Fraction(str(threshold))
+
+
+_MACHANAVAJJHALA = (
+    "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond "
+    "k-anonymity, ACM TKDD 1(1)"
+)
+_EL_EMAM = "El Emam 2013, Guide to the de-identification of personal health information, chapter 16"
 
 
 class Model(BaseModel):
@@ -121,6 +137,10 @@ class Model(BaseModel):
     """The paper and the definition."""
     thresholds: ClassVar[tuple[str, ...]]
     """The parameters that make it gate; any one is enough."""
+    with_wildcards: ClassVar[bool] = False
+    """Whether it is defined where NULL matches everything, so that records form no classes."""
+    is_estimate: ClassVar[bool] = False
+    """Whether it speaks of a population that nobody has looked at."""
 
     def __init__(self, **parameters: Any) -> None:
         """Raise `SpecError` for a parameter that is unknown or out of its range."""
@@ -156,11 +176,32 @@ class SensitiveModel(Model):
 
     worst: ClassVar[Literal["least", "greatest"]]
     """Which of the classes' measures is the table's."""
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    """What it compares the values of a class with."""
+    beside: ClassVar[str | None] = None
+    """What it measures of a class beside what it achieves."""
+    may_be_infinite: ClassVar[bool] = False
+    """Whether no threshold does for some classes."""
 
     sensitive: str | None = None
     """The sensitive attribute; may be left out where only one is declared."""
     with_other_sensitive: bool = False
     """Whether the other sensitive attributes count as known, as quasi-identifiers are."""
+
+    @property
+    def named_values(self) -> tuple[Any, ...]:
+        """The sensitive values that it names, if any."""
+        return ()
+
+    @property
+    def reads_values(self) -> bool:
+        """Whether it looks at what the values are, not only at whether they are the same."""
+        return False
+
+    @property
+    def has_own_distance(self) -> bool:
+        """Whether values are not all equally far apart."""
+        return False
 
 
 class ReferenceModel(Model):
@@ -194,6 +235,7 @@ class KAnonymity(Model):
         "Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3"
     )
     thresholds: ClassVar = ("k",)
+    with_wildcards: ClassVar = True
 
     k: Count | None = None
     """The fewest records (people, where an entity is set) that a class may have."""
@@ -217,6 +259,7 @@ class KMap(ReferenceModel):
         "suppression, IJUFKS 10(5), section 2"
     )
     thresholds: ClassVar = ("k",)
+    with_wildcards: ClassVar = True
 
     k: Count | None = None
     """The fewest records (people) of the reference that a class of the release may match."""
@@ -269,10 +312,7 @@ class Homogeneity(SensitiveModel):
         "Two values are enough to pass, however rare the second is; l-diversity and t-closeness "
         "ask for more."
     )
-    source: ClassVar = (
-        "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond "
-        "k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity attack)"
-    )
+    source: ClassVar = f"{_MACHANAVAJJHALA}, section 2.1 (homogeneity attack)"
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ()
 
@@ -294,10 +334,7 @@ class LDiversity(SensitiveModel):
         "It counts values and not how often they occur: a class of 99 HIV and one flu has l = 2. "
         "Values that mean nearly the same count as different."
     )
-    source: ClassVar = (
-        "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond "
-        "k-anonymity, ACM TKDD 1(1), section 3 (distinct l-diversity)"
-    )
+    source: ClassVar = f"{_MACHANAVAJJHALA}, section 3 (distinct l-diversity)"
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
 
@@ -318,10 +355,7 @@ class EntropyLDiversity(SensitiveModel):
         "It can't hold where one value is common in the whole table, and it takes values that "
         "mean nearly the same for different ones."
     )
-    source: ClassVar = (
-        "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond "
-        "k-anonymity, ACM TKDD 1(1), definition 4.1"
-    )
+    source: ClassVar = f"{_MACHANAVAJJHALA}, definition 4.1"
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
 
@@ -342,12 +376,11 @@ class RecursiveClDiversity(SensitiveModel):
         "It looks at one class alone: a value that is rare everywhere else may still be likely "
         "in it. Values named in allowed may become known."
     )
-    source: ClassVar = (
-        "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond "
-        "k-anonymity, ACM TKDD 1(1), definitions 4.2 and 4.5 (positive disclosure)"
-    )
+    source: ClassVar = f"{_MACHANAVAJJHALA}, definitions 4.2 and 4.5 (positive disclosure)"
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("c",)
+    needs: ClassVar = frozenset({"ranks"})
+    may_be_infinite: ClassVar = True
 
     c: Positive | None = None
     """How many times as frequent as the rest the most frequent value must stay below."""
@@ -355,6 +388,10 @@ class RecursiveClDiversity(SensitiveModel):
     """From which value on, counted from the most frequent, the rest begins."""
     allowed: Values | None = None
     """Values that may become known."""
+
+    @property
+    def named_values(self) -> tuple[Any, ...]:
+        return self.allowed or ()
 
 
 class AlphaKAnonymity(SensitiveModel):
@@ -383,6 +420,10 @@ class AlphaKAnonymity(SensitiveModel):
     """The fewest records (people) that a class may have."""
     values: Values | None = None
     """The values that it is about; all of them where none are named."""
+
+    @property
+    def named_values(self) -> tuple[Any, ...]:
+        return self.values or ()
 
 
 class PSensitiveKAnonymity(SensitiveModel):
@@ -415,7 +456,7 @@ class KEAnonymity(SensitiveModel):
 
     title: ClassVar = "(k,e)-anonymity"
     promise: ClassVar = (
-        "Every class has at least k different numbers, and the largest and the smallest are at "
+        "Every class has at least k different values, and its largest and smallest number are at "
         "least e apart, so belonging to a class never gives an amount away."
     )
     formula: ClassVar = "|distinct values| ≥ k and max − min ≥ e, over all classes"
@@ -427,11 +468,16 @@ class KEAnonymity(SensitiveModel):
     )
     worst: ClassVar = "least"
     thresholds: ClassVar = ("k", "e")
+    beside: ClassVar = "distinct"
 
     k: Count | None = None
     """The fewest different values that a class may have. It is not the size of the class."""
     e: NotNegative | None = None
     """The least difference of a class's largest and smallest number."""
+
+    @property
+    def reads_values(self) -> bool:
+        return True
 
 
 class TCloseness(SensitiveModel):
@@ -453,6 +499,7 @@ class TCloseness(SensitiveModel):
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("t",)
+    needs: ClassVar = frozenset({"shares", "distances"})
 
     t: Share | None = None
     """The largest distance from the table that a class may have."""
@@ -462,6 +509,14 @@ class TCloseness(SensitiveModel):
     """The values in their order, where they are no numbers and no dates."""
     hierarchy: str | None = None
     """A CSV file without header: the value, then its ancestors up to one root."""
+
+    @property
+    def reads_values(self) -> bool:
+        return self.has_own_distance
+
+    @property
+    def has_own_distance(self) -> bool:
+        return self.distance != "equal"
 
     @model_validator(mode="after")
     def _distance_has_what_it_needs(self) -> TCloseness:
@@ -501,6 +556,9 @@ class DeltaDisclosure(SensitiveModel):
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("delta",)
+    beside: ClassVar = "present_only"
+    may_be_infinite: ClassVar = True
+    needs: ClassVar = frozenset({"shares"})
 
     delta: Positive | None = None
     """What the natural logarithm of the factor must stay below."""
@@ -525,6 +583,7 @@ class BasicBetaLikeness(SensitiveModel):
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
+    needs: ClassVar = frozenset({"shares"})
 
     beta: NotNegative | None = None
     """The largest relative gain that a value may have."""
@@ -549,6 +608,8 @@ class EnhancedBetaLikeness(SensitiveModel):
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
+    may_be_infinite: ClassVar = True
+    needs: ClassVar = frozenset({"shares"})
 
     beta: NotNegative | None = None
     """The largest relative gain that a value may have."""
@@ -568,7 +629,7 @@ class RiskModel(Model):
     """The highest average chance."""
     max_at_risk: Share | None = None
     """The largest share of records (people) with a chance above the threshold."""
-    threshold: Share = 0.2
+    threshold: Share = AT_RISK
     """Above which chance a record is at risk."""
 
     @property
@@ -594,9 +655,8 @@ class ProsecutorRisk(RiskModel):
         "Finding the record is not needed to learn from it: what a class shares is known of all "
         "its members."
     )
-    source: ClassVar = (
-        "El Emam 2013, Guide to the de-identification of personal health information, chapter 16"
-    )
+    source: ClassVar = _EL_EMAM
+    with_wildcards: ClassVar = True
 
 
 class JournalistRisk(RiskModel, ReferenceModel):
@@ -615,9 +675,7 @@ class JournalistRisk(RiskModel, ReferenceModel):
         "Whoever knows that the target is in the table has the prosecutor's chance, which is "
         "higher."
     )
-    source: ClassVar = (
-        "El Emam 2013, Guide to the de-identification of personal health information, chapter 16"
-    )
+    source: ClassVar = _EL_EMAM
 
 
 class MarketerRisk(ReferenceModel):
@@ -629,9 +687,7 @@ class MarketerRisk(ReferenceModel):
     )
     formula: ClassVar = "Σ (f / F) / Σ f ≤ max_average"
     silence: ClassVar = "It is an average: single people may be found with certainty."
-    source: ClassVar = (
-        "El Emam 2013, Guide to the de-identification of personal health information, chapter 16"
-    )
+    source: ClassVar = _EL_EMAM
     thresholds: ClassVar = ("max_average",)
 
     max_average: Share | None = None
@@ -652,6 +708,7 @@ class SampleUniqueness(Model):
         "Skinner, Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4), section 2"
     )
     thresholds: ClassVar = ("max_share",)
+    with_wildcards: ClassVar = True
 
     max_share: Share | None = None
     """The largest share of records that may be alone."""
@@ -681,6 +738,7 @@ class PopulationUniqueness(Model):
         "data sets, BMC Medical Informatics and Decision Making 12:66"
     )
     thresholds: ClassVar = ("max_share",)
+    is_estimate: ClassVar = True
 
     population: Count
     """How many people the table is a sample of."""
@@ -710,6 +768,7 @@ class KMapEstimate(Model):
         "El Emam, Dankar 2008, Protecting privacy using k-anonymity, JAMIA 15(5), methods D3 and D4"
     )
     thresholds: ClassVar = ("k",)
+    is_estimate: ClassVar = True
 
     k: Count
     """The fewest people of the population that a class may match."""

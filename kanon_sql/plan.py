@@ -17,13 +17,14 @@ from kanon_sql.measures import (
     LabelledCheck,
     class_columns,
     class_measures,
-    has_own_step,
+    class_verdicts,
     labelled,
-    needs_values,
+    needs,
     reference_measures,
     sensitive_measures,
 )
 from kanon_sql.models import (
+    AT_RISK,
     DeltaPresence,
     Homogeneity,
     KAnonymity,
@@ -32,7 +33,7 @@ from kanon_sql.models import (
     TCloseness,
 )
 from kanon_sql.precautions import precautions
-from kanon_sql.result import LEAST_SIZE, SHOWN
+from kanon_sql.result import SHOWN
 from kanon_sql.spec import TableSpec
 from kanon_sql.steps import (
     Precaution,
@@ -194,7 +195,9 @@ def _with_short_keys(bound: BoundSpec) -> BoundSpec:
         return replace(column, hashed=column.type == "VARCHAR" and column.few_values)
 
     read = {
-        check.model.parameters["sensitive"] for check in bound.checks if needs_values(check.model)
+        check.model.sensitive
+        for check in bound.checks
+        if isinstance(check.model, SensitiveModel) and check.model.reads_values
     }
     quasi_identifiers = tuple(keyed(column) for column in bound.quasi_identifiers)
     sensitive = tuple(
@@ -267,7 +270,7 @@ def _sensitive(bound: BoundSpec) -> Iterator[SensitiveStep]:
             for check in bound.checks
             if isinstance(check.model, SensitiveModel)
             and check.model.sensitive == sensitive.name
-            and not has_own_step(check.model)
+            and not check.model.has_own_distance
         ]
         alone = [check for check in asked if not _knows_others(check)]
         name = "classes" if place == 0 else f"classes_{sensitive.name}"
@@ -289,10 +292,8 @@ def _classes_of(
     others = _others(bound, sensitive) if with_others else []
     columns = [*bound.quasi_identifiers, *others]
     checks = labelled(asked)
-    homogeneous = render(
-        "homogeneity", entity=bound.entity, unknown=bound.spec.sensitive_nulls == "unknown"
-    )
-    by_null = "kanon_known = 1 and kanon_distinct > 1"
+    homogeneous = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
+    by_null = render("diverse_by_null")
     asking = step(
         bound,
         name,
@@ -304,9 +305,11 @@ def _classes_of(
             columns=[*bound.keys, *others],
             sensitive=sensitive,
             entity=bound.entity,
-            unknown=bound.spec.sensitive_nulls == "unknown",
+            unknown=bound.unknown,
+            needs=needs(checks),
             class_columns=class_columns(bound, sensitive, checks),
             class_measures=list(class_measures(bound, sensitive, checks)),
+            class_verdicts=list(class_verdicts(bound, sensitive, checks)),
             measures=[
                 render("classes_where", predicate=homogeneous, name="homogeneous"),
                 render("records_where", predicate=homogeneous, name="homogeneous"),
@@ -330,11 +333,15 @@ def _others(bound: BoundSpec, sensitive: BoundColumn) -> list[BoundColumn]:
 
 
 def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
-    asked = [check for check in bound.checks if has_own_step(check.model)]
+    asked = [
+        check
+        for check in bound.checks
+        if isinstance(check.model, TCloseness) and check.model.has_own_distance
+    ]
     for each in labelled(asked):
-        model = each.check.model
+        model, sensitive = each.check.model, each.check.column
         assert isinstance(model, TCloseness)
-        sensitive = next(column for column in bound.sensitive if column.name == model.sensitive)
+        assert sensitive is not None
         others = _others(bound, sensitive) if model.with_other_sensitive else []
         columns = [*bound.quasi_identifiers, *others]
         by: dict[str, Any] = (
@@ -355,8 +362,9 @@ def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
                     columns=columns,
                     sensitive=sensitive,
                     entity=bound.entity,
-                    unknown=bound.spec.sensitive_nulls == "unknown",
+                    unknown=bound.unknown,
                     class_measures=list(class_measures(bound, sensitive, [each])),
+                    class_verdicts=list(class_verdicts(bound, sensitive, [each])),
                     measures=list(sensitive_measures([each])),
                     **by,
                 ),
@@ -413,14 +421,18 @@ def _look(bound: BoundSpec, sensitive: BoundColumn) -> Look:
 
 def _named_values(bound: BoundSpec) -> Iterator[NamedValuesStep]:
     """A value that is misspelled would never be found, and its check would hold."""
-    for each in labelled(check for check in bound.checks if _names_values(check)):
-        model = each.check.model
+    asked = [
+        check
+        for check in bound.checks
+        if isinstance(check.model, SensitiveModel) and check.model.named_values
+    ]
+    for each in labelled(asked):
+        model, sensitive = each.check.model, each.check.column
         assert isinstance(model, SensitiveModel)
-        values = model.parameters.get("values") or model.parameters.get("allowed")
-        sensitive = next(column for column in bound.sensitive if column.name == model.sensitive)
+        assert sensitive is not None
         yield NamedValuesStep(
             each.check,
-            len(values or ()),
+            len(model.named_values),
             step(
                 bound,
                 f"named_in_{each.label}",
@@ -429,14 +441,10 @@ def _named_values(bound: BoundSpec) -> Iterator[NamedValuesStep]:
                     "named_values_that_occur",
                     relation=records(bound, [sensitive]),
                     column=sensitive,
-                    values=list(values or ()),
+                    values=list(model.named_values),
                 ),
             ),
         )
-
-
-def _names_values(check: BoundCheck) -> bool:
-    return bool({"values", "allowed"} & check.model.parameters.keys())
 
 
 def _survey(bound: BoundSpec) -> Step:
@@ -486,7 +494,8 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
     for (name, match, macro), asking in asked.items():
         reference = bound.references[name]
         checks = labelled(asking)
-        at_risk = render("people_where", predicate=f"kanon_union < {LEAST_SIZE}", name="at_risk")
+        risky = render("journalist_risk", bound=AT_RISK)
+        at_risk = render("people_where", predicate=risky, name="at_risk")
         measures = [*([at_risk] if macro == "k_map" else []), *reference_measures(checks)]
         yield ReferenceStep(
             name,

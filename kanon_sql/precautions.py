@@ -9,8 +9,8 @@ from kanon_sql.binding import BoundReference, BoundSpec, Pair, pairs
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Row, Table
 from kanon_sql.expressions import Condition, TextCast
-from kanon_sql.measures import labelled, needs_values
-from kanon_sql.models import KEAnonymity, Model
+from kanon_sql.measures import labelled
+from kanon_sql.models import KEAnonymity, Model, SensitiveModel, TCloseness
 from kanon_sql.steps import Precaution, records, reference_records, step
 from kanon_sql.templates import render, value_as_text
 
@@ -64,9 +64,15 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
 
 def _sensitive(bound: BoundSpec) -> Iterator[Precaution]:
     """What a check on sensitive values needs of them: numbers, an order, a place in a tree."""
-    for each in labelled(check for check in bound.checks if needs_values(check.model)):
-        model = each.check.model
-        column = next(c for c in bound.sensitive if c.name == model.parameters["sensitive"])
+    asked = [
+        check
+        for check in bound.checks
+        if isinstance(check.model, SensitiveModel) and check.model.reads_values
+    ]
+    for each in labelled(asked):
+        model, column = each.check.model, each.check.column
+        assert column is not None
+        null_has_a_place = not each.check.paths
         relation = records(bound, [column])
         listed = list(model.parameters.get("order", ())) or [path[0] for path in each.check.paths]
         if listed:
@@ -81,7 +87,7 @@ def _sensitive(bound: BoundSpec) -> Iterator[Precaution]:
                         relation=relation,
                         column=column,
                         values=[[value_as_text(value)] for value in listed],
-                        unknown=bound.spec.sensitive_nulls == "unknown" or not each.check.paths,
+                        unknown=bound.unknown or null_has_a_place,
                     ),
                 ),
                 partial(_not_listed, column.name, model),
@@ -100,22 +106,20 @@ def _sensitive(bound: BoundSpec) -> Iterator[Precaution]:
 
 
 def _not_listed(column: str, model: Model, row: Row) -> str | None:
-    lacking = row["kanon_values_not_listed"]
+    lacking, nulls = row["kanon_values_not_listed"], row["kanon_null_records"]
     if not lacking:
         return None
-    where = (
-        f"hierarchy {model.parameters['hierarchy']}"
-        if "hierarchy" in model.parameters
-        else ("order")
-    )
-    null = (
-        " NULL is one of them: --sensitive-nulls unknown leaves it out."
-        if row["kanon_null_records"]
-        else ""
-    )
+    tree = isinstance(model, TCloseness) and model.hierarchy
+    where = f"hierarchy {tree}" if tree else "order"
+    if nulls and lacking == 1:
+        return (
+            f'{model.name()}: "{column}" is NULL in {nulls:,} records, which have no place in the '
+            f"{where}. --sensitive-nulls unknown leaves them out."
+        )
+    also = " NULL is one of them: --sensitive-nulls unknown leaves it out." if nulls else ""
     return (
         f'{model.name()}: the {where} lacks {lacking:,} values of "{column}", held by '
-        f"{row['kanon_records_not_listed']:,} records.{null} Add them, spelled as in the table."
+        f"{row['kanon_records_not_listed']:,} records.{also} Add them, spelled as in the table."
     )
 
 

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Literal
 
 from kanon_sql.errors import EngineError, PrivacyViolation
@@ -17,10 +16,6 @@ EXIT_CODES: dict[Status, int] = {"error": 3, "violated": 1, "no_data": 4, "holds
 """The exit code of each status, in the order in which one table's status wins over another's."""
 
 
-AT_RISK = Fraction(1, 5)
-"""A record is at risk where its chance of being re-identified is above this (El Emam 2013)."""
-LEAST_SIZE = -(-AT_RISK.denominator // AT_RISK.numerator)
-"""The size from which on no record of a class is at risk."""
 SHOWN = 20
 """How many classes are shown at most where values may be shown."""
 ATTACKERS = ("prosecutor", "journalist", "marketer")

@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from kanon_sql.column_types import family
 from kanon_sql.errors import EngineError, SpecError
-from kanon_sql.models import exactly
+from kanon_sql.models import SLACK, SLACK_OF_DISTANCES, exactly
 
 DIALECT = "duckdb"
 
@@ -106,6 +106,13 @@ def _is_null(column: Any, of: str | None = None) -> str:
         return " or ".join(f"{half} = {null}" for half in _halves(column))
     key = f"{of}.{_alias(column)}" if of else _alias(column)
     return f"{key} = {null}" if getattr(column, "hashed", False) else f"{key} is null"
+
+
+def _is_known(column: Any) -> str:
+    """Whether a key stands for anything but NULL."""
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} <> {_hash('cast(null as varchar)')}"
+    return f"{_alias(column)} is not null"
 
 
 def _may_be_star(column: Any) -> bool:
@@ -207,6 +214,28 @@ def _as_text(value: str, type: str) -> str:
     return f"cast({value} as varchar)"
 
 
+_DATE_FORMATS = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+
+
+def _date_text(date: str, part: str) -> str:
+    """A date as text, down to its day, month or year."""
+    return f"strftime({date}, '{_DATE_FORMATS[part]}')"
+
+
+def _pad_right(text: str, length: int) -> str:
+    """The text with `*` after it, so many characters in all."""
+    return f"rpad({text}, {length}, '*')"
+
+
+def _pad_left(text: str, length: int) -> str:
+    return f"lpad({text}, {length}, '*')"
+
+
+def _suffix(text: str, length: int) -> str:
+    """The last characters of a text, all where it has no more."""
+    return f"right({text}, {length})"
+
+
 HOST = {
     "ident": _ident,
     "alias": _alias,
@@ -216,6 +245,7 @@ HOST = {
     "hash": _hash,
     "key": _key,
     "is_null": _is_null,
+    "is_known": _is_known,
     "is_star": _is_star,
     "may_be_star": _may_be_star,
     "same": _same,
@@ -225,12 +255,20 @@ HOST = {
     "is_value": _is_value,
     "finite_number": _finite_number,
     "order_keys": _order_keys,
+    "date_text": _date_text,
+    "pad_right": _pad_right,
+    "pad_left": _pad_left,
+    "suffix": _suffix,
+    "slack": lambda: repr(SLACK),
+    "slack_of_distances": lambda: repr(SLACK_OF_DISTANCES),
     "number": lambda threshold: repr(float(threshold)),
     "numerator": lambda threshold: _exact(threshold).numerator,
     "denominator": lambda threshold: _exact(threshold).denominator,
     "text_type": lambda: "varchar",
     "float_type": lambda: "double",
     "exact_type": lambda: "decimal(18, 0)",
+    "whole_type": lambda: "bigint",
+    "widest_type": lambda digits=0: f"decimal(38, {digits})",
 }
 """The host contract: one name for what differs between dbt and Python."""
 

@@ -17,6 +17,8 @@ from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError
 from kanon_sql.estimates import individual_risk, population_uniqueness, required_class_size
 from kanon_sql.models import (
+    AT_RISK,
+    SLACK,
     AlphaKAnonymity,
     DeltaDisclosure,
     DeltaPresence,
@@ -41,9 +43,7 @@ from kanon_sql.models import (
 from kanon_sql.plan import FIRST_RECORDS, SURVEY_CLASSES, Look, Plan, ReferenceStep
 from kanon_sql.precautions import without_entity
 from kanon_sql.result import (
-    AT_RISK,
     ATTACKERS,
-    LEAST_SIZE,
     CheckResult,
     HistogramBin,
     Status,
@@ -52,8 +52,6 @@ from kanon_sql.result import (
 
 Sizes = Sequence[Row]
 
-SLACK = 1e-12
-"""By how much a sum in floating point may exceed a bound that it meets exactly."""
 ASSUMED_ATTACKER = (
     "someone who does not know whether the person is in the release, and looks for them in a "
     "table like the reference; against one who knows, only k-anonymity counts"
@@ -125,7 +123,7 @@ def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
     )
     return {
         "prosecutor": _prosecutor(plan.bound, answers.sizes),
-        "journalist": _journalist(first, int(first["kanon_at_risk_people"]), 0.2)
+        "journalist": _journalist(first, int(first["kanon_at_risk_people"]), AT_RISK)
         if first
         else None,
         "marketer": {"average": _marketer(first)} if first else None,
@@ -246,13 +244,13 @@ def _sensitive(
     achieved = _worst(model, (row[column] for row in rows))
     if any(row.get(f"{column}_infinite_classes") for row in rows):
         achieved = math.inf
-    classes = sum(int(row.get(f"{column}_violating_classes") or 0) for row in rows)
+    classes = sum(int(row.get(f"{column}_violated_classes") or 0) for row in rows)
     return _verdict(
         check,
         achieved,
         holds=classes == 0,
         classes=classes,
-        records=sum(int(row.get(f"{column}_violating_records") or 0) for row in rows),
+        records=sum(int(row.get(f"{column}_violated_records") or 0) for row in rows),
         details=_beside(model, achieved, column, rows),
     )
 
@@ -288,10 +286,16 @@ def _beside(model: SensitiveModel, achieved: Any, column: str, rows: Sizes) -> d
         case DeltaDisclosure():
             present = [row[f"{column}_present_only"] for row in rows]
             return {"present_only": _worst(model, iter(present))}
-        case RecursiveClDiversity():
-            certain = achieved is not None and math.isinf(achieved)
-            return {"confidence": 1.0 if certain else achieved / (achieved + 1)}
+        case RecursiveClDiversity(allowed=None):
+            return {"confidence": _confidence(achieved, model.l)}
     return {}
+
+
+def _confidence(c: float, l: int) -> float:  # noqa: E741 - the name that the field uses
+    """How sure one may be of a value in the worst class, l - 2 others ruled out."""
+    if math.isinf(c):
+        return 1.0
+    return c if l == 1 else c / (c + 1)
 
 
 # --- against a reference --------------------------------------------------------------------
@@ -324,8 +328,8 @@ def _against_reference(
         "exceeding_classes": exceeding,
     }
     violating = (
-        _or_none(row.get(f"kanon_{label}_violating_classes")),
-        _or_none(row.get(f"kanon_{label}_violating_records")),
+        _or_none(row.get(f"kanon_{label}_violated_classes")),
+        _or_none(row.get(f"kanon_{label}_violated_records")),
     )
     match model:
         case KMap():
@@ -335,7 +339,7 @@ def _against_reference(
             holds = not violating[0]
         case DeltaPresence():
             achieved = {end: _or_none(row[f"kanon_{label}_{end}"], float) for end in ("min", "max")}
-            violating = (violating[0], _or_none(row.get(f"kanon_{label}_violating_population")))
+            violating = (violating[0], _or_none(row.get(f"kanon_{label}_violated_population")))
             holds = not violating[0] and contained
         case JournalistRisk():
             at_risk = int(row[f"kanon_{label}_at_risk_people"])
@@ -510,12 +514,12 @@ def _verdict(
 def _prosecutor(bound: BoundSpec, sizes: Sizes) -> dict[str, Any]:
     """The attacker knows that the person is in the table: the chance is 1 / class size."""
     counted = _counted_people(bound, sizes)
-    at_risk = [row for row in sizes if row["kanon_size"] < LEAST_SIZE]
+    at_risk = [row for row in sizes if _risk(row) > exactly(AT_RISK)]
     return {
         "highest": float(_risk(sizes[0])),
         "average": float(_expected(bound, sizes) / counted),
         "at_risk": _counted_people(bound, at_risk) / counted,
-        "threshold": float(AT_RISK),
+        "threshold": AT_RISK,
     }
 
 
@@ -659,10 +663,13 @@ def _unheard_of_values(plan: Plan, answers: Answers) -> Iterator[str]:
     for step, row in zip(plan.named_values, answers.named_values, strict=True):
         lacking = step.named - int(row["kanon_occurring"] or 0)
         if lacking:
+            values = (
+                "The one value" if step.named == 1 else f"{lacking:,} of the {step.named:,} values"
+            )
             yield (
-                f"{lacking:,} of the {_counted(step.named, 'value')} that "
-                f"{step.check.model.name()} names never occur in "
-                f"{step.check.model.parameters['sensitive']}: are they spelled as there?"
+                f"{values} that {step.check.model.name()} names never "
+                f"{'occurs' if step.named == 1 else 'occur'} in "
+                f"{step.check.model.parameters['sensitive']}: spelled as there?"
             )
 
 

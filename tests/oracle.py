@@ -541,10 +541,13 @@ def recursive_cl_diversity(
         return _least_c(holders(each, parameters["sensitive"], question), parameters)
 
     largest = max(needed(each) for each in classes)
-    confidence = 1.0 if largest == math.inf else float(largest / (largest + 1))
+    beside: dict[str, float] = {}
+    if "allowed" not in parameters:
+        confidence = largest if parameters["l"] == 1 else largest / (largest + 1)
+        beside["confidence"] = 1.0 if largest == math.inf else float(confidence)
     c = exact(parameters.get("c", math.inf))
     return Found(
-        {"achieved": number(largest), "confidence": confidence},
+        {"achieved": number(largest), **beside},
         violating(classes, lambda each: needed(each) >= c),
     )
 
@@ -562,7 +565,7 @@ def _least_c(held: Mapping[Any, set[Any]], parameters: Parameters) -> float | Fr
         if not ranks:
             return Fraction(0)
         y = ranks[0]
-        if y > l - 1:
+        if y > l - 1 and l > 1:
             tail = sum(r[l - 1 : y]) + sum(r[y + 1 :])
     return Fraction(r[y], tail) if tail else math.inf
 

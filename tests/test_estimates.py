@@ -19,7 +19,6 @@ from kanon_sql.estimates import (
     PopulationUniqueness,
     SizeCounts,
     individual_risk,
-    individual_risks,
     population_uniqueness,
     required_class_size,
 )
@@ -402,7 +401,7 @@ def test_individual_risk_where_all_are_sampled(size: int) -> None:
 def test_individual_risk_falls_with_the_weight(size: int, times: list[float]) -> None:
     weights = [size * each for each in sorted(times)]
 
-    risks = individual_risks([size] * len(weights), weights)
+    risks = [individual_risk(size, weight) for weight in weights]
 
     lax = 1 + 1e-13
     assert all(lower <= higher * lax for higher, lower in pairwise(risks))
@@ -416,12 +415,6 @@ def test_individual_risk_falls_with_the_weight(size: int, times: list[float]) ->
 @given(st.integers(1, 100), st.floats(101, 1e9))
 def test_individual_risk_falls_with_the_size(size: int, weight: float) -> None:
     assert individual_risk(size + 1, weight) <= individual_risk(size, weight) * (1 + 1e-13)
-
-
-def test_individual_risks_are_in_the_order_of_the_classes() -> None:
-    found = individual_risks([2, 1, 2], [152, 215, 152])
-
-    assert found == [individual_risk(2, 152), individual_risk(1, 215), individual_risk(2, 152)]
 
 
 @pytest.mark.parametrize("weight", [2.9, 0, -3, math.nan, math.inf])

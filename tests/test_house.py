@@ -21,8 +21,8 @@ from kanon_sql.models import MODELS
 
 LAYERS = """
 errors version column_types
-yaml_document hierarchy models estimates output
-templates spec result
+yaml_document hierarchy models output
+estimates templates spec result
 expressions engines profile_result
 binding
 steps measures

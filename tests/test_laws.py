@@ -281,7 +281,7 @@ def test_delta_over_the_values_of_a_class_alone_grows_in_a_merger() -> None:
 
 
 @fewer
-@given(VALUED, st.sampled_from([2, 3]))
+@given(VALUED, st.sampled_from([1, 2, 3]))
 def test_recursive_diversity_is_confidence_after_elimination(table: Filled, l: int) -> None:  # noqa: E741
     """With l - 2 other values ruled out the first is believed with less than c / (c + 1)."""
     classes: dict[Any, Counter[Any]] = {}
@@ -290,15 +290,27 @@ def test_recursive_diversity_is_confidence_after_elimination(table: Filled, l: i
     confidences = []
     for counts in classes.values():
         most, *others = sorted(counts.values(), reverse=True)
-        confidences.append(Fraction(most, most + sum(others[l - 2 :])))
+        confidences.append(Fraction(most, most + sum(others[max(l - 2, 0) :])))
 
     found = checks(table)[f"c for l = {l}"]
 
     if table.rows:
         assert found.details["confidence"] == asking.near(float(max(confidences)))
-        assert found.details["confidence"] == asking.near(
-            1.0 if found.achieved == math.inf else found.achieved / (found.achieved + 1)
-        )
+
+
+@fewer
+@given(VALUED, st.sampled_from([1, 2, 3]))
+def test_allowing_a_value_never_raises_c(table: Filled, l: int) -> None:  # noqa: E741
+    values = sorted({s for _, s, _ in table.rows if s is not None}) or ["never"]
+
+    def achieved(**allowed: Any) -> float | None:
+        check = kanon.RecursiveClDiversity(l=l, sensitive="s", **allowed)
+        [found] = kanon.audit(table.arrow, quasi_identifiers=["q"], checks=[check]).tables
+        return found.checks[0].achieved
+
+    if table.rows:
+        assert achieved(allowed=["never"]) == achieved()
+        assert achieved(allowed=values[:1]) <= achieved()
 
 
 @fewer

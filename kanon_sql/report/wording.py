@@ -257,11 +257,19 @@ def _recursive(check: CheckResult, table: TableResult) -> Phrases:
         violating=f"where too little is left from the {ordinal(length)} value on",
         worst=f"a class has fewer than {counted(length, 'value')}"
         if check.achieved == math.inf
-        else f"after {counted(max(length - 2, 0), 'value')} ruled out, one is "
-        f"{percent(check.details.get('confidence', 0))} sure at most",
+        else _confidence(check, length),
         always=True,
     )
     return _worst_class(words)(check, table)
+
+
+def _confidence(check: CheckResult, length: int) -> str:
+    """How sure whoever rules out values becomes; of allowed values one may be surer."""
+    confidence = check.details.get("confidence")
+    if confidence is None:
+        return "of the values that are not allowed to become known"
+    ruled_out = f"after {counted(length - 2, 'value')} ruled out, " if length > 2 else ""
+    return f"{ruled_out}one is {percent(confidence)} sure of a value at most"
 
 
 def _t_closeness(check: CheckResult, table: TableResult) -> Phrases:

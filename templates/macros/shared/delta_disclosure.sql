@@ -7,12 +7,12 @@
     Brickell, Shmatikov 2008, The cost of privacy, ACM KDD, section 4. Natural logarithm.
 #}
 {% macro delta_disclosure() -%}
-case when kanon_total > 0 and kanon_distinct = kanon_table_values then {{ kanon_sql.delta_of_present_values() }} end
+case when kanon_total > 0 and kanon_distinct = kanon_table_values then {{ kanon_sql.delta_disclosure_beside() }} end
 {%- endmacro %}
 
 
-{% macro delta_disclosure_violated(delta) -%}
-kanon_total > 0 and (kanon_distinct < kanon_table_values or {{ kanon_sql.delta_of_present_values() }} >= {{ kanon_sql.number(delta) }} - {{ kanon_sql.slack() }})
+{% macro delta_disclosure_violated(delta, measure) -%}
+{{ measure }} >= {{ kanon_sql.number(delta) }} - {{ kanon_sql.slack() }} or {{ kanon_sql.delta_disclosure_infinite() }}
 {%- endmacro %}
 
 
@@ -22,9 +22,13 @@ kanon_total > 0 and kanon_distinct < kanon_table_values
 {%- endmacro %}
 
 
-{# With counts x of n, max |ln(q / p)| is reached where x / p is largest or smallest. #}
-{% macro delta_of_present_values() -%}
-case when kanon_highest * kanon_lowest > cast(kanon_total as {{ kanon_sql.float_type() }}) * kanon_total then ln({{ kanon_sql.quotient("kanon_highest", "kanon_total") }}) else -ln({{ kanon_sql.quotient("kanon_lowest", "kanon_total") }}) end
+{# Over the values that a class has, max |ln(q / p)| is reached where x / p is largest or smallest. #}
+{% macro delta_disclosure_beside() -%}
+case
+            when kanon_highest * kanon_lowest > cast(kanon_total as {{ kanon_sql.float_type() }}) * kanon_total
+            then ln({{ kanon_sql.quotient("kanon_highest", "kanon_total") }})
+            else ln({{ kanon_sql.quotient("kanon_total", "kanon_lowest") }})
+        end
 {%- endmacro %}
 
 
@@ -33,9 +37,4 @@ sum({{ counted }}) as kanon_total
 max({{ kanon_sql.quotient(counted, "kanon_share") }}) as kanon_highest
 min({{ kanon_sql.quotient(counted, "kanon_share") }}) as kanon_lowest
 max(kanon_table_values) as kanon_table_values
-{%- endmacro %}
-
-
-{% macro delta_disclosure_beside() -%}
-{{ kanon_sql.delta_of_present_values() }}
 {%- endmacro %}

@@ -30,7 +30,7 @@ reference_in_release as (
 reference_sides as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        {{ "kanon_population" if reference_entity is none else "1" }} as kanon_population,
+        {{ "kanon_population" if reference_entity is none else "1 as kanon_population" }},
         0 as kanon_in_release
     from reference_classes
 

@@ -6,7 +6,7 @@
     definition 3.
 #}
 {% macro enhanced_beta_likeness() -%}
-case when not ({{ kanon_sql.gains_too_much() }}) then {{ kanon_sql.basic_beta_likeness() }} end
+case when {{ kanon_sql.gains_too_much() }} then null else {{ kanon_sql.basic_beta_likeness() }} end
 {%- endmacro %}
 
 

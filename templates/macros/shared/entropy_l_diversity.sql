@@ -24,5 +24,5 @@ ln(cast(nullif(kanon_total, 0) as {{ kanon_sql.float_type() }})) - {{ kanon_sql.
 
 {% macro entropy_l_diversity_columns(counted) -%}
 sum({{ counted }}) as kanon_total
-sum(case when {{ counted }} > 0 then {{ counted }} * ln(cast({{ counted }} as {{ kanon_sql.float_type() }})) else 0 end) as kanon_log_sum
+sum(case when {{ counted }} > 0 then {{ counted }} * ln(cast({{ counted }} as {{ kanon_sql.float_type() }})) end) as kanon_log_sum
 {%- endmacro %}

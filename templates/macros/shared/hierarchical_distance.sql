@@ -9,28 +9,28 @@
 
     `paths` has a row a leaf: the value as text, then its ancestors, the root left out.
 #}
-{% macro hierarchical_distance(relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[], measures=[]) %}
-{% set counted = kanon_sql.counted(sensitive, entity, unknown) %}
+{% macro hierarchical_distance(relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[], class_verdicts=[], measures=[]) %}
+{% set counted = kanon_sql.counted(entity, unknown) %}
 {% set heights = range(paths[0] | length) %}
 with
 
-{{ kanon_sql.class_values(relation, columns, sensitive, entity) }},
+{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown) }},
 
-{{ kanon_sql.inline_values("paths", kanon_sql.path_columns(paths), paths) }},
+{{ kanon_sql.inline_values("paths", kanon_sql.path_columns(paths).split(","), paths) }},
 
 class_nodes as (
 {% for height in heights %}
     select
 {{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
         {{ height }} as kanon_height,
-        paths.kanon_node_{{ height }} as kanon_node,
-        sum({{ counted }}) as kanon_counted
+        {{ kanon_sql.node(sensitive, height) }} as kanon_node,
+        sum(class_values.{{ counted }}) as kanon_held
     from class_values
-    inner join paths
+    left join paths
         on paths.kanon_node_0 = {{ kanon_sql.as_text("class_values." ~ kanon_sql.alias(sensitive), sensitive.type) }}
     group by
 {{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
-        paths.kanon_node_{{ height }}
+        {{ kanon_sql.node(sensitive, height) }}
 {% if not loop.last %}
 
     union all
@@ -42,8 +42,8 @@ class_nodes as (
 nodes as (
     select
         class_nodes.*,
-        {{ kanon_sql.quotient("kanon_counted", "sum(kanon_counted) over (partition by kanon_height, " ~ (kanon_sql.aliases(columns) | replace("\n", " ") | trim) ~ ")") }} as kanon_class_share,
-        {{ kanon_sql.quotient("sum(kanon_counted) over (partition by kanon_height, kanon_node)", "sum(kanon_counted) over (partition by kanon_height)") }} as kanon_share
+        {{ kanon_sql.quotient("kanon_held", "sum(kanon_held) over (partition by kanon_height, " ~ (kanon_sql.aliases(columns) | replace("\n    ", " ") | trim) ~ ")") }} as kanon_class_share,
+        {{ kanon_sql.quotient("sum(kanon_held) over (partition by kanon_height, kanon_node)", "sum(kanon_held) over (partition by kanon_height)") }} as kanon_share
     from class_nodes
 ),
 
@@ -56,44 +56,17 @@ class_distances as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
-{{ kanon_sql.classes_with_distances(columns, counted) }},
+{{ kanon_sql.classes_with_distances(columns, counted, class_measures, class_verdicts, measures) }}
+{%- endmacro %}
 
-measured_classes as (
-    select
-        classes.*
-{%- for measure in class_measures %},
-        {{ measure }}
-{%- endfor %}
 
-    from classes
-)
-
-select
-    count(*) as kanon_classes,
-    sum(kanon_records) as kanon_records
-{%- for measure in measures %},
-    {{ measure }}
-{%- endfor %}
-
-from measured_classes
+{# A value's ancestor of a height; a value that has no path is far from all others. #}
+{% macro node(sensitive, height) -%}
+coalesce(paths.kanon_node_{{ height }}, {{ kanon_sql.as_text("class_values." ~ kanon_sql.alias(sensitive), sensitive.type) }})
 {%- endmacro %}
 
 
 {# The names of the columns of a tree's paths: the leaf, then one node a height. #}
 {% macro path_columns(paths) -%}
 {% for _ in paths[0] %}{{ "" if loop.first else "," }}kanon_node_{{ loop.index0 }}{% endfor %}
-{%- endmacro %}
-
-
-{# A small table that the question itself brings along. #}
-{% macro inline_values(name, columns, rows) -%}
-{{ name }} as (
-    select *
-    from (
-        values
-{% for row in rows %}
-            ({% for value in row %}{{ value if value is number else kanon_sql.literal(value) }}{{ ", " if not loop.last }}{% endfor %}){{ "," if not loop.last }}
-{% endfor %}
-    ) as {{ name }} ({{ columns if columns is string else columns | join(", ") }})
-)
 {%- endmacro %}

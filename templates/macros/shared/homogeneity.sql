@@ -17,6 +17,12 @@ kanon_most_people = kanon_size
 {%- endmacro %}
 
 
+{# A class that looks diverse only because NULL counts as a value. #}
+{% macro diverse_by_null() -%}
+kanon_known = 1 and kanon_distinct > 1
+{%- endmacro %}
+
+
 {#
     Classes that look diverse and are not: their values differ only by case, outer spaces or the
     spelling of a number. One row.

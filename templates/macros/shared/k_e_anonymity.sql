@@ -1,6 +1,6 @@
 {#
-    (k,e)-anonymity: a class has at least k different numbers, the largest at least e above the
-    smallest. Only finite numbers count for the range: NULL, NaN and infinity are left out.
+    (k,e)-anonymity: a class has at least k different values, and its largest number is at least e
+    above its smallest. Only finite numbers count for the range: NULL, NaN and infinity are left out.
 
     Zhang, Koudas, Srivastava, Yu 2007, Aggregate query answering on anonymized tables, ICDE.
 #}
@@ -9,10 +9,11 @@ coalesce(cast(kanon_largest - kanon_smallest as {{ kanon_sql.float_type() }}), 0
 {%- endmacro %}
 
 
-{% macro k_e_anonymity_violated(k=none, e=none) -%}
+{# The slack is in proportion, as numbers may be large. #}
+{% macro k_e_anonymity_violated(measure, k=none, e=none) -%}
 {{ "kanon_distinct < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
 {{- " or " if k is not none and e is not none }}
-{{- kanon_sql.k_e_anonymity() ~ " < " ~ kanon_sql.number(e) ~ " - " ~ kanon_sql.slack() if e is not none }}
+{{- measure ~ " < " ~ kanon_sql.number(e) ~ " * (1 - " ~ kanon_sql.slack() ~ ")" if e is not none }}
 {%- endmacro %}
 
 

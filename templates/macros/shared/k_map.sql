@@ -46,6 +46,12 @@ from classes
 {%- endmacro %}
 
 
+{# A class of the release with too few matches. #}
+{% macro k_map_violated(population, k) -%}
+{{ population }} < {{ kanon_sql.positive_int(k, "k") }}
+{%- endmacro %}
+
+
 {# Both sides aggregated and matched: each class of the release with its people in both. #}
 {% macro release_beside_reference(release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}

@@ -15,6 +15,6 @@ case when {{ kanon_sql.homogeneity(entity, unknown) }} then 1 else kanon_distinc
 {%- endmacro %}
 
 
-{% macro l_diversity_violated(l, entity=none, unknown=false) -%}
-{{ kanon_sql.l_diversity(entity, unknown) }} < {{ kanon_sql.positive_int(l, "l") }}
+{% macro l_diversity_violated(l, measure) -%}
+{{ measure }} < {{ kanon_sql.positive_int(l, "l") }}
 {%- endmacro %}

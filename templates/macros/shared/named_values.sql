@@ -7,7 +7,7 @@
 {% macro values_not_listed(relation, column, values, unknown=false) %}
 with
 
-{{ kanon_sql.inline_values("listed_values", "kanon_value", values) }},
+{{ kanon_sql.inline_values("listed_values", ["kanon_value"], values) }},
 
 held_values as (
     select

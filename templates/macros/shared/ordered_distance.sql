@@ -10,28 +10,20 @@
 
     Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (ordered distance).
 
-    `order` lists the values; without it numbers and dates have their own. NULL ranks last.
+    `order` lists the values; without it numbers and dates have their own. What it lacks ranks
+    behind, NULL last.
 #}
-{% macro ordered_distance(relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[], measures=[]) %}
-{% set counted = kanon_sql.counted(sensitive, entity, unknown) %}
+{% macro ordered_distance(relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[], class_verdicts=[], measures=[]) %}
+{% set counted = kanon_sql.counted(entity, unknown) %}
 with
 
-{{ kanon_sql.class_values(relation, columns, sensitive, entity) }},
+{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown) }},
 
 {% if order is not none %}
 {{ kanon_sql.inline_values("listed_values", ["kanon_value", "kanon_place"], order) }},
 
 {% endif %}
-value_totals as (
-    select
-        {{ kanon_sql.alias(sensitive) }},
-        sum({{ counted }}) as kanon_value_total
-    from class_values
-{% if unknown %}
-    where not ({{ kanon_sql.is_null(sensitive) }})
-{% endif %}
-    group by {{ kanon_sql.alias(sensitive) }}
-),
+{{ kanon_sql.value_totals(sensitive, counted, unknown) }},
 
 ranked_values as (
     select
@@ -41,7 +33,9 @@ ranked_values as (
             order by
                 case when {{ kanon_sql.is_null(sensitive) }} then 1 else 0 end,
 {% if order is not none %}
-                listed_values.kanon_place
+                case when listed_values.kanon_place is null then 1 else 0 end,
+                listed_values.kanon_place,
+                value_totals.{{ kanon_sql.alias(sensitive) }}
 {% else %}
 {% for key in kanon_sql.order_keys("value_totals." ~ kanon_sql.alias(sensitive), sensitive.type) %}
                 {{ key }}{{ "," if not loop.last }}
@@ -85,11 +79,11 @@ class_steps as (
         table_steps.kanon_table_total,
         table_steps.kanon_values,
         table_steps.kanon_sum,
-        cast(sum({{ kanon_sql.counted(sensitive, entity, unknown, "class_values") }}) over (
+        cast(sum({{ counted }}) over (
             partition by
 {{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
             order by table_steps.kanon_rank
-        ) as {{ kanon_sql.float_type() }}) / nullif(sum({{ kanon_sql.counted(sensitive, entity, unknown, "class_values") }}) over (
+        ) as {{ kanon_sql.float_type() }}) / nullif(sum({{ counted }}) over (
             partition by
 {{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
         ), 0) * table_steps.kanon_table_total as kanon_class_up_to,
@@ -211,57 +205,5 @@ class_distances as (
     from distances
 ),
 
-{{ kanon_sql.classes_with_distances(columns, counted) }},
-
-measured_classes as (
-    select
-        classes.*
-{%- for measure in class_measures %},
-        {{ measure }}
-{%- endfor %}
-
-    from classes
-)
-
-select
-    count(*) as kanon_classes,
-    sum(kanon_records) as kanon_records
-{%- for measure in measures %},
-    {{ measure }}
-{%- endfor %}
-
-from measured_classes
-{%- endmacro %}
-
-
-{# Each class's records and distance; a class of which no value is known has none. #}
-{% macro classes_with_distances(columns, counted) %}
-class_sides as (
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        kanon_distance,
-        0 as kanon_total,
-        0 as kanon_records
-    from class_distances
-
-    union all
-
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        null as kanon_distance,
-        {{ counted }} as kanon_total,
-        kanon_records
-    from class_values
-),
-
-classes as (
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        max(kanon_distance) as kanon_distance,
-        sum(kanon_total) as kanon_total,
-        sum(kanon_records) as kanon_records
-    from class_sides
-    group by
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
-)
+{{ kanon_sql.classes_with_distances(columns, counted, class_measures, class_verdicts, measures) }}
 {%- endmacro %}

@@ -9,8 +9,8 @@
 {%- endmacro %}
 
 
-{% macro p_sensitive_k_anonymity_violated(p=none, k=none, entity=none, unknown=false) -%}
+{% macro p_sensitive_k_anonymity_violated(measure, p=none, k=none) -%}
 {{ "kanon_size < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
 {{- " or " if p is not none and k is not none }}
-{{- kanon_sql.l_diversity_violated(p, entity, unknown) if p is not none }}
+{{- kanon_sql.l_diversity_violated(p, measure) if p is not none }}
 {%- endmacro %}

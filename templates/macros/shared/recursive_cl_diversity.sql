@@ -26,17 +26,17 @@ not ({{ kanon_sql.less_than_share(most, c, kanon_sql.recursive_rest(l, label, al
 
 
 {# No c will do for a class with fewer than l values. #}
-{% macro recursive_cl_diversity_infinite(l, label, allowed=none) -%}
-{{ kanon_sql.recursive_cl_diversity(l, label, allowed) }} is null
+{% macro recursive_cl_diversity_infinite(measure) -%}
+{{ measure }} is null
 {%- endmacro %}
 
 
 {# The records of a class that are left once the most frequent values are ruled out. #}
 {% macro recursive_rest(l, label, allowed=none) -%}
-{% if allowed is not none -%}
-case when kanon_rank_{{ label }} < {{ kanon_sql.positive_int(l, "l") }} then kanon_rest_{{ label }} else kanon_rest_before_{{ label }} - kanon_most_{{ label }} end
-{%- elif l == 1 -%}
+{% if l == 1 -%}
 kanon_total
+{%- elif allowed is not none -%}
+case when kanon_rank_{{ label }} < {{ kanon_sql.positive_int(l, "l") }} then kanon_rest_{{ label }} else kanon_rest_before_{{ label }} - kanon_most_{{ label }} end
 {%- elif l == 2 -%}
 (kanon_total - kanon_most)
 {%- else -%}

@@ -6,22 +6,18 @@
     `unknown` reads a NULL as no value at all; otherwise NULL is one value more. With an entity
     a value counts once for each person of the class who holds it.
 
-    `class_columns` are what the models measure of each class, over the values in it; where they
-    name kanon_share, each value has its share of the table beside it, where kanon_rank, its rank
-    in the class. From them come `class_measures`, what each model says of one class, and
-    `measures`, what it says of them all.
+    `needs` says what a value of a class is compared with: its share of the table (shares), the
+    others of its class (ranks), all of the table's together (distances). `class_columns` are what
+    the models measure over the values of a class, `class_measures` what each says of the class,
+    `class_verdicts` whether the class fails it, and `measures` what is so of all classes.
 #}
-{% macro sensitive_values(relation, columns, sensitive, entity=none, unknown=false, class_columns=[], class_measures=[], measures=[]) %}
-{% set measured = class_columns | join(" ") %}
-{% set likeness = "kanon_share" in measured %}
-{% set distances = "kanon_present_share" in measured %}
-{% set ranks = "kanon_rank" in measured %}
-{% set counted = kanon_sql.counted(sensitive, entity, unknown) %}
-{% set values_read = "compared_values" if likeness or ranks else "class_values" %}
+{% macro sensitive_values(relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[], class_measures=[], class_verdicts=[], measures=[]) %}
+{% set counted = kanon_sql.counted(entity, unknown) %}
+{% set values_read = "compared_values" if "shares" in needs or "ranks" in needs else "class_values" %}
 with
 
-{{ kanon_sql.class_values(relation, columns, sensitive, entity) }},
-{% if likeness %}
+{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown) }},
+{% if "shares" in needs %}
 
 {{ kanon_sql.value_shares(sensitive, counted, unknown) }},
 {% endif %}
@@ -30,20 +26,20 @@ with
 compared_values as (
     select
         class_values.*
-{%- if likeness %},
+{%- if "shares" in needs %},
         value_shares.kanon_share,
         value_shares.kanon_table_values
 {%- endif %}
-{%- if ranks %},
+{%- if "ranks" in needs %},
         row_number() over (
             partition by
 {{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
-            order by {{ kanon_sql.counted(sensitive, entity, unknown, "class_values") }} desc
+            order by class_values.{{ counted }} desc
         ) as kanon_rank
 {%- endif %}
 
     from class_values
-{% if likeness %}
+{% if "shares" in needs %}
     {{ "left" if unknown else "inner" }} join value_shares
         on {{ kanon_sql.same("value_shares." ~ kanon_sql.alias(sensitive), "class_values." ~ kanon_sql.alias(sensitive)) }}
 {% endif %}
@@ -59,7 +55,7 @@ classes as (
         {{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }} as kanon_distinct,
         {{ kanon_sql.count_known(sensitive) }} as kanon_known
 {%- for column in class_columns %},
-        {{ column }}
+        {{ column.expression }} as {{ column.name }}
 {%- endfor %}
 
     from {{ values_read }}
@@ -77,7 +73,7 @@ class_people as (
 {{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }}
 ),
 
-class_sides as (
+values_and_people as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         0 as kanon_size,
@@ -88,7 +84,7 @@ class_sides as (
         {{ kanon_sql.count_known(sensitive) }} as kanon_known,
         max({{ counted }}) as kanon_most_people
 {%- for column in class_columns %},
-        {{ column }}
+        {{ column.expression }} as {{ column.name }}
 {%- endfor %}
 
     from {{ values_read }}
@@ -107,7 +103,7 @@ class_sides as (
         0 as kanon_known,
         0 as kanon_most_people
 {%- for column in class_columns %},
-        null as {{ column.split(" as ") | last }}
+        null as {{ column.name }}
 {%- endfor %}
 
     from class_people
@@ -126,35 +122,27 @@ classes as (
         sum(kanon_known) as kanon_known,
         sum(kanon_most_people) as kanon_most_people
 {%- for column in class_columns %},
-        max({{ column.split(" as ") | last }}) as {{ column.split(" as ") | last }}
+        max({{ column.name }}) as {{ column.name }}
 {%- endfor %}
 
-    from class_sides
+    from values_and_people
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 )
 {%- endif %}
 
 
-{%- if distances %},
+{%- if "distances" in needs %},
 
-{{ kanon_sql.equal_distances(columns, sensitive, kanon_sql.counted(sensitive, entity, unknown, "class_values")) }}
+{{ kanon_sql.equal_distances(columns, sensitive, "class_values." ~ counted) }}
 {%- endif %}
 {%- if class_measures %},
 
-measured_classes as (
-    select
-        {{ "compared_classes" if distances else "classes" }}.*
-{%- for measure in class_measures %},
-        {{ measure }}
-{%- endfor %}
-
-    from {{ "compared_classes" if distances else "classes" }}
-)
+{{ kanon_sql.judged_classes("compared_classes" if "distances" in needs else "classes", class_measures, class_verdicts) }}
 {%- endif %}
 
 
-{{ kanon_sql.class_sizes(columns, measures + (["sum(kanon_without_entity) as kanon_without_entity"] if entity is not none else []), "measured_classes" if class_measures else "classes") }}
+{{ kanon_sql.class_sizes(columns, measures + (["sum(kanon_without_entity) as kanon_without_entity"] if entity is not none else []), "judged_classes" if class_measures else "classes") }}
 {%- endmacro %}
 
 
@@ -162,10 +150,22 @@ measured_classes as (
     How often each class has each sensitive value: in records, and with an entity also in people,
     each of whom counts once for a value.
 #}
-{% macro class_values(relation, columns, sensitive, entity=none) %}
-{% if entity is none %}
+{% macro class_values(relation, columns, sensitive, entity=none, unknown=false) %}
+{% set known = "case when " ~ kanon_sql.is_null(sensitive) ~ " then 0 else 1 end" %}
+{% if entity is none and not unknown %}
 class_values as (
     {{ kanon_sql.frequency_set(relation, columns + [sensitive]) | trim | indent(4) }}
+)
+{%- elif entity is none %}
+all_class_values as (
+    {{ kanon_sql.frequency_set(relation, columns + [sensitive]) | trim | indent(4) }}
+),
+
+class_values as (
+    select
+        all_class_values.*,
+        kanon_records * {{ known }} as kanon_counted
+    from all_class_values
 )
 {%- else %}
 class_value_people as (
@@ -176,6 +176,9 @@ class_values as (
     select
 {{ kanon_sql.aliases(columns + [sensitive]) | indent(4, first=true) }},
         count(*) as kanon_people,
+{% if unknown %}
+        count(*) * {{ known }} as kanon_counted,
+{% endif %}
         sum(kanon_records) as kanon_records
     from class_value_people
     group by
@@ -185,37 +188,9 @@ class_values as (
 {%- endmacro %}
 
 
-{#
-    The share that each sensitive value has of the table, and how many values there are. It is
-    what whoever knows the published table knows of everyone in it.
-#}
-{% macro value_shares(sensitive, counted, unknown=false) %}
-value_totals as (
-    select
-        {{ kanon_sql.alias(sensitive) }},
-        sum({{ counted }}) as kanon_value_total
-    from class_values
-{% if unknown %}
-    where not ({{ kanon_sql.is_null(sensitive) }})
-{% endif %}
-    group by {{ kanon_sql.alias(sensitive) }}
-),
-
-value_shares as (
-    select
-        {{ kanon_sql.alias(sensitive) }},
-        kanon_value_total,
-        cast(kanon_value_total as {{ kanon_sql.float_type() }}) / nullif(sum(kanon_value_total) over (), 0) as kanon_share,
-        count(*) over () as kanon_table_values
-    from value_totals
-)
-{%- endmacro %}
-
-
 {# How often a class has a value: in people where there is an entity, and never NULL if unknown. #}
-{% macro counted(sensitive, entity=none, unknown=false, of=none) -%}
-{% set holders = (of ~ "." if of else "") ~ ("kanon_records" if entity is none else "kanon_people") -%}
-{{ "case when " ~ kanon_sql.is_null(sensitive, of) ~ " then 0 else " ~ holders ~ " end" if unknown else holders }}
+{% macro counted(entity=none, unknown=false) -%}
+{{ "kanon_counted" if unknown else "kanon_records" if entity is none else "kanon_people" }}
 {%- endmacro %}
 
 
@@ -225,59 +200,33 @@ sum(case when {{ kanon_sql.is_null(sensitive) }} then 0 else 1 end)
 {%- endmacro %}
 
 
-{# A quotient, in floating point: engines differ in what they make of one between integers. #}
-{% macro quotient(dividend, divisor) -%}
-cast({{ dividend }} as {{ kanon_sql.float_type() }}) / nullif({{ divisor }}, 0)
+{#
+    The share that each sensitive value has of the table, and how many values there are. It is
+    what whoever knows the published table knows of everyone in it.
+#}
+{% macro value_shares(sensitive, counted, unknown=false) %}
+{{ kanon_sql.value_totals(sensitive, counted, unknown) }},
+
+value_shares as (
+    select
+        {{ kanon_sql.alias(sensitive) }},
+        {{ kanon_sql.quotient("kanon_value_total", "sum(kanon_value_total) over ()") }} as kanon_share,
+        count(*) over () as kanon_table_values
+    from value_totals
+)
 {%- endmacro %}
 
 
-{# Whether a count is more than a share of another, in whole numbers: no share is rounded. #}
-{% macro more_than_share(count, share, total) -%}
-cast({{ count }} as {{ kanon_sql.exact_type() }}) * {{ kanon_sql.denominator(share) }} > cast({{ total }} as {{ kanon_sql.exact_type() }}) * {{ kanon_sql.numerator(share) }}
-{%- endmacro %}
-
-
-{% macro less_than_share(count, share, total) -%}
-cast({{ count }} as {{ kanon_sql.exact_type() }}) * {{ kanon_sql.denominator(share) }} < cast({{ total }} as {{ kanon_sql.exact_type() }}) * {{ kanon_sql.numerator(share) }}
-{%- endmacro %}
-
-
-{# 1 for a class of which something is so, else 0. #}
-{% macro flag(predicate, name) -%}
-case when {{ predicate }} then 1 else 0 end as kanon_{{ name }}
-{%- endmacro %}
-
-
-{# The classes that are flagged, and the records in them. #}
-{% macro flagged_classes(name) -%}
-sum(kanon_{{ name }}) as kanon_{{ name }}_classes
-{%- endmacro %}
-
-
-{% macro flagged_records(name) -%}
-sum(kanon_{{ name }} * kanon_records) as kanon_{{ name }}_records
-{%- endmacro %}
-
-
-{# What all classes have at least, or at most. #}
-{% macro worst_class(least, name) -%}
-{{ "min" if least else "max" }}(kanon_{{ name }}) as kanon_{{ name }}
-{%- endmacro %}
-
-
-{# The number of classes for which something is so. #}
-{% macro classes_where(predicate, name) -%}
-sum(case when {{ predicate }} then 1 else 0 end) as kanon_{{ name }}_classes
-{%- endmacro %}
-
-
-{# The number of records in them. #}
-{% macro records_where(predicate, name) -%}
-sum(case when {{ predicate }} then kanon_records else 0 end) as kanon_{{ name }}_records
-{%- endmacro %}
-
-
-{# The number of people in them: records, where no entity is named. #}
-{% macro people_where(predicate, name) -%}
-sum(case when {{ predicate }} then kanon_size else 0 end) as kanon_{{ name }}_people
+{# How often the table has each sensitive value. #}
+{% macro value_totals(sensitive, counted, unknown=false) %}
+value_totals as (
+    select
+        {{ kanon_sql.alias(sensitive) }},
+        sum({{ counted }}) as kanon_value_total
+    from class_values
+{% if unknown %}
+    where {{ kanon_sql.is_known(sensitive) }}
+{% endif %}
+    group by {{ kanon_sql.alias(sensitive) }}
+)
 {%- endmacro %}

@@ -16,8 +16,8 @@ case when kanon_total > 0 then kanon_distance end
 {%- endmacro %}
 
 
-{% macro t_closeness_violated(t) -%}
-kanon_total > 0 and kanon_distance > {{ kanon_sql.number(t) }} + {{ kanon_sql.slack_of_distances() }}
+{% macro t_closeness_violated(t, measure) -%}
+{{ measure }} > {{ kanon_sql.number(t) }} + {{ kanon_sql.slack_of_distances() }}
 {%- endmacro %}
 
 
@@ -66,16 +66,4 @@ compared_classes as (
         {{ "on" if loop.first else "and" }} {{ kanon_sql.same("distances." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)) }}
 {% endfor %}
 )
-{%- endmacro %}
-
-
-{# What floating point may add to a number; a bound that is met exactly stays met. #}
-{% macro slack() -%}
-1e-12
-{%- endmacro %}
-
-
-{# A distance is a sum over all values, and papers print three digits of it. #}
-{% macro slack_of_distances() -%}
-1e-9
 {%- endmacro %}

@@ -305,7 +305,7 @@ reference_sides as (
     select
         "zip",
         "age",
-        kanon_population as kanon_population,
+        kanon_population,
         0 as kanon_in_release
     from reference_classes
 
@@ -354,6 +354,6 @@ select
     sum(case when kanon_population > 0 and kanon_population < kanon_size then 1 else 0 end) as kanon_exceeding_classes,
     min(cast(kanon_size as double) / nullif(kanon_population, 0)) as kanon_delta_presence_min,
     max(cast(kanon_size as double) / nullif(kanon_population, 0)) as kanon_delta_presence_max,
-    sum(case when kanon_population > 0 and (cast(kanon_size as decimal(18, 0)) * 10 < cast(kanon_population as decimal(18, 0)) * 1 or cast(kanon_size as decimal(18, 0)) * 2 > cast(kanon_population as decimal(18, 0)) * 1) then 1 else 0 end) as kanon_delta_presence_violating_classes,
-    sum(case when kanon_population > 0 and (cast(kanon_size as decimal(18, 0)) * 10 < cast(kanon_population as decimal(18, 0)) * 1 or cast(kanon_size as decimal(18, 0)) * 2 > cast(kanon_population as decimal(18, 0)) * 1) then kanon_population else 0 end) as kanon_delta_presence_violating_population
+    sum(case when kanon_population > 0 and (cast(kanon_size as decimal(18, 0)) * 10 < kanon_population or cast(kanon_size as decimal(18, 0)) * 2 > kanon_population) then 1 else 0 end) as kanon_delta_presence_violated_classes,
+    sum(case when kanon_population > 0 and (cast(kanon_size as decimal(18, 0)) * 10 < kanon_population or cast(kanon_size as decimal(18, 0)) * 2 > kanon_population) then kanon_population else 0 end) as kanon_delta_presence_violated_population
 from classes

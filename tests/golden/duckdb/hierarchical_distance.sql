@@ -22,14 +22,17 @@ class_values as (
 ),
 
 paths as (
-    select *
-    from (
-        values
-            ('flu', 'infection'),
-            ('Flu', 'infection'),
-            ('cold', 'infection'),
-            ('asthma', 'chronic')
-    ) as paths (kanon_node_0,kanon_node_1)
+    select 'flu' as kanon_node_0, 'infection' as kanon_node_1
+    union all
+
+    select 'Flu' as kanon_node_0, 'infection' as kanon_node_1
+    union all
+
+    select 'cold' as kanon_node_0, 'infection' as kanon_node_1
+    union all
+
+    select 'asthma' as kanon_node_0, 'chronic' as kanon_node_1
+
 ),
 
 class_nodes as (
@@ -37,15 +40,15 @@ class_nodes as (
         class_values."zip",
         class_values."age",
         0 as kanon_height,
-        paths.kanon_node_0 as kanon_node,
-        sum(kanon_records) as kanon_counted
+        coalesce(paths.kanon_node_0, cast(class_values.kanon_sensitive_1 as varchar)) as kanon_node,
+        sum(class_values.kanon_records) as kanon_held
     from class_values
-    inner join paths
+    left join paths
         on paths.kanon_node_0 = cast(class_values.kanon_sensitive_1 as varchar)
     group by
         class_values."zip",
         class_values."age",
-        paths.kanon_node_0
+        coalesce(paths.kanon_node_0, cast(class_values.kanon_sensitive_1 as varchar))
 
     union all
 
@@ -53,22 +56,22 @@ class_nodes as (
         class_values."zip",
         class_values."age",
         1 as kanon_height,
-        paths.kanon_node_1 as kanon_node,
-        sum(kanon_records) as kanon_counted
+        coalesce(paths.kanon_node_1, cast(class_values.kanon_sensitive_1 as varchar)) as kanon_node,
+        sum(class_values.kanon_records) as kanon_held
     from class_values
-    inner join paths
+    left join paths
         on paths.kanon_node_0 = cast(class_values.kanon_sensitive_1 as varchar)
     group by
         class_values."zip",
         class_values."age",
-        paths.kanon_node_1
+        coalesce(paths.kanon_node_1, cast(class_values.kanon_sensitive_1 as varchar))
 ),
 
 nodes as (
     select
         class_nodes.*,
-        cast(kanon_counted as double) / nullif(sum(kanon_counted) over (partition by kanon_height, "zip",     "age"), 0) as kanon_class_share,
-        cast(sum(kanon_counted) over (partition by kanon_height, kanon_node) as double) / nullif(sum(kanon_counted) over (partition by kanon_height), 0) as kanon_share
+        cast(kanon_held as double) / nullif(sum(kanon_held) over (partition by kanon_height, "zip", "age"), 0) as kanon_class_share,
+        cast(sum(kanon_held) over (partition by kanon_height, kanon_node) as double) / nullif(sum(kanon_held) over (partition by kanon_height), 0) as kanon_share
     from class_nodes
 ),
 
@@ -83,7 +86,7 @@ class_distances as (
         "age"
 ),
 
-class_sides as (
+distances_and_values as (
     select
         "zip",
         "age",
@@ -110,7 +113,7 @@ classes as (
         max(kanon_distance) as kanon_distance,
         sum(kanon_total) as kanon_total,
         sum(kanon_records) as kanon_records
-    from class_sides
+    from distances_and_values
     group by
         "zip",
         "age"
@@ -121,10 +124,16 @@ measured_classes as (
         classes.*,
         case when kanon_total > 0 then kanon_distance end as kanon_t_closeness
     from classes
+),
+
+judged_classes as (
+    select
+        measured_classes.*
+    from measured_classes
 )
 
 select
     count(*) as kanon_classes,
     sum(kanon_records) as kanon_records,
     max(kanon_t_closeness) as kanon_t_closeness
-from measured_classes
+from judged_classes

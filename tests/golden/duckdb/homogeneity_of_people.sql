@@ -54,7 +54,7 @@ class_people as (
         kanon_entity
 ),
 
-class_sides as (
+values_and_people as (
     select
         "zip",
         "age",
@@ -99,7 +99,7 @@ classes as (
         sum(kanon_distinct) as kanon_distinct,
         sum(kanon_known) as kanon_known,
         sum(kanon_most_people) as kanon_most_people
-    from class_sides
+    from values_and_people
     group by
         "zip",
         "age"

@@ -308,9 +308,9 @@ select
     sum(case when kanon_population = 0 then 1 else 0 end) as kanon_unmatched_classes,
     sum(case when kanon_population = 0 then kanon_records else 0 end) as kanon_unmatched_records,
     sum(case when kanon_population > 0 and kanon_population < kanon_size then 1 else 0 end) as kanon_exceeding_classes,
-    sum(case when kanon_union < 5 then kanon_size else 0 end) as kanon_at_risk_people,
-    sum(case when kanon_population < 5 then 1 else 0 end) as kanon_k_map_violating_classes,
-    sum(case when kanon_population < 5 then kanon_records else 0 end) as kanon_k_map_violating_records,
-    sum(case when kanon_union < 5 then 1 else 0 end) as kanon_k_map_2_violating_classes,
-    sum(case when kanon_union < 5 then kanon_records else 0 end) as kanon_k_map_2_violating_records
+    sum(case when cast(1 as decimal(18, 0)) * 5 > kanon_union then kanon_size else 0 end) as kanon_at_risk_people,
+    sum(case when kanon_population < 5 then 1 else 0 end) as kanon_k_map_violated_classes,
+    sum(case when kanon_population < 5 then kanon_records else 0 end) as kanon_k_map_violated_records,
+    sum(case when kanon_union < 5 then 1 else 0 end) as kanon_k_map_2_violated_classes,
+    sum(case when kanon_union < 5 then kanon_records else 0 end) as kanon_k_map_2_violated_records
 from classes

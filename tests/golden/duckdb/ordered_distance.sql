@@ -72,12 +72,12 @@ class_steps as (
         table_steps.kanon_table_total,
         table_steps.kanon_values,
         table_steps.kanon_sum,
-        cast(sum(class_values.kanon_records) over (
+        cast(sum(kanon_records) over (
             partition by
                 class_values."zip_code",
                 class_values."age"
             order by table_steps.kanon_rank
-        ) as double) / nullif(sum(class_values.kanon_records) over (
+        ) as double) / nullif(sum(kanon_records) over (
             partition by
                 class_values."zip_code",
                 class_values."age"
@@ -207,7 +207,7 @@ class_distances as (
     from distances
 ),
 
-class_sides as (
+distances_and_values as (
     select
         "zip_code",
         "age",
@@ -234,7 +234,7 @@ classes as (
         max(kanon_distance) as kanon_distance,
         sum(kanon_total) as kanon_total,
         sum(kanon_records) as kanon_records
-    from class_sides
+    from distances_and_values
     group by
         "zip_code",
         "age"
@@ -243,15 +243,21 @@ classes as (
 measured_classes as (
     select
         classes.*,
-        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
-        case when kanon_total > 0 and kanon_distance > 0.3 + 1e-9 then 1 else 0 end as kanon_t_closeness_violating
+        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness
     from classes
+),
+
+judged_classes as (
+    select
+        measured_classes.*,
+        case when kanon_t_closeness > 0.3 + 1e-09 then 1 else 0 end as kanon_t_closeness_violated
+    from measured_classes
 )
 
 select
     count(*) as kanon_classes,
     sum(kanon_records) as kanon_records,
     max(kanon_t_closeness) as kanon_t_closeness,
-    sum(kanon_t_closeness_violating) as kanon_t_closeness_violating_classes,
-    sum(kanon_t_closeness_violating * kanon_records) as kanon_t_closeness_violating_records
-from measured_classes
+    sum(kanon_t_closeness_violated) as kanon_t_closeness_violated_classes,
+    sum(kanon_t_closeness_violated * kanon_records) as kanon_t_closeness_violated_records
+from judged_classes

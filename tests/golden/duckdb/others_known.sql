@@ -49,9 +49,15 @@ classes as (
 measured_classes as (
     select
         classes.*,
-        kanon_distinct as kanon_l_diversity,
-        case when kanon_distinct < 2 then 1 else 0 end as kanon_l_diversity_violating
+        kanon_distinct as kanon_l_diversity
     from classes
+),
+
+judged_classes as (
+    select
+        measured_classes.*,
+        case when kanon_l_diversity < 2 then 1 else 0 end as kanon_l_diversity_violated
+    from measured_classes
 )
 
 select
@@ -64,8 +70,8 @@ select
     sum(case when kanon_distinct = 1 then kanon_records else 0 end) as kanon_homogeneous_records,
     sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
     min(kanon_l_diversity) as kanon_l_diversity,
-    sum(kanon_l_diversity_violating) as kanon_l_diversity_violating_classes,
-    sum(kanon_l_diversity_violating * kanon_records) as kanon_l_diversity_violating_records
-from measured_classes
+    sum(kanon_l_diversity_violated) as kanon_l_diversity_violated_classes,
+    sum(kanon_l_diversity_violated * kanon_records) as kanon_l_diversity_violated_records
+from judged_classes
 group by kanon_size
 order by kanon_size

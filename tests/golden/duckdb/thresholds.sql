@@ -61,7 +61,6 @@ value_totals as (
 value_shares as (
     select
         kanon_sensitive_1,
-        kanon_value_total,
         cast(kanon_value_total as double) / nullif(sum(kanon_value_total) over (), 0) as kanon_share,
         count(*) over () as kanon_table_values
     from value_totals
@@ -92,7 +91,7 @@ classes as (
         count(*) as kanon_distinct,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
         sum(kanon_records) as kanon_total,
-        sum(case when kanon_records > 0 then kanon_records * ln(cast(kanon_records as double)) else 0 end) as kanon_log_sum,
+        sum(case when kanon_records > 0 then kanon_records * ln(cast(kanon_records as double)) end) as kanon_log_sum,
         max(kanon_records) as kanon_most,
         sum(case when kanon_rank >= 3 then kanon_records else 0 end) as kanon_rest_recursive_cl_diversity,
         sum(case when kanon_rank >= 3 - 1 then kanon_records else 0 end) as kanon_rest_before_recursive_cl_diversity,
@@ -151,24 +150,38 @@ measured_classes as (
     select
         compared_classes.*,
         kanon_distinct as kanon_l_diversity,
-        case when kanon_distinct < 2 then 1 else 0 end as kanon_l_diversity_violating,
         case when kanon_total > 0 then exp(ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0)) else 0 end as kanon_entropy_l_diversity,
-        case when kanon_total = 0 or ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0) < ln(1.9) - 1e-12 then 1 else 0 end as kanon_entropy_l_diversity_violating,
         case when kanon_most_recursive_cl_diversity = 0 and kanon_total > 0 then 0 else cast(kanon_most_recursive_cl_diversity as double) / nullif(case when kanon_rank_recursive_cl_diversity < 3 then kanon_rest_recursive_cl_diversity else kanon_rest_before_recursive_cl_diversity - kanon_most_recursive_cl_diversity end, 0) end as kanon_recursive_cl_diversity,
-        case when case when kanon_most_recursive_cl_diversity = 0 and kanon_total > 0 then 0 else cast(kanon_most_recursive_cl_diversity as double) / nullif(case when kanon_rank_recursive_cl_diversity < 3 then kanon_rest_recursive_cl_diversity else kanon_rest_before_recursive_cl_diversity - kanon_most_recursive_cl_diversity end, 0) end is null then 1 else 0 end as kanon_recursive_cl_diversity_infinite,
-        case when not (cast(kanon_most_recursive_cl_diversity as decimal(18, 0)) * 2 < cast(case when kanon_rank_recursive_cl_diversity < 3 then kanon_rest_recursive_cl_diversity else kanon_rest_before_recursive_cl_diversity - kanon_most_recursive_cl_diversity end as decimal(18, 0)) * 5 or (kanon_most_recursive_cl_diversity = 0 and kanon_total > 0)) then 1 else 0 end as kanon_recursive_cl_diversity_violating,
         case when kanon_total > 0 then cast(kanon_most_alpha_k_anonymity as double) / nullif(kanon_total, 0) end as kanon_alpha_k_anonymity,
-        case when kanon_size < 2 or cast(kanon_most_alpha_k_anonymity as decimal(18, 0)) * 5 > cast(kanon_total as decimal(18, 0)) * 3 then 1 else 0 end as kanon_alpha_k_anonymity_violating,
         case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
-        case when kanon_total > 0 and kanon_distance > 0.17 + 1e-9 then 1 else 0 end as kanon_t_closeness_violating,
-        case when kanon_total > 0 and kanon_distinct = kanon_table_values then case when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total then ln(cast(kanon_highest as double) / nullif(kanon_total, 0)) else -ln(cast(kanon_lowest as double) / nullif(kanon_total, 0)) end end as kanon_delta_disclosure,
-        case when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total then ln(cast(kanon_highest as double) / nullif(kanon_total, 0)) else -ln(cast(kanon_lowest as double) / nullif(kanon_total, 0)) end as kanon_delta_disclosure_present_only,
-        case when kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end as kanon_delta_disclosure_infinite,
-        case when kanon_total > 0 and (kanon_distinct < kanon_table_values or case when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total then ln(cast(kanon_highest as double) / nullif(kanon_total, 0)) else -ln(cast(kanon_lowest as double) / nullif(kanon_total, 0)) end >= 1.0 - 1e-12) then 1 else 0 end as kanon_delta_disclosure_violating,
-        case when not (kanon_highest_allowed > kanon_total * (1 + 1e-12)) then case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness,
-        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite,
-        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) or kanon_highest > kanon_total * (1 + 0.4) * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_violating
+        case when kanon_total > 0 and kanon_distinct = kanon_table_values then case
+            when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total
+            then ln(cast(kanon_highest as double) / nullif(kanon_total, 0))
+            else ln(cast(kanon_total as double) / nullif(kanon_lowest, 0))
+        end end as kanon_delta_disclosure,
+        case
+            when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total
+            then ln(cast(kanon_highest as double) / nullif(kanon_total, 0))
+            else ln(cast(kanon_total as double) / nullif(kanon_lowest, 0))
+        end as kanon_delta_disclosure_present_only,
+        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then null else case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness
     from compared_classes
+),
+
+judged_classes as (
+    select
+        measured_classes.*,
+        case when kanon_l_diversity < 2 then 1 else 0 end as kanon_l_diversity_violated,
+        case when kanon_total = 0 or ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0) < ln(1.9) - 1e-12 then 1 else 0 end as kanon_entropy_l_diversity_violated,
+        case when kanon_recursive_cl_diversity is null then 1 else 0 end as kanon_recursive_cl_diversity_infinite,
+        case when not (cast(kanon_most_recursive_cl_diversity as decimal(18, 0)) * 2 < cast(case when kanon_rank_recursive_cl_diversity < 3 then kanon_rest_recursive_cl_diversity else kanon_rest_before_recursive_cl_diversity - kanon_most_recursive_cl_diversity end as decimal(18, 0)) * 5 or (kanon_most_recursive_cl_diversity = 0 and kanon_total > 0)) then 1 else 0 end as kanon_recursive_cl_diversity_violated,
+        case when kanon_size < 2 or cast(kanon_most_alpha_k_anonymity as decimal(18, 0)) * 5 > cast(kanon_total as decimal(18, 0)) * 3 then 1 else 0 end as kanon_alpha_k_anonymity_violated,
+        case when kanon_t_closeness > 0.17 + 1e-09 then 1 else 0 end as kanon_t_closeness_violated,
+        case when kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end as kanon_delta_disclosure_infinite,
+        case when kanon_delta_disclosure >= 1.0 - 1e-12 or kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end as kanon_delta_disclosure_violated,
+        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite,
+        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) or kanon_highest > kanon_total * (1 + 0.4) * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_violated
+    from measured_classes
 )
 
 select
@@ -181,30 +194,30 @@ select
     sum(case when kanon_distinct = 1 then kanon_records else 0 end) as kanon_homogeneous_records,
     sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
     min(kanon_l_diversity) as kanon_l_diversity,
-    sum(kanon_l_diversity_violating) as kanon_l_diversity_violating_classes,
-    sum(kanon_l_diversity_violating * kanon_records) as kanon_l_diversity_violating_records,
+    sum(kanon_l_diversity_violated) as kanon_l_diversity_violated_classes,
+    sum(kanon_l_diversity_violated * kanon_records) as kanon_l_diversity_violated_records,
     min(kanon_entropy_l_diversity) as kanon_entropy_l_diversity,
-    sum(kanon_entropy_l_diversity_violating) as kanon_entropy_l_diversity_violating_classes,
-    sum(kanon_entropy_l_diversity_violating * kanon_records) as kanon_entropy_l_diversity_violating_records,
+    sum(kanon_entropy_l_diversity_violated) as kanon_entropy_l_diversity_violated_classes,
+    sum(kanon_entropy_l_diversity_violated * kanon_records) as kanon_entropy_l_diversity_violated_records,
     max(kanon_recursive_cl_diversity) as kanon_recursive_cl_diversity,
     sum(kanon_recursive_cl_diversity_infinite) as kanon_recursive_cl_diversity_infinite_classes,
-    sum(kanon_recursive_cl_diversity_violating) as kanon_recursive_cl_diversity_violating_classes,
-    sum(kanon_recursive_cl_diversity_violating * kanon_records) as kanon_recursive_cl_diversity_violating_records,
+    sum(kanon_recursive_cl_diversity_violated) as kanon_recursive_cl_diversity_violated_classes,
+    sum(kanon_recursive_cl_diversity_violated * kanon_records) as kanon_recursive_cl_diversity_violated_records,
     max(kanon_alpha_k_anonymity) as kanon_alpha_k_anonymity,
-    sum(kanon_alpha_k_anonymity_violating) as kanon_alpha_k_anonymity_violating_classes,
-    sum(kanon_alpha_k_anonymity_violating * kanon_records) as kanon_alpha_k_anonymity_violating_records,
+    sum(kanon_alpha_k_anonymity_violated) as kanon_alpha_k_anonymity_violated_classes,
+    sum(kanon_alpha_k_anonymity_violated * kanon_records) as kanon_alpha_k_anonymity_violated_records,
     max(kanon_t_closeness) as kanon_t_closeness,
-    sum(kanon_t_closeness_violating) as kanon_t_closeness_violating_classes,
-    sum(kanon_t_closeness_violating * kanon_records) as kanon_t_closeness_violating_records,
+    sum(kanon_t_closeness_violated) as kanon_t_closeness_violated_classes,
+    sum(kanon_t_closeness_violated * kanon_records) as kanon_t_closeness_violated_records,
     max(kanon_delta_disclosure) as kanon_delta_disclosure,
     max(kanon_delta_disclosure_present_only) as kanon_delta_disclosure_present_only,
     sum(kanon_delta_disclosure_infinite) as kanon_delta_disclosure_infinite_classes,
-    sum(kanon_delta_disclosure_violating) as kanon_delta_disclosure_violating_classes,
-    sum(kanon_delta_disclosure_violating * kanon_records) as kanon_delta_disclosure_violating_records,
+    sum(kanon_delta_disclosure_violated) as kanon_delta_disclosure_violated_classes,
+    sum(kanon_delta_disclosure_violated * kanon_records) as kanon_delta_disclosure_violated_records,
     max(kanon_enhanced_beta_likeness) as kanon_enhanced_beta_likeness,
     sum(kanon_enhanced_beta_likeness_infinite) as kanon_enhanced_beta_likeness_infinite_classes,
-    sum(kanon_enhanced_beta_likeness_violating) as kanon_enhanced_beta_likeness_violating_classes,
-    sum(kanon_enhanced_beta_likeness_violating * kanon_records) as kanon_enhanced_beta_likeness_violating_records
-from measured_classes
+    sum(kanon_enhanced_beta_likeness_violated) as kanon_enhanced_beta_likeness_violated_classes,
+    sum(kanon_enhanced_beta_likeness_violated * kanon_records) as kanon_enhanced_beta_likeness_violated_records
+from judged_classes
 group by kanon_size
 order by kanon_size

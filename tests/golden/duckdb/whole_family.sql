@@ -63,7 +63,6 @@ value_totals as (
 value_shares as (
     select
         kanon_sensitive_1,
-        kanon_value_total,
         cast(kanon_value_total as double) / nullif(sum(kanon_value_total) over (), 0) as kanon_share,
         count(*) over () as kanon_table_values
     from value_totals
@@ -88,7 +87,7 @@ classes as (
         count(*) as kanon_distinct,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
         sum(kanon_records) as kanon_total,
-        sum(case when kanon_records > 0 then kanon_records * ln(cast(kanon_records as double)) else 0 end) as kanon_log_sum,
+        sum(case when kanon_records > 0 then kanon_records * ln(cast(kanon_records as double)) end) as kanon_log_sum,
         max(kanon_records) as kanon_most,
         min(cast(kanon_records as double) / nullif(kanon_share, 0)) as kanon_lowest,
         sum(kanon_share) as kanon_present_share,
@@ -146,13 +145,27 @@ measured_classes as (
         case when kanon_total > 0 then cast(kanon_most as double) / nullif(kanon_total, 0) end as kanon_alpha_k_anonymity,
         kanon_distinct as kanon_p_sensitive_k_anonymity,
         case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
-        case when kanon_total > 0 and kanon_distinct = kanon_table_values then case when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total then ln(cast(kanon_highest as double) / nullif(kanon_total, 0)) else -ln(cast(kanon_lowest as double) / nullif(kanon_total, 0)) end end as kanon_delta_disclosure,
-        case when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total then ln(cast(kanon_highest as double) / nullif(kanon_total, 0)) else -ln(cast(kanon_lowest as double) / nullif(kanon_total, 0)) end as kanon_delta_disclosure_present_only,
-        case when kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end as kanon_delta_disclosure_infinite,
+        case when kanon_total > 0 and kanon_distinct = kanon_table_values then case
+            when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total
+            then ln(cast(kanon_highest as double) / nullif(kanon_total, 0))
+            else ln(cast(kanon_total as double) / nullif(kanon_lowest, 0))
+        end end as kanon_delta_disclosure,
+        case
+            when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total
+            then ln(cast(kanon_highest as double) / nullif(kanon_total, 0))
+            else ln(cast(kanon_total as double) / nullif(kanon_lowest, 0))
+        end as kanon_delta_disclosure_present_only,
         case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end as kanon_basic_beta_likeness,
-        case when not (kanon_highest_allowed > kanon_total * (1 + 1e-12)) then case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness,
-        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite
+        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then null else case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness
     from compared_classes
+),
+
+judged_classes as (
+    select
+        measured_classes.*,
+        case when kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end as kanon_delta_disclosure_infinite,
+        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite
+    from measured_classes
 )
 
 select
@@ -175,6 +188,6 @@ select
     max(kanon_basic_beta_likeness) as kanon_basic_beta_likeness,
     max(kanon_enhanced_beta_likeness) as kanon_enhanced_beta_likeness,
     sum(kanon_enhanced_beta_likeness_infinite) as kanon_enhanced_beta_likeness_infinite_classes
-from measured_classes
+from judged_classes
 group by kanon_size
 order by kanon_size

@@ -60,6 +60,7 @@ class_values as (
         "age",
         kanon_sensitive_1,
         count(*) as kanon_people,
+        count(*) * case when kanon_sensitive_1 is null then 0 else 1 end as kanon_counted,
         sum(kanon_records) as kanon_records
     from class_value_people
     group by
@@ -71,16 +72,15 @@ class_values as (
 value_totals as (
     select
         kanon_sensitive_1,
-        sum(case when kanon_sensitive_1 is null then 0 else kanon_people end) as kanon_value_total
+        sum(kanon_counted) as kanon_value_total
     from class_values
-    where not (kanon_sensitive_1 is null)
+    where kanon_sensitive_1 is not null
     group by kanon_sensitive_1
 ),
 
 value_shares as (
     select
         kanon_sensitive_1,
-        kanon_value_total,
         cast(kanon_value_total as double) / nullif(sum(kanon_value_total) over (), 0) as kanon_share,
         count(*) over () as kanon_table_values
     from value_totals
@@ -110,7 +110,7 @@ class_people as (
         kanon_entity
 ),
 
-class_sides as (
+values_and_people as (
     select
         "zip",
         "age",
@@ -120,15 +120,15 @@ class_sides as (
         0 as kanon_without_entity,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_distinct,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
-        max(case when kanon_sensitive_1 is null then 0 else kanon_people end) as kanon_most_people,
-        sum(case when kanon_sensitive_1 is null then 0 else kanon_people end) as kanon_total,
-        sum(case when case when kanon_sensitive_1 is null then 0 else kanon_people end > 0 then case when kanon_sensitive_1 is null then 0 else kanon_people end * ln(cast(case when kanon_sensitive_1 is null then 0 else kanon_people end as double)) else 0 end) as kanon_log_sum,
-        max(case when kanon_sensitive_1 is null then 0 else kanon_people end) as kanon_most,
-        min(cast(case when kanon_sensitive_1 is null then 0 else kanon_people end as double) / nullif(kanon_share, 0)) as kanon_lowest,
+        max(kanon_counted) as kanon_most_people,
+        sum(kanon_counted) as kanon_total,
+        sum(case when kanon_counted > 0 then kanon_counted * ln(cast(kanon_counted as double)) end) as kanon_log_sum,
+        max(kanon_counted) as kanon_most,
+        min(cast(kanon_counted as double) / nullif(kanon_share, 0)) as kanon_lowest,
         sum(kanon_share) as kanon_present_share,
-        max(cast(case when kanon_sensitive_1 is null then 0 else kanon_people end as double) / nullif(kanon_share, 0)) as kanon_highest,
+        max(cast(kanon_counted as double) / nullif(kanon_share, 0)) as kanon_highest,
         max(kanon_table_values) as kanon_table_values,
-        max(cast(case when kanon_sensitive_1 is null then 0 else kanon_people end as double) / nullif((kanon_share * (1 - ln(kanon_share))), 0)) as kanon_highest_allowed
+        max(cast(kanon_counted as double) / nullif((kanon_share * (1 - ln(kanon_share))), 0)) as kanon_highest_allowed
     from compared_values
     group by
         "zip",
@@ -179,7 +179,7 @@ classes as (
         max(kanon_highest) as kanon_highest,
         max(kanon_table_values) as kanon_table_values,
         max(kanon_highest_allowed) as kanon_highest_allowed
-    from class_sides
+    from values_and_people
     group by
         "zip",
         "age"
@@ -191,8 +191,8 @@ distances as (
         class_values."age",
         sum(
             case
-                when cast(case when class_values.kanon_sensitive_1 is null then 0 else class_values.kanon_people end as double) / nullif(classes.kanon_total, 0) > value_shares.kanon_share
-                then cast(case when class_values.kanon_sensitive_1 is null then 0 else class_values.kanon_people end as double) / nullif(classes.kanon_total, 0) - value_shares.kanon_share
+                when cast(class_values.kanon_counted as double) / nullif(classes.kanon_total, 0) > value_shares.kanon_share
+                then cast(class_values.kanon_counted as double) / nullif(classes.kanon_total, 0) - value_shares.kanon_share
                 else 0
             end
         ) as kanon_distance
@@ -230,13 +230,27 @@ measured_classes as (
         case when kanon_total > 0 then cast(kanon_most as double) / nullif(kanon_size_known, 0) end as kanon_alpha_k_anonymity,
         case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else kanon_distinct end as kanon_p_sensitive_k_anonymity,
         case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
-        case when kanon_total > 0 and kanon_distinct = kanon_table_values then case when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total then ln(cast(kanon_highest as double) / nullif(kanon_total, 0)) else -ln(cast(kanon_lowest as double) / nullif(kanon_total, 0)) end end as kanon_delta_disclosure,
-        case when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total then ln(cast(kanon_highest as double) / nullif(kanon_total, 0)) else -ln(cast(kanon_lowest as double) / nullif(kanon_total, 0)) end as kanon_delta_disclosure_present_only,
-        case when kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end as kanon_delta_disclosure_infinite,
+        case when kanon_total > 0 and kanon_distinct = kanon_table_values then case
+            when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total
+            then ln(cast(kanon_highest as double) / nullif(kanon_total, 0))
+            else ln(cast(kanon_total as double) / nullif(kanon_lowest, 0))
+        end end as kanon_delta_disclosure,
+        case
+            when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total
+            then ln(cast(kanon_highest as double) / nullif(kanon_total, 0))
+            else ln(cast(kanon_total as double) / nullif(kanon_lowest, 0))
+        end as kanon_delta_disclosure_present_only,
         case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end as kanon_basic_beta_likeness,
-        case when not (kanon_highest_allowed > kanon_total * (1 + 1e-12)) then case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness,
-        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite
+        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then null else case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness
     from compared_classes
+),
+
+judged_classes as (
+    select
+        measured_classes.*,
+        case when kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end as kanon_delta_disclosure_infinite,
+        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite
+    from measured_classes
 )
 
 select
@@ -260,6 +274,6 @@ select
     max(kanon_enhanced_beta_likeness) as kanon_enhanced_beta_likeness,
     sum(kanon_enhanced_beta_likeness_infinite) as kanon_enhanced_beta_likeness_infinite_classes,
     sum(kanon_without_entity) as kanon_without_entity
-from measured_classes
+from judged_classes
 group by kanon_size
 order by kanon_size

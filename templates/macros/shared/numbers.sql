@@ -1,0 +1,27 @@
+{#
+    Numbers that are compared: quotients that no engine rounds, shares in whole numbers, and the
+    slack of what is left to floating point.
+#}
+
+{# A quotient, in floating point: engines differ in what they make of one between integers. #}
+{% macro quotient(dividend, divisor) -%}
+cast({{ dividend }} as {{ kanon_sql.float_type() }}) / nullif({{ divisor }}, 0)
+{%- endmacro %}
+
+
+{# Whether a count is more than a share of another, in whole numbers: no share is rounded. #}
+{% macro more_than_share(count, share, total) -%}
+{{ kanon_sql.times(count, kanon_sql.denominator(share)) }} > {{ kanon_sql.times(total, kanon_sql.numerator(share)) }}
+{%- endmacro %}
+
+
+{# Whether it is less. #}
+{% macro less_than_share(count, share, total) -%}
+{{ kanon_sql.times(count, kanon_sql.denominator(share)) }} < {{ kanon_sql.times(total, kanon_sql.numerator(share)) }}
+{%- endmacro %}
+
+
+{# A count times a factor, such that neither overflows. #}
+{% macro times(count, factor) -%}
+{{ count if factor == 1 else "cast(" ~ count ~ " as " ~ kanon_sql.exact_type() ~ ") * " ~ factor }}
+{%- endmacro %}
