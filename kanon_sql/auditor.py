@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
-from kanon_sql.engines import connect
+from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.result import AuditResult, Status, TableResult
-from kanon_sql.spec import AuditSpec, TableSpec
-from kanon_sql.steps import Step
+from kanon_sql.spec import AuditSpec
 from kanon_sql.verdicts import (
     Answers,
     histogram,
@@ -28,8 +27,6 @@ from kanon_sql.verdicts import (
     warnings,
 )
 from kanon_sql.version import VERSION
-
-Watch = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -74,11 +71,11 @@ def audit(
     """
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         planned = [
-            _planned(spec, place, opened.enter_context(hub), timeout)
+            _planned(spec, place, stack.enter_context(hub), timeout)
             for place, table in enumerate(spec.tables)
-            for hub in [_opened(table, engine, memory_limit, threads)]
+            for hub in [opened(table, engine, memory_limit, threads)]
         ]
         results = [_audited(table, show_values, timeout, watch) for table in planned]
     return AuditResult(tuple(results), VERSION)
@@ -91,11 +88,11 @@ def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
     """
     tables = []
     for place, table in enumerate(spec.tables):
-        with _opened(table, engine) as opened:
-            plan = _planned(spec, place, opened).plan
+        with opened(table, engine) as hub:
+            plan = _planned(spec, place, hub).plan
             for step in plan.steps:
                 step.check()
-            dialect = f"{opened.dialect}, as executed"
+            dialect = f"{hub.dialect}, as executed"
             tables.append(
                 CompiledTable(_name(plan), {step.name: step.text(dialect) for step in plan.steps})
             )
@@ -106,11 +103,11 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
     sentences = []
     for place, table in enumerate(spec.tables):
-        with _opened(table, engine) as opened:
-            plan = _planned(spec, place, opened).plan
+        with opened(table, engine) as hub:
+            plan = _planned(spec, place, hub).plan
             for step in plan.steps:
                 step.check()
-                opened.check(step.sql)
+                hub.check(step.sql)
             gates = sum(check.gates for check in plan.bound.checks)
             sentences.append(
                 f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
@@ -121,26 +118,6 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
 
 
 # --- opening --------------------------------------------------------------------------------
-
-
-@contextmanager
-def _opened(
-    table: TableSpec,
-    engine: Any,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-) -> Iterator[Engine]:
-    opened = connect(
-        engine if engine is not None else table.connect,
-        memory_limit=memory_limit,
-        threads=threads,
-        delimiter=table.delimiter,
-        null_strings=table.null_strings,
-    )
-    try:
-        yield opened
-    finally:
-        opened.close()
 
 
 @dataclass(frozen=True)
@@ -155,7 +132,7 @@ class _Planned:
 def _planned(spec: AuditSpec, place: int, engine: Engine, timeout: float | None = None) -> _Planned:
     started = time.monotonic()
     asked = spec.tables[place]
-    with _time_limit(engine, timeout, threading.Event()):
+    with time_limit(engine, timeout, threading.Event()):
         table = engine.table(asked.source)
         references = {
             name: engine.table(reference.source) for name, reference in asked.references.items()
@@ -174,70 +151,15 @@ def _name(plan: Plan) -> str:
 # --- asking ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Asker:
-    """Asks one step after the other, keeps what it asked, and tells who watches."""
-
-    engine: Engine
-    watch: Watch | None
-    expired: threading.Event
-    started: float
-    asked: dict[str, str] = field(default_factory=dict)
-
-    def rows(self, step: Step) -> list[Row]:
-        step.check()
-        if self.watch:
-            self.watch(step.question)
-        if self.expired.is_set():
-            raise EngineError("the time limit was reached between two statements.")
-        self.asked[step.name] = step.sql
-        return self.engine.query(step.sql)
-
-    def row(self, step: Step) -> Row:
-        return self.rows(step)[0]
-
-
-@contextmanager
-def _time_limit(engine: Engine, seconds: float | None, expired: threading.Event) -> Iterator[None]:
-    """After so many seconds, set `expired` and cancel whatever runs."""
-    done = threading.Event()
-
-    def cancel() -> None:
-        if not done.wait(seconds):
-            expired.set()
-            # A cancel between two statements is lost, so it is said again.
-            while not done.wait(0.05):
-                engine.cancel()
-
-    watchdog = threading.Thread(target=cancel, daemon=True)
-    if seconds is not None:
-        watchdog.start()
-    try:
-        yield
-    except EngineError:
-        if not expired.is_set():
-            raise
-    finally:
-        done.set()
-    if expired.is_set():
-        raise EngineError(
-            "stopped, because the time limit was reached. Raise --timeout, or ask less."
-        )
-
-
 def _audited(
     table: _Planned, show_values: bool, timeout: float | None, watch: Watch | None
 ) -> TableResult:
-    if timeout is not None and not table.engine.can_cancel:
-        raise SpecError(
-            "a time limit can't be kept for a DuckDB relation. Pass its connection and the name "
-            "of a table, or leave out timeout."
-        )
+    refuse_time_limit(table.engine, timeout)
     left = None if timeout is None else max(timeout - table.seconds, 0.001)
     expired = threading.Event()
-    ask = _Asker(table.engine, watch, expired, started=time.monotonic() - table.seconds)
+    ask = Asker(table.engine, watch, expired, started=time.monotonic() - table.seconds)
     try:
-        with _time_limit(table.engine, left, expired):
+        with time_limit(table.engine, left, expired):
             result = _answered(table.plan, ask, show_values)
             table.engine.verify_unchanged()
     except EngineError as error:
@@ -245,7 +167,7 @@ def _audited(
     return result
 
 
-def _answered(plan: Plan, ask: _Asker, show_values: bool) -> TableResult:
+def _answered(plan: Plan, ask: Asker, show_values: bool) -> TableResult:
     for precaution in plan.precautions:
         fault = precaution.fault(ask.row(precaution.step))
         if fault is not None:
@@ -254,7 +176,7 @@ def _answered(plan: Plan, ask: _Asker, show_values: bool) -> TableResult:
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
         plan, keys = without_short_keys(plan), []
     answers = _answers(plan, ask, {row["kanon_column"]: row for row in keys})
-    refuse_without_entity(plan, answers.sizes)
+    refuse_without_entity(plan.bound, answers.sizes)
     checks = tuple(verdicts(plan, answers))
     return _result(
         plan,
@@ -271,7 +193,7 @@ def _answered(plan: Plan, ask: _Asker, show_values: bool) -> TableResult:
     )
 
 
-def _answers(plan: Plan, ask: _Asker, keys: Mapping[str, Row]) -> Answers:
+def _answers(plan: Plan, ask: Asker, keys: Mapping[str, Row]) -> Answers:
     """Run every step, and refuse the answers if two of them did not see the same table."""
     sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
     sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
@@ -294,13 +216,13 @@ def _answers(plan: Plan, ask: _Asker, keys: Mapping[str, Row]) -> Answers:
 
 
 def _looks(
-    plan: Plan, sensitive: Mapping[str, list[Row]], keys: Mapping[str, Row], ask: _Asker
+    plan: Plan, sensitive: Mapping[str, list[Row]], keys: Mapping[str, Row], ask: Asker
 ) -> Iterator[tuple[str, Row]]:
     """Take each look that there is a reason to take."""
     read = {each.column.name: sensitive[each.step.name] for each in reversed(plan.sensitive)}
     for look in plan.looks:
         rows = read[look.column.name]
-        if all(row["kanon_homogeneous_classes"] == row["kanon_classes"] for row in rows):
+        if all(row["kanon_single_value_classes"] == row["kanon_classes"] for row in rows):
             yield look.at_all.name, ask.row(look.at_all)
         if look.by_spelling is None:
             continue
@@ -309,7 +231,7 @@ def _looks(
             yield look.by_spelling.name, ask.row(look.by_spelling)
 
 
-def _result(plan: Plan, status: Status, ask: _Asker, **found: Any) -> TableResult:
+def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult:
     bound = plan.bound
     return TableResult(
         name=_name(plan),

@@ -143,6 +143,11 @@ def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> Boun
         _column(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
         for place, name in enumerate(_sensitive_names(spec, table), start=1)
     )
+    if spec.with_other_sensitive and len(sensitive) < 2:
+        raise SpecError(
+            "with_other_sensitive needs two sensitive attributes or more; there "
+            f"{'is one' if sensitive else 'are none'}."
+        )
     identifiers = [_column(name, table, ("identifiers", name)) for name in spec.identifiers]
     entity = _column(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
     weight = _column(spec.weight, table, ("weight",)) if spec.weight else None
@@ -217,8 +222,11 @@ def _column(name: str, table: Table, location: Location, alias: str | None = Non
 def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
     """The sensitive attributes, those that only a check names included."""
     declared = [find(name, table).name for name in spec.sensitive]
-    asked = [model.sensitive for model in spec.checks if isinstance(model, SensitiveModel)]
-    named = dict.fromkeys(find(name, table).name for name in asked if name is not None)
+    named: dict[str, None] = {}
+    for place, model in enumerate(spec.checks):
+        if isinstance(model, SensitiveModel) and model.sensitive is not None:
+            with _at("checks", place):
+                named[find(model.sensitive, table).name] = None
     return [*declared, *(name for name in named if name not in declared)]
 
 

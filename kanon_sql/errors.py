@@ -73,3 +73,13 @@ def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool)
             f"{len(columns)} that its first line names. Is that line a header?"
         )
     return SpecError(f'{table} has no column "{name}". Its columns: {", ".join(columns)}.{near}')
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with what it counts, for a sentence.
+
+    >>> plural(1, "class"), plural(2100, "class"), plural(2, "value")
+    ('1 class', '2,100 classes', '2 values')
+    """
+    many = {"class": "classes"}.get(noun, f"{noun}s")
+    return f"{number:,} {noun if number == 1 else many}"

@@ -18,6 +18,8 @@ from typing import Any, Literal
 from kanon_sql.errors import InputError, SpecError
 from kanon_sql.models import SLACK
 
+COUNTABLE = 10**18
+"""More people than anyone could count; a class need not be larger."""
 SizeCounts = Mapping[int, int]
 """How many classes there are of each size."""
 
@@ -323,7 +325,7 @@ def required_class_size(k: int, records: int, population: int, alpha: float, tes
     def is_enough(size: int) -> bool:
         return bool(pdtrc(size - 1, expected) <= (alpha + SLACK) * tested)
 
-    return 1 + bisect_left(range(1, k), True, key=is_enough)
+    return 1 + bisect_left(range(1, min(k, COUNTABLE)), True, key=is_enough)
 
 
 # --- risk of a survey -------------------------------------------------------------------------

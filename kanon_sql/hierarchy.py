@@ -3,59 +3,195 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, did_you_mean
 
-Number = int | float
 Paths = tuple[tuple[str, ...], ...]
 """The leaves of a tree, each with its ancestors from the nearest to the farthest."""
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("must be a number")
+    return value
+
+
+Number = Annotated[int | float, BeforeValidator(_finite)]
+PositiveNumber = Annotated[PositiveInt | PositiveFloat, BeforeValidator(_finite)]
+PositiveWhole = Annotated[PositiveInt, BeforeValidator(_finite)]
+
+
+# --- levels ---------------------------------------------------------------------------------
 
 
 class _Level(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
+    wanted: ClassVar[str]
+    """What its value must be, in an error's words."""
+
 
 class Width(_Level):
-    width: PositiveInt | PositiveFloat
+    """Intervals of one width."""
+
+    wanted: ClassVar[str] = "must be a number above 0, as in {width: 5} or {width: 5, origin: 2}"
+
+    width: PositiveNumber
     """Intervals [a, a + width), found by floor."""
+    origin: Number = 0
+    """Where an interval begins; the others follow from it."""
 
 
 class Round(_Level):
-    round: PositiveInt
+    """Fewer digits of a number."""
+
+    wanted: ClassVar[str] = "must be a whole number, 1 or more, as in {round: 10}"
+
+    round: PositiveWhole
     """Truncation toward zero to a multiple of this."""
 
 
 class Depths(_Level):
-    depths: list[PositiveInt]
+    """Several levels at once, each with fewer digits of a number."""
+
+    wanted: ClassVar[str] = (
+        "must be whole numbers from 1 to 18 in ascending order, as in {depths: [1, 2]}"
+    )
+
+    depths: Annotated[list[Annotated[PositiveWhole, Field(le=18)]], Field(min_length=1)]
     """Truncation toward zero of so many decimal digits."""
+
+    @model_validator(mode="after")
+    def _ascend(self) -> Depths:
+        _refuse_unless_ascending(self.depths)
+        return self
 
 
 class Mask(_Level):
+    """As many levels as the longest value has characters; shorter ones are padded with `*`."""
+
+    wanted: ClassVar[str] = "must be left or right, as in {mask: right}"
+
     mask: Literal["left", "right"]
     """One character after the other becomes `*`, from this end."""
 
 
 class Prefix(_Level):
-    prefix: PositiveInt
+    """The beginning of a text."""
+
+    wanted: ClassVar[str] = "must be a whole number, 1 or more, as in {prefix: 3}"
+
+    prefix: PositiveWhole
     """The first so many characters."""
 
 
 class Cuts(_Level):
-    cuts: list[Number]
+    """Intervals of any widths, open at both ends of the list."""
+
+    wanted: ClassVar[str] = "must be numbers in ascending order, as in {cuts: [18, 40, 65]}"
+
+    cuts: Annotated[list[Number], Field(min_length=1)]
     """Intervals between these numbers."""
+
+    @model_validator(mode="after")
+    def _ascend(self) -> Cuts:
+        _refuse_unless_ascending(self.cuts)
+        return self
 
 
 class Years(_Level):
-    years: PositiveInt
+    """Periods of a calendar."""
+
+    wanted: ClassVar[str] = "must be a whole number, 1 or more, as in {years: 5}"
+
+    years: PositiveWhole
     """Periods of so many years."""
 
 
-Level = (
+class Top(_Level):
+    """Top coding: the other values stay."""
+
+    wanted: ClassVar[str] = "must be a number, as in {top: 90}"
+
+    top: Number
+    """This and everything above it becomes one value."""
+
+
+class Bottom(_Level):
+    """Bottom coding: the other values stay."""
+
+    wanted: ClassVar[str] = "must be a number, as in {bottom: 18}"
+
+    bottom: Number
+    """Everything below it becomes one value."""
+
+
+_KINDS: dict[str, type[_Level]] = {
+    "width": Width,
+    "round": Round,
+    "depths": Depths,
+    "mask": Mask,
+    "prefix": Prefix,
+    "cuts": Cuts,
+    "top": Top,
+    "bottom": Bottom,
+    "years": Years,
+}
+DATES = ("day", "month", "quarter", "year")
+"""The levels of a date that have a name, from the finest to the coarsest."""
+SUPPRESS: Literal["suppress"] = "suppress"
+_LEVELS = (
+    "{width: 5}, {round: 10}, {depths: [1]}, {mask: right}, {prefix: 3}, {cuts: [18, 65]}, "
+    "{top: 90}, {bottom: 18}, {years: 5}, day, month, quarter, year, suppress"
+)
+
+
+def _refuse_unless_ascending(numbers: Sequence[float]) -> None:
+    if any(first >= second for first, second in pairwise(numbers)):
+        raise ValueError("must ascend")
+
+
+def _level(value: Any) -> Any:
+    """Read `{width: 5}`, `month` or a level itself, or say what is wrong with it."""
+    if isinstance(value, _Level) or value in (*DATES, SUPPRESS):
+        return value
+    key = next((key for key in _KINDS if key in value), None) if isinstance(value, dict) else None
+    if key is None:
+        raise ValueError(f"this is not a level. Levels: {_LEVELS}.")
+    kind = _KINDS[key]
+    unknown = next((each for each in value if each not in kind.model_fields), None)
+    if unknown is not None:
+        near = did_you_mean(str(unknown), kind.model_fields)
+        raise ValueError(f'unknown key "{unknown}" beside {key}.{near}')
+    try:
+        return kind(**value)
+    except ValidationError:
+        found = value[key] if len(value) == 1 else value
+        raise ValueError(f"{key} {kind.wanted}; found {found!r}.") from None
+
+
+Level = Annotated[
     Literal["day", "month", "quarter", "year", "suppress"]
     | Width
     | Round
@@ -63,13 +199,48 @@ Level = (
     | Mask
     | Prefix
     | Cuts
-    | Years
-)
+    | Top
+    | Bottom
+    | Years,
+    BeforeValidator(_level),
+]
 Bound = Number | None
 
 
+def _spelled(value: Any) -> Any:
+    """A scalar of a YAML mapping as the text of the same value in a table."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _ancestors(value: Any) -> Any:
+    """Let numbers stand in a hierarchy's mapping, and one ancestor for a list of one."""
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be a CSV file or a mapping of values; found {value!r}.")
+    ancestors = {
+        _spelled(raw): [_spelled(each) for each in (above if isinstance(above, list) else [above])]
+        for raw, above in value.items()
+    }
+    texts = [text for raw, above in ancestors.items() for text in (raw, *above)]
+    if not all(ancestors.values()) or not all(isinstance(text, str) for text in texts) or not texts:
+        raise ValueError("must give each value its ancestors, as in {Rome: [Italy, Europe]}.")
+    return ancestors
+
+
 class GeneralizationHierarchy(BaseModel):
-    """What may become of a quasi-identifier's values; with nothing given, one level: suppress."""
+    """What may become of a quasi-identifier's values; with nothing given, one level: suppress.
+
+    >>> age = GeneralizationHierarchy(levels=[{"width": 5}, {"width": 10}, "suppress"])
+    >>> education = GeneralizationHierarchy(hierarchy="education.csv")
+    >>> city = GeneralizationHierarchy(hierarchy={"Rome": ["Italy"], "Lyon": ["France"]})
+
+    Level 0 is the raw value. A clip comes before every level from 1 on.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -77,13 +248,441 @@ class GeneralizationHierarchy(BaseModel):
     """The lowest and the highest value kept; null leaves a side open."""
     levels: list[Level] | None = None
     """From the finest level to the coarsest."""
-    hierarchy: str | None = None
-    """A CSV file without header: the raw value, then one column a level."""
+    hierarchy: Annotated[
+        str | dict[str, Annotated[list[str], Field(min_length=1)]] | None,
+        BeforeValidator(_ancestors),
+    ] = None
+    """A CSV file without header: the raw value, then one column a level. Or the same as a mapping:
+    each raw value with the list of its ancestors."""
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> GeneralizationHierarchy:
+        """The levels that a CSV file has: the raw value, then a column a level, no header.
+
+        Raises `SpecError` if the file can't be read or holds no levels; its faults are found
+        where it is used.
+        """
+        read_hierarchy(path)
+        return cls(hierarchy=str(path))
+
+    @property
+    def masks(self) -> bool:
+        """Whether its height depends on the longest value of the data."""
+        return any(isinstance(level, Mask) for level in self.levels or ())
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> GeneralizationHierarchy:
+        fault = self._fault()
+        if fault:
+            raise ValueError(fault)
+        return self
+
+    def _fault(self) -> str | None:
+        """What its parts are together, if they are no hierarchy."""
+        levels = self.levels
+        if levels == []:
+            return "levels is empty. Leave it out, or name a level; suppress alone is the default."
+        if self.hierarchy is not None and levels not in (None, [SUPPRESS]):
+            return "has both a hierarchy and levels. After a hierarchy only [suppress] may follow."
+        if self.clip is not None:
+            low, high = self.clip
+            if low is None and high is None:
+                return "clip leaves both sides open. Give a lowest or a highest value."
+            if low is not None and high is not None and low > high:
+                return f"clip goes from {low} down to {high}. Give the lowest value first."
+            if any(level in DATES or isinstance(level, Years) for level in levels or ()):
+                return "clip is for numbers, and its levels are of dates. Leave one of them out."
+        for finer, coarser in pairwise(levels or ()):
+            if finer == SUPPRESS:
+                return "suppress leaves nothing to generalise. Put it last."
+            if isinstance(finer, Mask) and coarser != SUPPRESS:
+                return "mask goes on until no character is left. Only suppress may follow it."
+            if _is_finer(finer, coarser):
+                return (
+                    f"{spoken(coarser)} comes after {spoken(finer)} and is finer. Order the "
+                    "levels from the finest to the coarsest."
+                )
+        return None
 
 
-# --- trees from files -----------------------------------------------------------------------
+def _is_finer(finer: Level, coarser: Level) -> bool:
+    """Whether two levels of a kind are in the wrong order."""
+    match finer, coarser:
+        case Width(width=first), Width(width=second):
+            return second < first
+        case Prefix(prefix=first), Prefix(prefix=second):
+            return second > first
+        case ((str() | Years()), (str() | Years())) if coarser != SUPPRESS:
+            return _months(coarser) < _months(finer)
+        case ((Round() | Depths()), (Round() | Depths())):
+            return _truncations(coarser)[0] < _truncations(finer)[-1]
+    return False
+
+
+def _months(level: Level) -> int:
+    """How long a period of a date is, in months."""
+    if isinstance(level, Years):
+        return 12 * level.years
+    return {"day": 0, "month": 1, "quarter": 3}.get(str(level), 12)
+
+
+def _truncations(level: Level) -> list[int]:
+    if isinstance(level, Depths):
+        return [10**depth for depth in level.depths]
+    return [level.round] if isinstance(level, Round) else []
+
+
+def single(levels: Iterable[Level]) -> Iterator[Level]:
+    """The same levels, each of depths on its own; a mask stays one, as its height is the data's."""
+    for level in levels:
+        if isinstance(level, Depths):
+            yield from (Round(round=step) for step in _truncations(level))
+        else:
+            yield level
+
+
+def spoken(level: Level) -> str:
+    """What people call a level.
+
+    >>> [spoken(level) for level in (Width(width=5), Cuts(cuts=[18, 65]), Years(years=5), "month")]
+    ['width 5', 'cuts 18, 65', '5 years', 'month']
+    """
+    match level:
+        case Width(origin=origin) if origin:
+            return f"width {plain(level.width)} from {plain(origin)}"
+        case Cuts():
+            return f"cuts {', '.join(plain(cut) for cut in level.cuts)}"
+        case Depths():
+            return f"depths {', '.join(str(depth) for depth in level.depths)}"
+        case Years():
+            return "1 year" if level.years == 1 else f"{level.years} years"
+        case Mask():
+            return f"mask from the {level.mask}"
+        case str():
+            return level
+    [key] = [key for key, kind in _KINDS.items() if isinstance(level, kind)]
+    value = getattr(level, key)
+    return f"{key} {plain(value)}"
+
+
+def plain(number: float) -> str:
+    """A number in digits, without an exponent and without what says nothing.
+
+    >>> [plain(number) for number in (18, 18.0, 0.25, 1e-7, -2.50)]
+    ['18', '18', '0.25', '0.0000001', '-2.5']
+    """
+    return f"{decimal(number):f}"
+
+
+def decimal(number: float) -> Decimal:
+    """The number that was written: 0.1 is a tenth.
+
+    >>> decimal(0.1), decimal(20.0), decimal(-0.0)
+    (Decimal('0.1'), Decimal('20'), Decimal('0'))
+    """
+    exact = Decimal(repr(number))
+    return Decimal(int(exact)) if exact == exact.to_integral_value() else exact.normalize()
+
+
+# --- what the command line says -------------------------------------------------------------
+
+_BUILDERS = {
+    "width": "width:5,10,20",
+    "round": "round:10,100",
+    "depths": "depths:1,2",
+    "mask": "mask:right",
+    "date": "date:month,year,5y",
+    "prefix": "prefix:3,2",
+    "cuts": "cuts:18,40,65",
+    "top": "top:90",
+    "bottom": "bottom:18",
+    "suppress": "suppress",
+}
+_DEFAULTS = {"mask": ["right"], "date": ["month", "year"]}
+"""What a builder means where nothing follows its name."""
+
+
+def parse_builder(text: str) -> GeneralizationHierarchy:
+    """The levels that a text of the command line names: a file, or a builder with its arguments.
+
+    >>> parse_builder("width:5,10,suppress").levels
+    [Width(width=5, origin=0), Width(width=10, origin=0), 'suppress']
+
+    Raises `SpecError` if it is neither.
+    """
+    if Path(text).is_file():
+        return GeneralizationHierarchy(hierarchy=text)
+    name, colon, rest = text.partition(":")
+    if name not in _BUILDERS:
+        raise SpecError(
+            f"{text}: there is no such file, and no builder of that name. Builders: "
+            f"{' · '.join(_BUILDERS.values())}.{did_you_mean(name, _BUILDERS)}"
+        )
+    arguments = [argument.strip() for argument in rest.split(",")] if colon else []
+    last: list[Any] = [SUPPRESS] if name == SUPPRESS or arguments[-1:] == [SUPPRESS] else []
+    if name == SUPPRESS and arguments:
+        raise SpecError(f"{text}: suppress takes no arguments.")
+    if arguments[-1:] == [SUPPRESS]:
+        arguments.pop()
+    arguments = arguments or _DEFAULTS.get(name, [])
+    if name != SUPPRESS and not all(arguments or [""]):
+        raise SpecError(f"{text}: {name} lacks an argument. Write it as {_BUILDERS[name]}.")
+    try:
+        return GeneralizationHierarchy(levels=[*_built(name, arguments), *last])
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise SpecError(f"{text}: {fault['ctx']['error']}") from None
+
+
+def _built(name: str, arguments: list[str]) -> Iterator[Any]:
+    """The levels of a builder as a spec would have them."""
+    if name == "date":
+        for argument in arguments:
+            years = re.fullmatch(r"([0-9]+)y", argument)
+            yield {"years": int(years[1])} if years else argument
+    elif name in ("depths", "cuts"):
+        yield {name: [_read_number(argument) for argument in arguments]}
+    else:
+        yield from ({name: _read_number(argument)} for argument in arguments)
+
+
+def parse_clip(text: str) -> list[Bound]:
+    """The lowest and the highest value of a text as `10:90`; one side may be left out.
+
+    >>> parse_clip("10:90"), parse_clip(":60"), parse_clip("-3.5:")
+    ([10, 90], [None, 60], [-3.5, None])
+
+    Raises `SpecError` if it is not a clip.
+    """
+    sides = text.split(":")
+    bounds: list[Any] = [_read_number(side.strip()) if side.strip() else None for side in sides]
+    if len(sides) != 2 or any(isinstance(bound, str) for bound in bounds):
+        raise SpecError(f"{text!r} is not a clip; write the lowest and the highest value as 10:90.")
+    try:
+        GeneralizationHierarchy(clip=bounds)
+    except ValidationError as error:
+        raise SpecError(str(error.errors(include_url=False)[0]["ctx"]["error"])) from None
+    return bounds
+
+
+def _read_number(text: str) -> int | float | str:
+    """The number that a text spells, or the text."""
+    if re.fullmatch(r"[-+]?[0-9]+", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)", text) else text
+
+
+# --- hierarchies from files -----------------------------------------------------------------
 
 _DELIMITERS = ";,\t|"
+FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty"]
+Faults = Literal["error", "warn"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a hierarchy at one place."""
+
+    kind: FaultKind
+    line: int
+    sentence: str
+    """What, where and how much, for people."""
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True)
+class Row:
+    """A raw value and its ancestors, from the nearest to the farthest."""
+
+    line: int
+    value: str
+    ancestors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class HierarchyTable:
+    """A hierarchy as a table: a row a raw value, a column a level."""
+
+    name: str
+    rows: tuple[Row, ...]
+    has_lines: bool = True
+    """Whether a row's number is one of a file's lines."""
+
+    @property
+    def height(self) -> int:
+        return max(len(row.ancestors) for row in self.rows)
+
+    def labels(self, level: int) -> dict[str, str]:
+        """What each raw value becomes. The first row of a value wins; a short row goes on with
+        its last ancestor."""
+        labels: dict[str, str] = {}
+        for row in self.rows:
+            if row.value not in labels:
+                labels[row.value] = row.ancestors[min(level, len(row.ancestors)) - 1]
+        return labels
+
+    def nested(self, level: int) -> bool:
+        """Whether the labels of a level follow from those of the level below."""
+        if level <= 1:
+            return True
+        above: dict[str, str] = {}
+        pairs = zip(self.labels(level - 1).values(), self.labels(level).values(), strict=True)
+        return all(above.setdefault(finer, coarser) == coarser for finer, coarser in pairs)
+
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """Everything wrong with it, by line within each kind."""
+        return (
+            *self._empty_fields(),
+            *self._unequal_lengths(),
+            *self._values_with_two_parents(),
+            *self._repeated_rows(),
+            *self._levels_not_nested(),
+        )
+
+    def _at(self, line: int) -> str:
+        return f"{self.name}:{line}" if self.has_lines else self.name
+
+    def _empty_fields(self) -> Iterator[Fault]:
+        for row in self.rows:
+            if not row.value:
+                sentence = f"{self._at(row.line)}: the raw value is empty."
+                yield Fault("empty", row.line, sentence)
+            elif "" in row.ancestors:
+                level = row.ancestors.index("") + 1
+                sentence = f'{self._at(row.line)}: level {level} of "{row.value}" is empty.'
+                yield Fault("empty", row.line, sentence)
+
+    def _unequal_lengths(self) -> Iterator[Fault]:
+        first = self.rows[0]
+        for row in self.rows:
+            if len(row.ancestors) != len(first.ancestors):
+                ours, theirs = len(row.ancestors), len(first.ancestors)
+                sentence = (
+                    f"{self._at(row.line)}: this line has {ours + 1} columns, line {first.line} "
+                    f"has {theirs + 1}."
+                    if self.has_lines
+                    else f'{self.name}: the height of "{row.value}" is {ours}, of "{first.value}" '
+                    f"{theirs}."
+                )
+                yield Fault("unequal", row.line, sentence)
+
+    def _values_with_two_parents(self) -> Iterator[Fault]:
+        rows: dict[str, dict[tuple[str, ...], int]] = {}
+        for row in self.rows:
+            rows.setdefault(row.value, {}).setdefault(row.ancestors, row.line)
+        for value, lines in rows.items():
+            for level in range(1, min(map(len, lines)) + 1):
+                parents: dict[str, int] = {}
+                for ancestors, line in lines.items():
+                    parents.setdefault(ancestors[level - 1], line)
+                if len(parents) > 1:
+                    both, line = self._both(parents)
+                    sentence = (
+                        f'{self._at(line)}: "{value}" lies under {both} (level {level}), so nobody '
+                        "can tell which is meant."
+                    )
+                    yield Fault("two parents", line, sentence)
+                    break
+
+    def _repeated_rows(self) -> Iterator[Fault]:
+        seen: dict[tuple[str, tuple[str, ...]], int] = {}
+        for row in self.rows:
+            line = seen.setdefault((row.value, row.ancestors), row.line)
+            if line != row.line:
+                again = f"repeats line {line}" if self.has_lines else "is there twice"
+                sentence = f'{self._at(row.line)}: "{row.value}" {again}.'
+                yield Fault("duplicate", row.line, sentence)
+
+    def _both(self, parents: Mapping[str, int]) -> tuple[str, int]:
+        """The parents of a node in words, and the line where the second stands."""
+        [(first, first_line), (second, second_line), *more] = parents.items()
+        place = f" (line {first_line})" if self.has_lines else ""
+        others = f" and {len(more):,} more" if more else ""
+        return f'both "{first}"{place} and "{second}"{others}', second_line
+
+    def _levels_not_nested(self) -> Iterator[Fault]:
+        """Nodes of a level that lie under several nodes of the next."""
+        for level in range(1, self.height):
+            above: dict[str, dict[str, int]] = {}
+            values: dict[str, set[str]] = {}
+            for row in self.rows:
+                if len(row.ancestors) > level:
+                    node, parent = row.ancestors[level - 1 : level + 1]
+                    above.setdefault(node, {}).setdefault(parent, row.line)
+                    values.setdefault(node, set()).add(row.value)
+            for node, parents in above.items():
+                if len(parents) > 1:
+                    yield self._not_nested(level, node, parents, len(values[node]))
+
+    def _not_nested(self, level: int, node: str, parents: Mapping[str, int], values: int) -> Fault:
+        both, line = self._both(parents)
+        return Fault(
+            "not nested",
+            line,
+            f'{self._at(line)}: "{node}" lies under {both} (level {level} to {level + 1}), so '
+            f"level {level + 1} would publish a wrong label for {values:,} "
+            f"{'value' if values == 1 else 'values'}.",
+        )
+
+
+_MORE: dict[FaultKind, str] = {
+    "empty": "fields are empty",
+    "unequal": "lines have another number of columns",
+    "two parents": "values have two parents",
+    "duplicate": "lines are repeated",
+    "not nested": "labels lie under several of the next level",
+}
+
+
+def summary(faults: Sequence[Fault]) -> str:
+    """The first fault of each kind in full, and how many there are of it."""
+    lines = []
+    for kind, words in _MORE.items():
+        alike = [fault for fault in faults if fault.kind == kind]
+        if alike:
+            more = f" In all {len(alike):,} {words}." if len(alike) > 1 else ""
+            lines.append(f"{alike[0].sentence}{more}")
+    return "\n".join(lines)
+
+
+def refuse(faults: Sequence[Fault]) -> None:
+    """Raise `SpecError` with a summary of the faults, if there are any."""
+    if faults:
+        raise SpecError(
+            f"{summary(faults)}\nMend it, or go on with --hierarchy-faults warn: every level is "
+            "then read from the raw value, and the first row of a value wins."
+        )
+
+
+def read_hierarchy(path: str | Path) -> HierarchyTable:
+    """The hierarchy in a CSV file without header: the raw value, then a column a level.
+
+    Its delimiter is found on its first line. Raises `SpecError` for a file that can't be read or
+    holds no levels; what else is wrong with it are its `faults`.
+    """
+    rows = _rows(Path(path))
+    if all(len(row) < 2 for _, row in rows):
+        raise SpecError(
+            f"{path}: the hierarchy has one column. Put each value's ancestors beside it, divided "
+            "by a comma, a semicolon, a tab or |."
+        )
+    short = next((line for line, row in rows if len(row) < 2), None)
+    if short is not None:
+        raise SpecError(
+            f"{path}:{short}: this line has one column. Put the value's ancestors beside it."
+        )
+    return HierarchyTable(str(path), tuple(Row(line, row[0], tuple(row[1:])) for line, row in rows))
+
+
+def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> HierarchyTable:
+    """The same of a mapping: each raw value with its ancestors."""
+    rows = tuple(
+        Row(number, raw, tuple(above)) for number, (raw, above) in enumerate(ancestors.items(), 1)
+    )
+    return HierarchyTable(name, rows, has_lines=False)
 
 
 def read_tree(path: str | Path) -> Paths:
@@ -130,9 +729,9 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise SpecError(f"{path}: the hierarchy can't be read: {reason}.") from None
-    first = text.lstrip().partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=first.count)
-    reader = csv.reader(text.splitlines(), delimiter=delimiter, strict=True)
+    first = text.lstrip("\r\n").partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=lambda each: _fields(first, each))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
@@ -140,3 +739,11 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     if not rows:
         raise SpecError(f"{path}: the hierarchy is empty.")
     return rows
+
+
+def _fields(line: str, delimiter: str) -> int:
+    """How many fields a line has, as far as that delimiter can tell."""
+    try:
+        return len(next(csv.reader([line], delimiter=delimiter), []))
+    except csv.Error:
+        return 0

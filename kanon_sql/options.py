@@ -53,7 +53,7 @@ class Decimal(FloatParamType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", str(value)):
+        if re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", str(value)):
             return float(value)
         raise SpecError(f"{_flag(param)} must be a number, as in 0.2; found {value!r}.")
 

@@ -314,6 +314,7 @@ def _classes_of(
                 render("classes_where", predicate=homogeneous, name="homogeneous"),
                 render("records_where", predicate=homogeneous, name="homogeneous"),
                 render("classes_where", predicate=by_null, name="diverse_by_null"),
+                render("classes_where", predicate="kanon_distinct < 2", name="single_value"),
                 *sensitive_measures(checks),
             ],
         ),

@@ -8,6 +8,7 @@ from functools import partial
 from kanon_sql.binding import BoundReference, BoundSpec, Pair, pairs
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Row, Table
+from kanon_sql.errors import plural
 from kanon_sql.expressions import Condition, TextCast
 from kanon_sql.measures import labelled
 from kanon_sql.models import KEAnonymity, Model, SensitiveModel, TCloseness
@@ -90,7 +91,7 @@ def _sensitive(bound: BoundSpec) -> Iterator[Precaution]:
                         unknown=bound.unknown or null_has_a_place,
                     ),
                 ),
-                partial(_not_listed, column.name, model),
+                partial(_not_listed, bound.table.name, column.name, model),
             )
         elif column.is_text:
             yield Precaution(
@@ -101,11 +102,11 @@ def _sensitive(bound: BoundSpec) -> Iterator[Precaution]:
                     "dates?",
                     render("not_orderable", relation=relation, column=column),
                 ),
-                partial(_not_orderable, column.name, model),
+                partial(_not_orderable, bound.table.name, column.name, model),
             )
 
 
-def _not_listed(column: str, model: Model, row: Row) -> str | None:
+def _not_listed(table: str, column: str, model: Model, row: Row) -> str | None:
     lacking, nulls = row["kanon_values_not_listed"], row["kanon_null_records"]
     if not lacking:
         return None
@@ -113,40 +114,54 @@ def _not_listed(column: str, model: Model, row: Row) -> str | None:
     where = f"hierarchy {tree}" if tree else "order"
     if nulls and lacking == 1:
         return (
-            f'{model.name()}: "{column}" is NULL in {nulls:,} records, which have no place in the '
-            f"{where}. --sensitive-nulls unknown leaves them out."
+            f'{table}: {model.name()}: "{column}" is NULL in {nulls:,} records, which have no '
+            f"place in the {where}. --sensitive-nulls unknown leaves them out."
         )
     also = " NULL is one of them: --sensitive-nulls unknown leaves it out." if nulls else ""
     return (
-        f'{model.name()}: the {where} lacks {lacking:,} values of "{column}", held by '
-        f"{row['kanon_records_not_listed']:,} records.{also} Add them, spelled as in the table."
+        f'{table}: {model.name()}: the {where} lacks {plural(lacking, "value")} of "{column}", '
+        f"held by {plural(row['kanon_records_not_listed'], 'record')}.{also} Add what is lacking, "
+        "spelled as in the table."
     )
 
 
-def _not_orderable(column: str, model: Model, row: Row) -> str | None:
+def _not_orderable(table: str, column: str, model: Model, row: Row) -> str | None:
     numbers_only = isinstance(model, KEAnonymity)
     no_number, no_date = row["kanon_no_number"], row["kanon_no_date"]
     if not no_number or (not no_date and not numbers_only):
         return None
     if numbers_only:
         return (
-            f"k_e_anonymity needs numbers, and {no_number:,} of {row['kanon_values']:,} values of "
+            f"{table}: k_e_anonymity needs numbers, and {no_number:,} of {row['kanon_values']:,} "
+            "values of "
             f'"{column}" are none. Leave them out with a condition, or choose another model.'
         )
     return (
-        f't_closeness: "{column}" is text, and of its {row["kanon_values"]:,} values '
+        f'{table}: t_closeness: "{column}" is text, and of its {row["kanon_values"]:,} values '
         f"{no_number:,} are no number and {no_date:,} no date, so they have no order of their own. "
         "List them in order, as in order=[low, middle, high], or take distance: equal."
     )
 
 
 def _not_a_survey_weight(table: str, weight: str, row: Row) -> str | None:
-    if not row["kanon_not_a_weight"]:
+    found = {
+        "NULL": row["kanon_null"],
+        "no number": row["kanon_no_number"],
+        "below 1": row["kanon_below_one"],
+    }
+    faults = [f"{count:,} {what}" for what, count in found.items() if count]
+    if not faults:
         return None
     return (
-        f"{table}: {row['kanon_not_a_weight']:,} of {row['kanon_records']:,} values of "
-        f'"{weight}" are no survey weight: a record stands for one person or more.'
+        f'{table}: of {row["kanon_records"]:,} survey weights in "{weight}", {_and(faults)}. A '
+        "record stands for one person or more: leave the others out with a condition, or scale "
+        "the weights so that they add up to the population."
     )
+
+
+def _and(parts: list[str]) -> str:
+    *others, last = [f"{part.split(' ')[0]} are {part.split(' ', 1)[1]}" for part in parts]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _castable(

@@ -14,14 +14,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from kanon_sql.auditor import Watch, _Asker, _opened, _time_limit
+from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.binding import BoundColumn, BoundSpec, bind, find
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Column, Engine, Row, Table
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.hierarchy import GeneralizationHierarchy
 from kanon_sql.models import Homogeneity, KAnonymity, SensitiveModel
-from kanon_sql.precautions import precautions, without_entity
+from kanon_sql.precautions import precautions
 from kanon_sql.profile_result import (
     Elimination,
     KnownColumn,
@@ -34,6 +34,7 @@ from kanon_sql.result import Status
 from kanon_sql.spec import AuditSpec, TableSpec
 from kanon_sql.steps import Precaution, Step, counted, records, spoken, step, with_entity
 from kanon_sql.templates import positive_int, render
+from kanon_sql.verdicts import refuse_without_entity
 from kanon_sql.version import VERSION
 
 DEFAULT_K = 5
@@ -68,11 +69,11 @@ def profile(
     positive_int(k, "k")
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         planned = [
             _planned(spec, place, hub, attacker_knows, k, timeout)
             for place, table in enumerate(spec.tables)
-            for hub in [opened.enter_context(_opened(table, engine, memory_limit, threads))]
+            for hub in [stack.enter_context(opened(table, engine, memory_limit, threads))]
         ]
         return ProfileResult(tuple(_profiled(each, timeout, watch) for each in planned), VERSION)
 
@@ -333,7 +334,7 @@ def _planned(
 ) -> _Planned:
     started = time.monotonic()
     asked = spec.tables[place]
-    with _time_limit(engine, timeout, threading.Event()):
+    with time_limit(engine, timeout, threading.Event()):
         table = engine.table(asked.source)
     try:
         plan = plan_profile(asked, table, attacker_knows=attacker_knows, k=k)
@@ -343,16 +344,12 @@ def _planned(
 
 
 def _profiled(planned: _Planned, timeout: float | None, watch: Watch | None) -> TableProfile:
-    if timeout is not None and not planned.engine.can_cancel:
-        raise SpecError(
-            "a time limit can't be kept for a DuckDB relation. Pass its connection and the name "
-            "of a table, or leave out timeout."
-        )
+    refuse_time_limit(planned.engine, timeout)
     left = None if timeout is None else max(timeout - planned.seconds, 0.001)
     expired = threading.Event()
-    ask = _Asker(planned.engine, watch, expired, started=time.monotonic() - planned.seconds)
+    ask = Asker(planned.engine, watch, expired, started=time.monotonic() - planned.seconds)
     try:
-        with _time_limit(planned.engine, left, expired):
+        with time_limit(planned.engine, left, expired):
             found = _answered(planned.plan, ask)
             planned.engine.verify_unchanged()
     except EngineError as error:
@@ -360,7 +357,7 @@ def _profiled(planned: _Planned, timeout: float | None, watch: Watch | None) -> 
     return found
 
 
-def _answered(plan: ProfilePlan, ask: _Asker) -> TableProfile:
+def _answered(plan: ProfilePlan, ask: Asker) -> TableProfile:
     for precaution in plan.precautions:
         fault = precaution.fault(ask.row(precaution.step))
         if fault is not None:
@@ -369,7 +366,7 @@ def _answered(plan: ProfilePlan, ask: _Asker) -> TableProfile:
     if not sizes:
         return _result(plan, "no_data", ask, summary=ProfileSummary(records=0))
     total = sum(int(row["kanon_records"]) for row in sizes)
-    _refuse_without_entity(plan.bound, sizes, total)
+    refuse_without_entity(plan.bound, sizes)
     looks = [(look, _same_table(ask.row(look.step), total, plan)) for look in plan.looks]
     distinct = {
         column.name: int(row[f"kanon_distinct_{place}"])
@@ -396,17 +393,6 @@ def _answered(plan: ProfilePlan, ask: _Asker) -> TableProfile:
             _eliminated(each.column, ask.row(each.step)) for each in plan.eliminations
         ),
     )
-
-
-def _refuse_without_entity(bound: BoundSpec, sizes: Sequence[Row], total: int) -> None:
-    """Raise `InputError` if records have no entity: no person could be counted for them."""
-    if bound.entity is None:
-        return
-    lacking = sum(int(row["kanon_without_entity"]) for row in sizes)
-    row = {"kanon_records": total, "kanon_without_entity": lacking}
-    fault = without_entity(bound.table.name, bound.entity.name, row)
-    if fault is not None:
-        raise InputError(fault)
 
 
 def _same_table(row: Row, total: int, plan: ProfilePlan) -> Row:
@@ -441,7 +427,7 @@ def _summary(sizes: Sequence[Row], total: int, people: int | None, k: int) -> Pr
 
 
 def _known_column(
-    known: ColumnStep, distinct: int, before: ProfileSummary, plan: ProfilePlan, ask: _Asker
+    known: ColumnStep, distinct: int, before: ProfileSummary, plan: ProfilePlan, ask: Asker
 ) -> KnownColumn:
     records, uniques_before = before.records or 0, before.uniques or 0
     column = KnownColumn(
@@ -494,7 +480,7 @@ def _eliminated(column: BoundColumn, row: Row) -> Elimination:
     )
 
 
-def _result(plan: ProfilePlan, status: Status, ask: _Asker, **found: Any) -> TableProfile:
+def _result(plan: ProfilePlan, status: Status, ask: Asker, **found: Any) -> TableProfile:
     bound = plan.bound
     return TableProfile(
         name=bound.spec.name or bound.table.name,

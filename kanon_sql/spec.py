@@ -310,9 +310,16 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
         else check
         for check in table.checks
     ]
+    quasi_identifiers = {
+        name: hierarchy.model_copy(update={"hierarchy": str(folder / hierarchy.hierarchy)})
+        if isinstance(hierarchy.hierarchy, str)
+        else hierarchy
+        for name, hierarchy in table.quasi_identifiers.items()
+    }
     return table.model_copy(
         update={
             "source": resolved(table.source),
+            "quasi_identifiers": quasi_identifiers,
             "connect": connect,
             "references": references,
             "checks": checks,
@@ -329,9 +336,6 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
     faults = error.errors(include_url=False)
     fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     location = fault["loc"]
-    if "levels" in location[:-1]:
-        level = location[: location.index("levels") + 2]
-        return level, f"this is not a level. Levels: {_LEVELS}.", False
     match fault["type"]:
         case "extra_forbidden":
             key, place = str(location[-1]), _place(location[:-1])
@@ -368,12 +372,6 @@ _KINDS = {
     "string": "text",
 }
 """What pydantic calls a kind of value, and what people do."""
-
-
-_LEVELS = (
-    "{width: 5}, {round: 10}, {depths: [1]}, {mask: right}, {prefix: 3}, {cuts: [18, 65]}, "
-    "{years: 5}, day, month, quarter, year, suppress"
-)
 
 
 def _place(location: Sequence[int | str]) -> str:

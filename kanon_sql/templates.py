@@ -8,6 +8,8 @@ for the embedded engine alone.
 
 from __future__ import annotations
 
+import math
+import re
 from datetime import date
 from fractions import Fraction
 from functools import cache
@@ -172,16 +174,36 @@ def _finite_number(column: Any) -> str:
     return f"case when abs({value}) <= 1.7976931348623157e308 then {value} end"
 
 
+def _spelled_number(column: Any) -> str:
+    """The number that a text spells, however it does."""
+    return f"try_cast({_alias(column)} as double)"
+
+
+def _least_difference(column: Any, threshold: Any) -> str:
+    """What a difference of two values must not be below, in the type of the difference."""
+    decimals = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", column.type)
+    whole = family(column.type) == "number" and not column.type.startswith(
+        ("DOUBLE", "FLOAT", "REAL", "HUGEINT", "UHUGEINT", "DECIMAL")
+    )
+    if not whole and not decimals:
+        return f"{float(threshold)!r} * (1 - {SLACK!r})"
+    digits = int(decimals[1]) if decimals else 0
+    steps = math.ceil(exactly(threshold) * 10**digits)
+    text = f"{steps:0{digits + 1}d}"
+    exact = f"{text[:-digits]}.{text[-digits:]}" if digits else text
+    return f"cast({exact} as decimal(38, {digits}))"
+
+
 def _order_keys(value: str, type: str) -> list[str]:
-    """What values are in order by; text by its number, its date, and where those are equal."""
+    """What values are in order by: text by its number, or by its date."""
     if family(type) != "text":
         return [value]
-    return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)", value]
+    return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)"]
 
 
 def _exact(threshold: Any) -> Fraction:
     """A threshold that whole numbers of 18 digits can be multiplied with."""
-    parts = 10**15
+    parts = 10**17
     return min(Fraction(round(exactly(threshold) * parts), parts), Fraction(parts))
 
 
@@ -255,6 +277,8 @@ HOST = {
     "is_value": _is_value,
     "finite_number": _finite_number,
     "order_keys": _order_keys,
+    "spelled_number": _spelled_number,
+    "least_difference": _least_difference,
     "date_text": _date_text,
     "pad_right": _pad_right,
     "pad_left": _pad_left,

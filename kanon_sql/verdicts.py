@@ -14,7 +14,7 @@ from typing import Any
 
 from kanon_sql.binding import BoundCheck, BoundSpec
 from kanon_sql.engines.base import Row
-from kanon_sql.errors import InputError
+from kanon_sql.errors import InputError, plural
 from kanon_sql.estimates import individual_risk, population_uniqueness, required_class_size
 from kanon_sql.models import (
     AT_RISK,
@@ -160,12 +160,12 @@ def saw_one_table(plan: Plan, answers: Answers) -> bool:
     )
 
 
-def refuse_without_entity(plan: Plan, sizes: Sizes) -> None:
+def refuse_without_entity(bound: BoundSpec, sizes: Sizes) -> None:
     """Raise `InputError` if records have no entity: no person could be counted for them."""
-    if plan.bound.entity is None:
+    if bound.entity is None:
         return
     counted = {name: _total(sizes, name) for name in ("kanon_records", "kanon_without_entity")}
-    fault = without_entity(plan.bound.table.name, plan.bound.entity.name, counted)
+    fault = without_entity(bound.table.name, bound.entity.name, counted)
     if fault is not None:
         raise InputError(fault)
 
@@ -316,9 +316,9 @@ def _against_reference(
     )
     if model.missing == "error" and unmatched:
         raise InputError(
-            f"{model.name()}: nobody in the reference {step.reference} matches "
-            f"{_counted(unmatched, 'class')} of {plan.bound.table.name} "
-            f"({_counted(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
+            f"{model.name()}: nobody in {_the_reference(step.reference)} matches "
+            f"{plural(unmatched, 'class')} of {plan.bound.table.name} "
+            f"({plural(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
             "was asked."
         )
     contained = not unmatched and not exceeding
@@ -361,6 +361,10 @@ def _against_reference(
             raise AssertionError(f"{model.name()} is read off no reference")
     return _verdict(check, achieved, holds=holds, classes=violating[0], records=violating[1],
                     details=details)  # fmt: skip
+
+
+def _the_reference(name: str) -> str:
+    return "the reference" if name == "reference" else f"reference {name}"
 
 
 def _or_none(value: Any, kind: type = int) -> Any:
@@ -647,14 +651,14 @@ def _sham_diversity(look: Look, plan: Plan, answers: Answers) -> Iterator[str]:
     by_null = _total(answers.sensitive[read.step.name], "kanon_diverse_by_null_classes")
     if by_null:
         yield (
-            f"Only NULL makes {_counted(by_null, 'class')} look diverse in {name}: without it "
+            f"Only NULL makes {plural(by_null, 'class')} look diverse in {name}: without it "
             "there is a single value. --sensitive-nulls unknown counts NULL as no value."
         )
     row = answers.looks.get(look.by_spelling.name) if look.by_spelling else None
     by_spelling = int(row["kanon_diverse_by_spelling_classes"] or 0) if row else 0
     if by_spelling:
         yield (
-            f"Only spelling makes {_counted(by_spelling, 'class')} look diverse in {name}: the "
+            f"Only spelling makes {plural(by_spelling, 'class')} look diverse in {name}: the "
             "values differ by case, outer spaces or the way a number is written."
         )
 
@@ -684,24 +688,19 @@ def _survey(answers: Answers) -> Iterator[str]:
 def _matching(step: ReferenceStep, row: Row) -> Iterator[str]:
     unmatched = int(row["kanon_unmatched_classes"])
     exceeding = int(row["kanon_exceeding_classes"])
-    reference = "the reference" if step.reference == "reference" else f"reference {step.reference}"
+    reference = _the_reference(step.reference)
     if unmatched:
-        records = _counted(int(row["kanon_unmatched_records"]), "record")
+        records = plural(int(row["kanon_unmatched_records"]), "record")
         yield (
-            f"Nobody in {reference} matches {_counted(unmatched, 'class')} ({records}) of the "
+            f"Nobody in {reference} matches {plural(unmatched, 'class')} ({records}) of the "
             "release, so it can't contain the release: look for another spelling, another time "
             "or another region."
         )
     if exceeding:
         yield (
             f"There are fewer people in {reference} than in the release in "
-            f"{_counted(exceeding, 'class')}, so it can't contain the release."
+            f"{plural(exceeding, 'class')}, so it can't contain the release."
         )
-
-
-def _counted(number: int, noun: str) -> str:
-    plural = {"class": "classes"}.get(noun, f"{noun}s")
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 # --- sums -----------------------------------------------------------------------------------

@@ -628,7 +628,8 @@ def k_e_anonymity(classes: Sequence[Class], question: Question, parameters: Para
     """Zhang et al. 2007, definition 2: at least k distinct numbers, and they span at least e."""
 
     def values(each: Class) -> int:
-        return len(holders(each, parameters["sensitive"], question))
+        held = holders(each, parameters["sensitive"], question)
+        return len({float(v) if isinstance(v, str) and v != "NaN" else v for v in held})
 
     def span(each: Class) -> Fraction:
         known = [record[parameters["sensitive"]] for record in each.records]
@@ -703,23 +704,26 @@ def _equal(q: Distribution, p: Distribution, parameters: Parameters) -> Fraction
 def _ordered(q: Distribution, p: Distribution, parameters: Parameters) -> Fraction:
     """Every unit of mass moves from rank to rank; from the first to the last it costs 1."""
     order = [as_text(value) for value in parameters.get("order", [])]
-    ranked = sorted(p, key=lambda value: _rank(value, order))
+    surplus: dict[tuple[Any, ...], Fraction] = {}
+    for value in p:
+        rank = _rank(value, order)
+        surplus[rank] = surplus.get(rank, Fraction(0)) + q.get(value, 0) - p[value]
     carried, moved = Fraction(0), Fraction(0)
-    for value in ranked:
-        carried += q.get(value, 0) - p[value]
+    for rank in sorted(surplus):
+        carried += surplus[rank]
         moved += abs(carried)
-    return moved / max(len(ranked) - 1, 1)
+    return moved / max(len(surplus) - 1, 1)
 
 
 def _rank(value: Any, order: Sequence[str | None]) -> tuple[Any, ...]:
-    """NULL is last and NaN before it; two spellings of one number are neighbours."""
+    """NULL is last and NaN before it; two spellings of one number have one rank."""
     if value is None:
         return (2,)
     if order:
         return (0, order.index(as_text(value)))
     if value == "NaN":
         return (1,)
-    return (0, _magnitude(value), as_text(value))
+    return (0, _magnitude(value))
 
 
 def _magnitude(value: Any) -> Any:

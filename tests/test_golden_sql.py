@@ -72,7 +72,7 @@ def class_sizes(*rows: tuple[int, ...], also: str = "") -> list[dict[str, int]]:
     ]
 
 
-SENSITIVE = "homogeneous_classes homogeneous_records diverse_by_null_classes"
+SENSITIVE = "homogeneous_classes homogeneous_records diverse_by_null_classes single_value_classes"
 ASKED = {
     "k_anonymity": Asked({}, class_sizes((1, 1, 1, 1, 0), (2, 1, 2, 0, 0), (3, 1, 3, 0, 0))),
     "k_anonymity_of_people": Asked(
@@ -89,14 +89,15 @@ ASKED = {
     "homogeneity": Asked(
         {"sensitive": ["diagnosis"], "checks": [kanon.KAnonymity(k=2)]},
         class_sizes(
-            (1, 1, 1, 1, 0, 1, 1, 0), (2, 1, 2, 0, 0, 0, 0, 0), (3, 1, 3, 0, 0, 0, 0, 0),
+            (1, 1, 1, 1, 0, 1, 1, 0, 1), (2, 1, 2, 0, 0, 0, 0, 0, 0),
+            (3, 1, 3, 0, 0, 0, 0, 0, 0),
             also=SENSITIVE,
         ),
     ),
     "homogeneity_of_people": Asked(
         {"sensitive": ["diagnosis"], "entity": "patient", "checks": [kanon.KAnonymity(k=2)]},
         class_sizes(
-            (1, 2, 3, 1, 0, 2, 3, 0, 0), (2, 1, 3, 0, 0, 1, 3, 0, 0),
+            (1, 2, 3, 1, 0, 2, 3, 0, 1, 0), (2, 1, 3, 0, 0, 1, 3, 0, 0, 0),
             also=f"{SENSITIVE} without_entity",
         ),
     ),

@@ -23,12 +23,13 @@ LAYERS = """
 errors version column_types
 yaml_document hierarchy models output
 estimates templates spec result
+levels
 expressions engines profile_result
 binding
 steps measures
 precautions
 plan
-verdicts report explain
+verdicts report explain asking
 auditor
 profiler
 api options demo

@@ -189,7 +189,8 @@ kanon.yml:4:13: unknown key "levls" in tables[0].quasi_identifiers.age. Did you 
         ("tables:\n  - source: a.csv\n    quasi_identifiers:\n      age: {levels: [{wdth: 5}]}",
          """\
 kanon.yml:4:22: this is not a level. Levels: {width: 5}, {round: 10}, {depths: [1]}, \
-{mask: right}, {prefix: 3}, {cuts: [18, 65]}, {years: 5}, day, month, quarter, year, suppress.
+{mask: right}, {prefix: 3}, {cuts: [18, 65]}, {top: 90}, {bottom: 18}, {years: 5}, day, month, \
+quarter, year, suppress.
     3 |     quasi_identifiers:
     4 |       age: {levels: [{wdth: 5}]}
       |                      ^^^^^^^^^"""),

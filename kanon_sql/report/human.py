@@ -31,56 +31,56 @@ _EMPTY: Line = ()
 def render(result: AuditResult, *, colour: bool = False, width: int = 80) -> str:
     """The result as people read it, without a newline at its end."""
     sections = [_section(table, width) for table in result.tables]
-    lines = list(chain.from_iterable(_separated(sections)))
+    lines = list(chain.from_iterable(separated(sections)))
     closing = wording.closing(result)
     if closing:
-        lines += [_EMPTY, *_folded(closing, width, style="bold")]
-    return _coloured(lines) if colour else "\n".join(_plain(line) for line in lines)
+        lines += [_EMPTY, *folded(closing, width, style="bold")]
+    return coloured(lines) if colour else "\n".join(plain(line) for line in lines)
 
 
 def _section(table: TableResult, width: int) -> list[Line]:
     unanswered = wording.unanswered(table)
     if unanswered:
-        return _folded(unanswered, width, style="bold")
+        return folded(unanswered, width, style="bold")
     prose = min(width, _WIDEST_PROSE)
     blocks = (
         _headline(table, width),
         _verdicts(table, width),
         _warnings(table, prose),
         _histogram(table, width),
-        *(_folded(text, prose, _INDENT) for text in wording.findings(table)),
+        *(folded(text, prose, _INDENT) for text in wording.findings(table)),
         _silences(table, prose),
         _advice(table, prose),
         _shown(table, width),
     )
-    lines = list(chain.from_iterable(_separated([block for block in blocks if block])))
+    lines = list(chain.from_iterable(separated([block for block in blocks if block])))
     return [*lines, (Part(wording.footer(table), "dim"),)]
 
 
 def _headline(table: TableResult, width: int) -> list[Line]:
     """The parts side by side, or as many to a line as fit."""
-    return _folded(" · ".join(wording.headline(table)), width, rest=_INDENT, style="bold")
+    return folded(" · ".join(wording.headline(table)), width, rest=_INDENT, style="bold")
 
 
 def _verdicts(table: TableResult, width: int) -> list[Line]:
     """A line a check where the widest fits, else what it reaches below it."""
     verdicts = wording.verdicts(table)
-    titles = max((_cells(verdict.title) for verdict in verdicts), default=0)
-    achieved = max((_cells(verdict.achieved) for verdict in verdicts), default=0)
-    extent = max((_cells(verdict.extent) for verdict in verdicts), default=0)
+    titles = max((width_of(verdict.title) for verdict in verdicts), default=0)
+    achieved = max((width_of(verdict.achieved) for verdict in verdicts), default=0)
+    extent = max((width_of(verdict.extent) for verdict in verdicts), default=0)
     one_line = len(_UNDER_TITLE) + titles + 2 + achieved + 2 + extent <= width
     lines: list[Line] = []
     for verdict in verdicts:
         word = Part(f"{_INDENT}{verdict.word:<8}{_INDENT}", _STYLES[verdict.status])
-        found = f"{_padded(verdict.title, titles)}  {verdict.achieved}"
+        found = f"{padded(verdict.title, titles)}  {verdict.achieved}"
         if one_line:
-            lines.append((word, Part(f"{_padded(found, titles + 2 + achieved)}  {verdict.extent}")))
+            lines.append((word, Part(f"{padded(found, titles + 2 + achieved)}  {verdict.extent}")))
             continue
-        first, *rest = _folded(found, width, _UNDER_TITLE)
+        first, *rest = folded(found, width, _UNDER_TITLE)
         lines.append((word, Part(first[0].text.removeprefix(_UNDER_TITLE))))
         lines += rest
         if verdict.extent:
-            lines += _folded(verdict.extent, width, _UNDER_TITLE)
+            lines += folded(verdict.extent, width, _UNDER_TITLE)
     return lines
 
 
@@ -88,7 +88,7 @@ def _warnings(table: TableResult, width: int) -> list[Line]:
     return [
         line
         for warning in wording.warnings(table)
-        for line in _folded(f"  warning   {warning}", width, rest=_UNDER_TITLE, style="yellow")
+        for line in folded(f"  warning   {warning}", width, rest=_UNDER_TITLE, style="yellow")
     ]
 
 
@@ -129,22 +129,22 @@ def _silences(table: TableResult, width: int) -> list[Line]:
     silences = wording.silences(table)
     if not silences:
         return []
-    lines = _folded("What holds has its limits:", width, _INDENT)
+    lines = folded("What holds has its limits:", width, _INDENT)
     for title, sentence in silences:
-        lines += _folded(f"{title}: {sentence}", width, _INDENT * 2)
+        lines += folded(f"{title}: {sentence}", width, _INDENT * 2)
     return lines
 
 
 def _advice(table: TableResult, width: int) -> list[Line]:
     sentences = [wording.outcome(table), *wording.advice(table)]
-    return [line for sentence in sentences for line in _folded(sentence, width, _INDENT)]
+    return [line for sentence in sentences for line in folded(sentence, width, _INDENT)]
 
 
 def _shown(table: TableResult, width: int) -> list[Line]:
     """The values that were asked for, under a warning."""
     if not table.shown:
         return []
-    lines = _folded(wording.PERSONAL_DATA, width, _INDENT, style="bold yellow")
+    lines = folded(wording.PERSONAL_DATA, width, _INDENT, style="bold yellow")
     for name, rows in table.shown.items():
         lines += [_EMPTY, (Part(f"{_INDENT}{wording.shown_heading(name, rows)}", "bold"),)]
         lines += _values(rows, width)
@@ -154,18 +154,18 @@ def _shown(table: TableResult, width: int) -> list[Line]:
 def _values(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
     """The rows in columns, or one after the other where the columns are too wide."""
     cells = wording.cells(rows) or [["none"]]
-    widths = [max(_cells(row[column]) for row in cells) for column in range(len(cells[0]))]
+    widths = [max(width_of(row[column]) for row in cells) for column in range(len(cells[0]))]
     if len(_INDENT) * 2 + sum(widths) + 3 * (len(widths) - 1) > width:
         widths = [0] * len(widths)
     for row in cells:
-        text = " · ".join(_padded(cell, size) for cell, size in zip(row, widths, strict=True))
-        yield from _folded(text.rstrip(), width, _INDENT * 2, rest=_INDENT * 3)
+        text = " · ".join(padded(cell, size) for cell, size in zip(row, widths, strict=True))
+        yield from folded(text.rstrip(), width, _INDENT * 2, rest=_INDENT * 3)
 
 
 # --- lines ----------------------------------------------------------------------------------
 
 
-def _folded(
+def folded(
     text: str, width: int, first: str = "", *, rest: str | None = None, style: str = ""
 ) -> list[Line]:
     """The text in lines of `width` cells, broken at spaces only.
@@ -176,7 +176,7 @@ def _folded(
     indent, line = first, ""
     for word in _words(text):
         longer = f"{line}{word}"
-        if line.strip() and _cells(indent + longer.rstrip(" ")) > width:
+        if line.strip() and width_of(indent + longer.rstrip(" ")) > width:
             lines.append((Part(f"{indent}{line.rstrip(' ')}", style),))
             indent, longer = first if rest is None else rest, word.lstrip(" ")
         line = longer
@@ -194,18 +194,18 @@ def _words(text: str) -> Iterator[str]:
             spaces += " "
 
 
-def _separated(blocks: Iterable[list[Line]]) -> Iterator[list[Line]]:
+def separated(blocks: Iterable[list[Line]]) -> Iterator[list[Line]]:
     for position, block in enumerate(blocks):
         if position:
             yield [_EMPTY]
         yield block
 
 
-def _padded(text: str, cells: int) -> str:
-    return text + " " * (cells - _cells(text))
+def padded(text: str, width: int) -> str:
+    return text + " " * (width - width_of(text))
 
 
-def _cells(text: str) -> int:
+def width_of(text: str) -> int:
     """How many columns of a terminal the text takes: two for a wide character."""
     if text.isascii():
         return len(text)
@@ -214,11 +214,11 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-def _plain(line: Line) -> str:
+def plain(line: Line) -> str:
     return wording.plain("".join(part.text for part in line)).rstrip()
 
 
-def _coloured(lines: Iterable[Line]) -> str:
+def coloured(lines: Iterable[Line]) -> str:
     from io import StringIO
 
     from rich.console import Console

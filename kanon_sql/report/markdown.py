@@ -16,47 +16,47 @@ def render(result: AuditResult) -> str:
     blocks = [block for table in result.tables for block in _section(table)]
     closing = wording.closing(result)
     if closing:
-        blocks.append(f"**{_escaped(closing)}**")
+        blocks.append(f"**{escaped(closing)}**")
     return wording.plain("\n\n".join(blocks))
 
 
 def _section(table: TableResult) -> Iterator[str]:
     unanswered = wording.unanswered(table)
     if unanswered:
-        yield f"**{_escaped(unanswered)}**"
+        yield f"**{escaped(unanswered)}**"
         return
     name, *rest = wording.headline(table)
-    yield f"## {_escaped(name)}"
-    yield _escaped(" · ".join(rest))
+    yield f"## {escaped(name)}"
+    yield escaped(" · ".join(rest))
     yield _verdicts(table)
     if table.warnings:
         yield "\n>\n".join(
-            f"> **Warning:** {_escaped(warning)}" for warning in wording.warnings(table)
+            f"> **Warning:** {escaped(warning)}" for warning in wording.warnings(table)
         )
     if table.histogram:
         yield _histogram(table)
-    yield from (_escaped(text) for text in wording.findings(table))
+    yield from (escaped(text) for text in wording.findings(table))
     yield from (
-        f"What {_escaped(title)} does not promise: {_escaped(sentence)}"
+        f"What {escaped(title)} does not promise: {escaped(sentence)}"
         for title, sentence in wording.silences(table)
     )
-    yield _escaped(" ".join([wording.outcome(table), *wording.advice(table)]))
+    yield escaped(" ".join([wording.outcome(table), *wording.advice(table)]))
     yield from _shown(table)
-    yield f"*{_escaped(wording.footer(table))}*"
+    yield f"*{escaped(wording.footer(table))}*"
 
 
 def _verdicts(table: TableResult) -> str:
-    return _table(
+    return grid(
         ["", "check", "found", "reach"],
         (
-            [f"**{found.word}**", *map(_escaped, (found.title, found.achieved, found.extent))]
+            [f"**{found.word}**", *map(escaped, (found.title, found.achieved, found.extent))]
             for found in wording.verdicts(table)
         ),
     )
 
 
 def _histogram(table: TableResult) -> str:
-    return _table(
+    return grid(
         ["class size", wording.members(table), "share"],
         ([size.label, wording.number(size.count), size.share] for size in wording.histogram(table)),
         numbers=True,
@@ -66,24 +66,23 @@ def _histogram(table: TableResult) -> str:
 def _shown(table: TableResult) -> Iterator[str]:
     if not table.shown:
         return
-    yield f"> **{_escaped(wording.PERSONAL_DATA)}**"
+    yield f"> **{escaped(wording.PERSONAL_DATA)}**"
     for name, rows in table.shown.items():
-        yield f"### {_escaped(wording.shown_heading(name, rows))}"
-        cells = wording.cells(rows)
-        escaped = [[_escaped(cell) for cell in row] for row in cells]
-        yield _table(escaped[0], escaped[1:]) if escaped else "none"
+        yield f"### {escaped(wording.shown_heading(name, rows))}"
+        cells = [[escaped(cell) for cell in row] for row in wording.cells(rows)]
+        yield grid(cells[0], cells[1:]) if cells else "none"
 
 
-def _table(header: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
+def grid(header: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
     columns = list(header)
     rule = ["---:" if numbers else "---"] * len(columns)
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, rule, *rows))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     r"""The text with every character that Markdown would read as a mark made harmless.
 
-    >>> _escaped("birth_date *zip* a|b")
+    >>> escaped("birth_date *zip* a|b")
     'birth_date \\*zip\\* a\\|b'
     """
     return _MARKS.sub(lambda mark: f"\\{mark[0]}", text)

@@ -37,8 +37,8 @@ class Grid(NamedTuple):
 def render(result: ProfileResult, *, colour: bool = False, width: int = 80) -> str:
     """The result as people read it, without a newline at its end."""
     sections = [_section(table, width) for table in result.tables]
-    lines = list(chain.from_iterable(human._separated(sections)))
-    return human._coloured(lines) if colour else "\n".join(human._plain(line) for line in lines)
+    lines = list(chain.from_iterable(human.separated(sections)))
+    return human.coloured(lines) if colour else "\n".join(human.plain(line) for line in lines)
 
 
 def render_markdown(result: ProfileResult) -> str:
@@ -255,44 +255,44 @@ def _short(fraction: float) -> str:
 def _section(table: TableProfile, width: int) -> list[Line]:
     sentence = unanswered(table)
     if sentence:
-        return human._folded(sentence, width, style="bold")
+        return human.folded(sentence, width, style="bold")
     prose = min(width, _WIDEST_PROSE)
     blocks = [
-        human._folded(" · ".join(headline(table)), width, rest=_INDENT, style="bold"),
+        human.folded(" · ".join(headline(table)), width, rest=_INDENT, style="bold"),
         [line for text in table.warnings for line in _warning(text, prose)],
-        human._folded(as_it_is(table), prose, _INDENT),
+        human.folded(as_it_is(table), prose, _INDENT),
         *(_grid(grid, width, prose) for grid in grids(table)),
-        [line for text in advice(table) for line in human._folded(text, prose, _INDENT)],
+        [line for text in advice(table) for line in human.folded(text, prose, _INDENT)],
     ]
-    lines = list(chain.from_iterable(human._separated([block for block in blocks if block])))
+    lines = list(chain.from_iterable(human.separated([block for block in blocks if block])))
     return [*lines, (Part(footer(table), "dim"),)]
 
 
 def _warning(text: str, width: int) -> list[Line]:
     first = f"{_INDENT}warning   {printable(text)}"
-    return human._folded(first, width, rest=" " * 12, style="yellow")
+    return human.folded(first, width, rest=" " * 12, style="yellow")
 
 
 def _grid(grid: Grid, width: int, prose: int) -> list[Line]:
     """The title, then a line a row; a name too long for the line has one of its own."""
-    lines = human._folded(grid.title, prose, _INDENT)
+    lines = human.folded(grid.title, prose, _INDENT)
     figures = [row[1:] for row in (grid.header, *grid.rows) if len(row) == len(grid.header)]
-    sizes = [max(human._cells(row[place]) for row in figures) for place in range(len(figures[0]))]
+    sizes = [max(human.width_of(row[place]) for row in figures) for place in range(len(figures[0]))]
     room = width - 2 * len(_INDENT) - sum(sizes) - len(_GAP) * len(sizes)
-    longest = max(human._cells(row[0]) for row in (grid.header, *grid.rows))
-    names = longest if longest <= room else min(room, human._cells(grid.header[0]))
+    longest = max(human.width_of(row[0]) for row in (grid.header, *grid.rows))
+    names = longest if longest <= room else min(room, human.width_of(grid.header[0]))
     for row in (grid.header, *grid.rows):
         name, *cells = row
         if len(row) < len(grid.header):
-            lines += human._folded(
-                f"{human._padded(name, names)}{_GAP}{cells[0]}", width, _INDENT * 2
+            lines += human.folded(
+                f"{human.padded(name, names)}{_GAP}{cells[0]}", width, _INDENT * 2
             )
             continue
-        if human._cells(name) > names:
-            lines += human._folded(name, width, _INDENT * 2)
+        if human.width_of(name) > names:
+            lines += human.folded(name, width, _INDENT * 2)
             name = ""
-        text = human._padded(name, names) + "".join(
-            f"{_GAP}{' ' * (size - human._cells(cell))}{cell}"
+        text = human.padded(name, names) + "".join(
+            f"{_GAP}{' ' * (size - human.width_of(cell))}{cell}"
             for cell, size in zip(cells, sizes, strict=True)
         )
         lines.append((Part(f"{_INDENT * 2}{text}", "dim" if row is grid.header else ""),))
@@ -305,23 +305,23 @@ def _grid(grid: Grid, width: int, prose: int) -> list[Line]:
 def _markdown_section(table: TableProfile) -> Iterator[str]:
     sentence = unanswered(table)
     if sentence:
-        yield f"**{markdown._escaped(sentence)}**"
+        yield f"**{markdown.escaped(sentence)}**"
         return
     name, *rest = headline(table)
-    yield f"## {markdown._escaped(name)}"
-    yield markdown._escaped(" · ".join(rest))
+    yield f"## {markdown.escaped(name)}"
+    yield markdown.escaped(" · ".join(rest))
     for text in table.warnings:
-        yield f"> **Warning:** {markdown._escaped(printable(text))}"
-    yield markdown._escaped(as_it_is(table))
+        yield f"> **Warning:** {markdown.escaped(printable(text))}"
+    yield markdown.escaped(as_it_is(table))
     for grid in grids(table):
-        yield markdown._escaped(grid.title)
-        yield markdown._table(grid.header, _even_rows(grid), numbers=True)
-    yield markdown._escaped(" ".join(advice(table)))
-    yield f"*{markdown._escaped(footer(table))}*"
+        yield markdown.escaped(grid.title)
+        yield markdown.grid(grid.header, _even_rows(grid), numbers=True)
+    yield markdown.escaped(" ".join(advice(table)))
+    yield f"*{markdown.escaped(footer(table))}*"
 
 
 def _even_rows(grid: Grid) -> Iterator[Sequence[str]]:
     """Every row with as many cells as the header has."""
     for row in grid.rows:
-        cells = [markdown._escaped(cell) for cell in row]
+        cells = [markdown.escaped(cell) for cell in row]
         yield [*cells, *[""] * (len(grid.header) - len(row))]

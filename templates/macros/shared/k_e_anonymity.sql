@@ -1,6 +1,7 @@
 {#
     (k,e)-anonymity: a class has at least k different values, and its largest number is at least e
-    above its smallest. Only finite numbers count for the range: NULL, NaN and infinity are left out.
+    above its smallest. Two spellings of a number are one value, NULL is one where it is not
+    unknown; for the range only finite numbers count: NULL, NaN and infinity are left out.
 
     Zhang, Koudas, Srivastava, Yu 2007, Aggregate query answering on anonymized tables, ICDE.
 #}
@@ -9,20 +10,31 @@ coalesce(cast(kanon_largest - kanon_smallest as {{ kanon_sql.float_type() }}), 0
 {%- endmacro %}
 
 
-{# The slack is in proportion, as numbers may be large. #}
-{% macro k_e_anonymity_violated(measure, k=none, e=none) -%}
-{{ "kanon_distinct < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
+{# Floating point has a slack, in proportion as numbers may be large; other numbers are exact. #}
+{% macro k_e_anonymity_violated(sensitive, k=none, e=none) -%}
+{{ "kanon_numbers < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
 {{- " or " if k is not none and e is not none }}
-{{- measure ~ " < " ~ kanon_sql.number(e) ~ " * (1 - " ~ kanon_sql.slack() ~ ")" if e is not none }}
+{{- "coalesce(kanon_largest - kanon_smallest, 0) < " ~ kanon_sql.least_difference(sensitive, e) if e is not none }}
 {%- endmacro %}
 
 
-{% macro k_e_anonymity_columns(sensitive) -%}
+{% macro k_e_anonymity_columns(sensitive, unknown=false) -%}
 min({{ kanon_sql.finite_number(sensitive) }}) as kanon_smallest
 max({{ kanon_sql.finite_number(sensitive) }}) as kanon_largest
+{{ kanon_sql.count_numbers(sensitive, unknown) }} as kanon_numbers
 {%- endmacro %}
 
 
 {% macro k_e_anonymity_beside() -%}
-kanon_distinct
+kanon_numbers
+{%- endmacro %}
+
+
+{# How many numbers a class has, NULL included where it counts as a value. #}
+{% macro count_numbers(sensitive, unknown=false) -%}
+{% if sensitive.is_text -%}
+count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ "" if unknown else " + max(case when " ~ kanon_sql.is_null(sensitive) ~ " then 1 else 0 end)" }}
+{%- else -%}
+{{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }}
+{%- endif %}
 {%- endmacro %}

@@ -67,13 +67,17 @@ from {{ relation }}
 {%- endmacro %}
 
 
-{# Survey weights that stand for no one: NULL, text, or less than the record's own person. #}
+{# Survey weights that stand for no one: NULL, no number, less than the record's own person. #}
 {% macro not_a_survey_weight(relation, weight) %}
 select
     count(*) as kanon_records,
-    sum(case when kanon_weight >= 1 and kanon_weight <= 1e15 then 0 else 1 end) as kanon_not_a_weight
+    sum(case when kanon_written is null then 1 else 0 end) as kanon_null,
+    sum(case when kanon_written is not null and (kanon_weight is null or kanon_weight > 1e15) then 1 else 0 end) as kanon_no_number,
+    sum(case when kanon_weight < 1 then 1 else 0 end) as kanon_below_one
 from (
-    select {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} as kanon_weight
+    select
+        {{ kanon_sql.ident(weight) }} as kanon_written,
+        {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} as kanon_weight
     from {{ relation | indent(4) }}
 ) as kanon_weights
 {%- endmacro %}

@@ -10,7 +10,7 @@
 
     Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (ordered distance).
 
-    `order` lists the values; without it numbers and dates have their own. What it lacks ranks
+    `order` lists the values; without it numbers and dates have their own, however they are spelled. What it lacks ranks
     behind, NULL last.
 #}
 {% macro ordered_distance(relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[], class_verdicts=[], measures=[]) %}
@@ -29,7 +29,7 @@ ranked_values as (
     select
         value_totals.{{ kanon_sql.alias(sensitive) }},
         value_totals.kanon_value_total,
-        row_number() over (
+        dense_rank() over (
             order by
                 case when {{ kanon_sql.is_null(sensitive) }} then 1 else 0 end,
 {% if order is not none %}
@@ -49,62 +49,62 @@ ranked_values as (
 {% endif %}
 ),
 
-cumulated_values as (
+ranks as (
     select
-        {{ kanon_sql.alias(sensitive) }},
         kanon_rank,
-        sum(kanon_value_total) over (order by kanon_rank) as kanon_up_to,
-        sum(kanon_value_total) over () as kanon_table_total,
-        count(*) over () as kanon_values
+        sum(kanon_value_total) as kanon_rank_total
     from ranked_values
+    group by kanon_rank
+),
+
+cumulated_ranks as (
+    select
+        kanon_rank,
+        sum(kanon_rank_total) over (order by kanon_rank) as kanon_up_to,
+        sum(kanon_rank_total) over () as kanon_table_total,
+        count(*) over () as kanon_ranks
+    from ranks
 ),
 
 table_steps as (
     select
-        {{ kanon_sql.alias(sensitive) }},
         kanon_rank,
         kanon_up_to,
         kanon_table_total,
-        kanon_values,
+        kanon_ranks,
         sum(kanon_up_to) over (order by kanon_rank) - kanon_up_to as kanon_sum_before,
         sum(kanon_up_to) over () as kanon_sum
-    from cumulated_values
+    from cumulated_ranks
+),
+
+class_ranks as (
+    select
+{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
+        ranked_values.kanon_rank,
+        sum(class_values.{{ counted }}) as kanon_held
+    from class_values
+    inner join ranked_values
+        on {{ kanon_sql.same("ranked_values." ~ kanon_sql.alias(sensitive), "class_values." ~ kanon_sql.alias(sensitive)) }}
+    group by
+{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
+        ranked_values.kanon_rank
 ),
 
 class_steps as (
     select
-{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
+{{ kanon_sql.aliases_in("class_ranks", columns) | indent(4, first=true) }},
         table_steps.kanon_rank,
         table_steps.kanon_sum_before,
         table_steps.kanon_table_total,
-        table_steps.kanon_values,
+        table_steps.kanon_ranks,
         table_steps.kanon_sum,
-        cast(sum({{ counted }}) over (
-            partition by
-{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
-            order by table_steps.kanon_rank
-        ) as {{ kanon_sql.float_type() }}) / nullif(sum({{ counted }}) over (
-            partition by
-{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
-        ), 0) * table_steps.kanon_table_total as kanon_class_up_to,
-        coalesce(lead(table_steps.kanon_rank) over (
-            partition by
-{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
-            order by table_steps.kanon_rank
-        ), table_steps.kanon_values + 1) as kanon_next_rank,
-        coalesce(lead(table_steps.kanon_sum_before) over (
-            partition by
-{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
-            order by table_steps.kanon_rank
-        ), table_steps.kanon_sum) as kanon_next_sum_before,
-        row_number() over (
-            partition by
-{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
-            order by table_steps.kanon_rank
-        ) as kanon_step
-    from class_values
+        cast(sum(kanon_held) over {{ kanon_sql.steps_of_class(columns, "table_steps.kanon_rank") | trim | indent(8) }} as {{ kanon_sql.float_type() }}) / nullif(sum(kanon_held) over {{ kanon_sql.steps_of_class(columns) | trim | indent(8) }}, 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        coalesce(lead(table_steps.kanon_rank) over {{ kanon_sql.steps_of_class(columns, "table_steps.kanon_rank") | trim | indent(8) }}, table_steps.kanon_ranks + 1) as kanon_next_rank,
+        coalesce(lead(table_steps.kanon_sum_before) over {{ kanon_sql.steps_of_class(columns, "table_steps.kanon_rank") | trim | indent(8) }}, table_steps.kanon_sum) as kanon_next_sum_before,
+        row_number() over {{ kanon_sql.steps_of_class(columns, "table_steps.kanon_rank") | trim | indent(8) }} as kanon_step
+    from class_ranks
     inner join table_steps
-        on {{ kanon_sql.same("table_steps." ~ kanon_sql.alias(sensitive), "class_values." ~ kanon_sql.alias(sensitive)) }}
+        on table_steps.kanon_rank = class_ranks.kanon_rank
 ),
 
 steps_of_both as (
@@ -115,7 +115,7 @@ steps_of_both as (
         kanon_sum_before,
         kanon_next_sum_before,
         kanon_table_total,
-        kanon_values,
+        kanon_ranks,
         kanon_step,
         kanon_class_up_to as kanon_position,
         0 as kanon_is_of_table,
@@ -133,7 +133,7 @@ steps_of_both as (
         0 as kanon_sum_before,
         0 as kanon_next_sum_before,
         kanon_table_total,
-        kanon_values,
+        kanon_ranks,
         0 as kanon_step,
         cast(kanon_up_to as {{ kanon_sql.float_type() }}) as kanon_position,
         1 as kanon_is_of_table,
@@ -159,7 +159,7 @@ gaps as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         kanon_table_total,
-        kanon_values,
+        kanon_ranks,
         kanon_step,
         kanon_rank,
         kanon_next_rank,
@@ -183,7 +183,7 @@ gaps as (
 distances as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        max(kanon_values) as kanon_values,
+        max(kanon_ranks) as kanon_ranks,
         max(kanon_table_total) as kanon_table_total,
         sum(
             case when kanon_step = 1 then kanon_sum_before else 0 end
@@ -199,11 +199,23 @@ class_distances as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         case
-            when kanon_values = 1 or kanon_moved < 0 then 0
-            else {{ kanon_sql.quotient("kanon_moved", "(kanon_table_total * (kanon_values - 1.0))") }}
+            when kanon_ranks = 1 or kanon_moved < 0 then 0
+            else {{ kanon_sql.quotient("kanon_moved", "(kanon_table_total * (kanon_ranks - 1.0))") }}
         end as kanon_distance
     from distances
 ),
 
 {{ kanon_sql.classes_with_distances(columns, counted, class_measures, class_verdicts, measures) }}
+{%- endmacro %}
+
+
+{# The values that a class has, in their order. #}
+{% macro steps_of_class(columns, order=none) %}
+(
+    partition by
+{{ kanon_sql.aliases_in("class_ranks", columns) | indent(4, first=true) }}
+{% if order is not none %}
+    order by {{ order }}
+{% endif %}
+)
 {%- endmacro %}

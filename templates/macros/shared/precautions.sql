@@ -26,12 +26,15 @@ select
     count(*) as kanon_records,
     sum(
         case
+            when kanon_written is null then 1
             when kanon_weight >= 0 and kanon_weight < 1e15 and kanon_weight = floor(kanon_weight) then 0
             else 1
         end
     ) as kanon_not_a_weight
 from (
-    select {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} as kanon_weight
+    select
+        {{ kanon_sql.ident(weight) }} as kanon_written,
+        {{ kanon_sql.cast_or_null(kanon_sql.ident(weight), kanon_sql.float_type()) }} as kanon_weight
     from {{ relation | indent(4) }}
 ) as kanon_weights
 {%- endmacro %}

@@ -46,7 +46,8 @@ select
     0 as kanon_suppressed,
     sum(case when kanon_distinct = 1 then 1 else 0 end) as kanon_homogeneous_classes,
     sum(case when kanon_distinct = 1 then kanon_records else 0 end) as kanon_homogeneous_records,
-    sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes
+    sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_single_value_classes
 from classes
 group by kanon_size
 order by kanon_size

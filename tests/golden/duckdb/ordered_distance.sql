@@ -33,7 +33,7 @@ ranked_values as (
     select
         value_totals.kanon_sensitive_1,
         value_totals.kanon_value_total,
-        row_number() over (
+        dense_rank() over (
             order by
                 case when kanon_sensitive_1 is null then 1 else 0 end,
                 value_totals.kanon_sensitive_1
@@ -41,68 +41,89 @@ ranked_values as (
     from value_totals
 ),
 
-cumulated_values as (
+ranks as (
     select
-        kanon_sensitive_1,
         kanon_rank,
-        sum(kanon_value_total) over (order by kanon_rank) as kanon_up_to,
-        sum(kanon_value_total) over () as kanon_table_total,
-        count(*) over () as kanon_values
+        sum(kanon_value_total) as kanon_rank_total
     from ranked_values
+    group by kanon_rank
+),
+
+cumulated_ranks as (
+    select
+        kanon_rank,
+        sum(kanon_rank_total) over (order by kanon_rank) as kanon_up_to,
+        sum(kanon_rank_total) over () as kanon_table_total,
+        count(*) over () as kanon_ranks
+    from ranks
 ),
 
 table_steps as (
     select
-        kanon_sensitive_1,
         kanon_rank,
         kanon_up_to,
         kanon_table_total,
-        kanon_values,
+        kanon_ranks,
         sum(kanon_up_to) over (order by kanon_rank) - kanon_up_to as kanon_sum_before,
         sum(kanon_up_to) over () as kanon_sum
-    from cumulated_values
+    from cumulated_ranks
+),
+
+class_ranks as (
+    select
+        class_values."zip_code",
+        class_values."age",
+        ranked_values.kanon_rank,
+        sum(class_values.kanon_records) as kanon_held
+    from class_values
+    inner join ranked_values
+        on ranked_values.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+    group by
+        class_values."zip_code",
+        class_values."age",
+        ranked_values.kanon_rank
 ),
 
 class_steps as (
     select
-        class_values."zip_code",
-        class_values."age",
+        class_ranks."zip_code",
+        class_ranks."age",
         table_steps.kanon_rank,
         table_steps.kanon_sum_before,
         table_steps.kanon_table_total,
-        table_steps.kanon_values,
+        table_steps.kanon_ranks,
         table_steps.kanon_sum,
-        cast(sum(kanon_records) over (
+        cast(sum(kanon_held) over (
             partition by
-                class_values."zip_code",
-                class_values."age"
+                class_ranks."zip_code",
+                class_ranks."age"
             order by table_steps.kanon_rank
-        ) as double) / nullif(sum(kanon_records) over (
+        ) as double) / nullif(sum(kanon_held) over (
             partition by
-                class_values."zip_code",
-                class_values."age"
+                class_ranks."zip_code",
+                class_ranks."age"
         ), 0) * table_steps.kanon_table_total as kanon_class_up_to,
         coalesce(lead(table_steps.kanon_rank) over (
             partition by
-                class_values."zip_code",
-                class_values."age"
+                class_ranks."zip_code",
+                class_ranks."age"
             order by table_steps.kanon_rank
-        ), table_steps.kanon_values + 1) as kanon_next_rank,
+        ), table_steps.kanon_ranks + 1) as kanon_next_rank,
         coalesce(lead(table_steps.kanon_sum_before) over (
             partition by
-                class_values."zip_code",
-                class_values."age"
+                class_ranks."zip_code",
+                class_ranks."age"
             order by table_steps.kanon_rank
         ), table_steps.kanon_sum) as kanon_next_sum_before,
         row_number() over (
             partition by
-                class_values."zip_code",
-                class_values."age"
+                class_ranks."zip_code",
+                class_ranks."age"
             order by table_steps.kanon_rank
         ) as kanon_step
-    from class_values
+    from class_ranks
     inner join table_steps
-        on table_steps.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+        on table_steps.kanon_rank = class_ranks.kanon_rank
 ),
 
 steps_of_both as (
@@ -114,7 +135,7 @@ steps_of_both as (
         kanon_sum_before,
         kanon_next_sum_before,
         kanon_table_total,
-        kanon_values,
+        kanon_ranks,
         kanon_step,
         kanon_class_up_to as kanon_position,
         0 as kanon_is_of_table,
@@ -131,7 +152,7 @@ steps_of_both as (
         0 as kanon_sum_before,
         0 as kanon_next_sum_before,
         kanon_table_total,
-        kanon_values,
+        kanon_ranks,
         0 as kanon_step,
         cast(kanon_up_to as double) as kanon_position,
         1 as kanon_is_of_table,
@@ -158,7 +179,7 @@ gaps as (
         "zip_code",
         "age",
         kanon_table_total,
-        kanon_values,
+        kanon_ranks,
         kanon_step,
         kanon_rank,
         kanon_next_rank,
@@ -183,7 +204,7 @@ distances as (
     select
         "zip_code",
         "age",
-        max(kanon_values) as kanon_values,
+        max(kanon_ranks) as kanon_ranks,
         max(kanon_table_total) as kanon_table_total,
         sum(
             case when kanon_step = 1 then kanon_sum_before else 0 end
@@ -201,8 +222,8 @@ class_distances as (
         "zip_code",
         "age",
         case
-            when kanon_values = 1 or kanon_moved < 0 then 0
-            else cast(kanon_moved as double) / nullif((kanon_table_total * (kanon_values - 1.0)), 0)
+            when kanon_ranks = 1 or kanon_moved < 0 then 0
+            else cast(kanon_moved as double) / nullif((kanon_table_total * (kanon_ranks - 1.0)), 0)
         end as kanon_distance
     from distances
 ),

@@ -193,6 +193,7 @@ select
     sum(case when kanon_distinct = 1 then 1 else 0 end) as kanon_homogeneous_classes,
     sum(case when kanon_distinct = 1 then kanon_records else 0 end) as kanon_homogeneous_records,
     sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_single_value_classes,
     min(kanon_l_diversity) as kanon_l_diversity,
     sum(kanon_l_diversity_violated) as kanon_l_diversity_violated_classes,
     sum(kanon_l_diversity_violated * kanon_records) as kanon_l_diversity_violated_records,

@@ -262,6 +262,7 @@ select
     sum(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else 0 end) as kanon_homogeneous_classes,
     sum(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then kanon_records else 0 end) as kanon_homogeneous_records,
     sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_single_value_classes,
     min(kanon_l_diversity) as kanon_l_diversity,
     min(kanon_entropy_l_diversity) as kanon_entropy_l_diversity,
     max(kanon_alpha_k_anonymity) as kanon_alpha_k_anonymity,

@@ -1,0 +1,103 @@
+"""Opening what holds the data, and asking it one step after the other within a time limit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from kanon_sql.engines import connect
+from kanon_sql.engines.base import Engine, Row
+from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.spec import TableSpec
+from kanon_sql.steps import Step
+
+Watch = Callable[[str], None]
+"""Is told in words what each statement asks as it starts."""
+
+
+@contextmanager
+def opened(
+    table: TableSpec,
+    engine: Any,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Iterator[Engine]:
+    """The engine that a table is asked on, closed in the end."""
+    hub = connect(
+        engine if engine is not None else table.connect,
+        memory_limit=memory_limit,
+        threads=threads,
+        delimiter=table.delimiter,
+        null_strings=table.null_strings,
+    )
+    try:
+        yield hub
+    finally:
+        hub.close()
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Asks one step after the other, keeps what it asked, and tells who watches."""
+
+    engine: Engine
+    watch: Watch | None
+    expired: threading.Event
+    started: float
+    asked: dict[str, str] = field(default_factory=dict)
+
+    def rows(self, step: Step) -> list[Row]:
+        step.check()
+        if self.watch:
+            self.watch(step.question)
+        if self.expired.is_set():
+            raise EngineError("the time limit was reached between two statements.")
+        self.asked[step.name] = step.sql
+        return self.engine.query(step.sql)
+
+    def row(self, step: Step) -> Row:
+        return self.rows(step)[0]
+
+
+@contextmanager
+def time_limit(engine: Engine, seconds: float | None, expired: threading.Event) -> Iterator[None]:
+    """After so many seconds, set `expired` and cancel whatever runs."""
+    done = threading.Event()
+
+    def cancel() -> None:
+        if not done.wait(seconds):
+            expired.set()
+            # A cancel between two statements is lost, so it is said again.
+            while not done.wait(0.05):
+                engine.cancel()
+
+    watchdog = threading.Thread(target=cancel, daemon=True)
+    if seconds is not None:
+        watchdog.start()
+    try:
+        yield
+    except EngineError:
+        if not expired.is_set():
+            raise
+    finally:
+        done.set()
+    if expired.is_set():
+        raise EngineError(
+            "stopped, because the time limit was reached. Raise --timeout, or ask less."
+        )
+
+
+def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
+    """Raise `SpecError` for a limit that is none, or that the engine can't keep."""
+    if seconds is None:
+        return
+    if not seconds > 0:
+        raise SpecError(f"timeout must be a number of seconds above 0; found {seconds!r}.")
+    if not engine.can_cancel:
+        raise SpecError(
+            "a time limit can't be kept for a DuckDB relation. Pass its connection and the name "
+            "of a table, or leave out timeout."
+        )

@@ -1,0 +1,415 @@
+"""The levels of one column as SQL: what each raw value becomes, and what people call a level.
+
+Level 0 is the raw value as it lies. Every level from 1 on is an expression over the raw value,
+never over the level below, and gives a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from kanon_sql.column_types import family
+from kanon_sql.errors import SpecError
+from kanon_sql.hierarchy import (
+    DATES,
+    SUPPRESS,
+    Bottom,
+    Cuts,
+    Depths,
+    Fault,
+    Faults,
+    GeneralizationHierarchy,
+    HierarchyTable,
+    Level,
+    Mask,
+    Prefix,
+    Round,
+    Top,
+    Width,
+    Years,
+    decimal,
+    hierarchy_table,
+    plain,
+    read_hierarchy,
+    refuse,
+    single,
+    spoken,
+)
+from kanon_sql.templates import render
+
+Needs = Literal["number", "date", "listed"]
+Kind = Literal["whole", "wide", "decimal", "float"]
+
+CASE_ROWS = 200
+"""A hierarchy of more rows is better joined than spelled out in a CASE."""
+
+
+@dataclass(frozen=True)
+class Masked:
+    """So many characters become `*`, of texts as long as the longest."""
+
+    side: Literal["left", "right"]
+    characters: int
+
+
+@dataclass(frozen=True)
+class Ancestor:
+    """A column of a hierarchy's table; 0 would be the raw value."""
+
+    column: int
+
+
+Step = Level | Masked | Ancestor
+"""One level of one column."""
+
+_NUMBERS = (Width, Round, Depths, Cuts, Top, Bottom)
+
+
+@dataclass(frozen=True)
+class ColumnLevels:
+    """The levels of one column, from the raw value (0) to the coarsest (`height`)."""
+
+    name: str
+    type: str
+    hierarchy: GeneralizationHierarchy
+    longest: int | None = None
+    """How many characters the longest value has, of all values it will be applied to; only a
+    mask needs it."""
+    table: HierarchyTable | None = None
+    """The hierarchy's rows, where it has some."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        type: str,
+        hierarchy: GeneralizationHierarchy,
+        *,
+        longest: int | None = None,
+        table: HierarchyTable | None = None,
+        faults: Faults = "error",
+    ) -> ColumnLevels:
+        """The levels of a column of this type; its hierarchy is read, unless its `table` is given.
+
+        Raises `SpecError` if the hierarchy can't be read, has faults (with `faults="warn"` they
+        are left in `faults`), or is for values of another type.
+        """
+        column = cls(name, type, hierarchy, longest, table or _table(name, hierarchy))
+        column._refuse_another_type()
+        if faults == "error":
+            refuse(column.faults)
+        return column
+
+    def with_longest(self, characters: int) -> ColumnLevels:
+        """The same levels for values of at most so many characters."""
+        return replace(self, longest=characters)
+
+    # --- what people are told ---------------------------------------------------------------
+
+    @property
+    def needs_longest(self) -> bool:
+        """Whether nothing can be said before the longest value is known."""
+        return self.hierarchy.masks and self.longest is None
+
+    @property
+    def height(self) -> int:
+        """How many levels there are above the raw value."""
+        return len(self._steps)
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """What is wrong with the hierarchy's file."""
+        return self.table.faults if self.table else ()
+
+    @property
+    def needs(self) -> Needs | None:
+        """What each value must be for a level to have a label for it: a number or a date that it
+        may fail to be, or listed in the hierarchy."""
+        if self.table is not None:
+            return "listed"
+        levels = self.hierarchy.levels or []
+        is_text = family(self.type) == "text"
+        if any(level in DATES or isinstance(level, Years) for level in levels):
+            return "date" if is_text else None
+        if self.hierarchy.clip or any(isinstance(level, _NUMBERS) for level in levels):
+            return "number" if self._kind == "float" or "HUGE" in self.type else None
+        return None
+
+    def label(self, level: int) -> str:
+        """What people call a level.
+
+        >>> zip = ColumnLevels("zip", "VARCHAR", GeneralizationHierarchy(levels=["suppress"]))
+        >>> zip.label(0), zip.label(1)
+        ('raw value', 'suppress')
+        """
+        if level == 0:
+            return "raw value"
+        match self._step(level):
+            case Masked(side, characters):
+                return f"mask {characters} from the {side}"
+            case Ancestor(column) if self.table is not None and self.table.has_lines:
+                return f"column {column} of {Path(self.table.name).name}"
+            case Ancestor(column):
+                return f"ancestor {column}"
+            case step:
+                return spoken(step)
+
+    def nested(self, level: int) -> bool:
+        """Whether a level follows from the one below, whatever the data: by how both are made,
+        or by every row of the hierarchy."""
+        if level <= 1:
+            return True
+        finer, coarser = self._step(level - 1), self._step(level)
+        if isinstance(finer, Ancestor) and isinstance(coarser, Ancestor):
+            return self.table is not None and self.table.nested(level)
+        return _follows(finer, coarser)
+
+    # --- as SQL -----------------------------------------------------------------------------
+
+    def sql(self, level: int, value: str) -> str:
+        """The expression of a raw value at a level; `value` is the raw value's own expression."""
+        if level == 0:
+            return value
+        match self._step(level):
+            case "suppress":
+                return "'*'"
+            case Width(width=width, origin=origin):
+                return self._interval(value, decimal(width), decimal(origin))
+            case Round(round=step):
+                return render("truncated", number=self._number(value), kind=self._kind, step=step)
+            case Cuts(cuts=cuts):
+                return render(
+                    "between_cuts",
+                    number=self._number(value),
+                    kind=self._kind,
+                    cuts=[plain(cut) for cut in cuts],
+                )
+            case Top(top=bound):
+                return self._coded(value, ">=", bound)
+            case Bottom(bottom=bound):
+                return self._coded(value, "<", bound)
+            case Prefix(prefix=length):
+                return render("prefix", text=self._text(value), length=length)
+            case Masked(side, characters):
+                return render(
+                    "masked",
+                    text=self._text(value),
+                    side=side,
+                    masked=characters,
+                    longest=self._length,
+                )
+            case Years(years=years):
+                return render("years", date=self._date(value), years=years)
+            case Ancestor(column):
+                return render(
+                    "ancestor", text=self._text(value), values_by_label=self._grouped(column)
+                )
+            case part:
+                return render("period", date=self._date(value), part=part)
+
+    def mapping(self, level: int) -> list[tuple[str, str]]:
+        """Each raw value of the hierarchy, as text, with its label; for a join in place of a CASE.
+
+        Empty where the level is not one of a hierarchy's.
+        """
+        step = self._step(level) if level else None
+        if self.table is None or not isinstance(step, Ancestor):
+            return []
+        return list(self.table.labels(step.column).items())
+
+    def key(self, value: str) -> str:
+        """The expression of a raw value that equals the raw values of `mapping`."""
+        return self._text(value)
+
+    def values(self) -> list[list[str]]:
+        """The raw values that the hierarchy lists, a row each."""
+        return [[raw] for raw in self.table.labels(1)] if self.table else []
+
+    # --- within -----------------------------------------------------------------------------
+
+    @cached_property
+    def _steps(self) -> tuple[Step, ...]:
+        return tuple(self._each_step())
+
+    def _each_step(self) -> Iterator[Step]:
+        if self.table is not None:
+            yield from (Ancestor(column) for column in range(1, self.table.height + 1))
+        elif self.hierarchy.levels is None:
+            yield SUPPRESS
+        for level in single(self.hierarchy.levels or ()):
+            if isinstance(level, Mask):
+                yield from (Masked(level.mask, n) for n in range(1, self._length + 1))
+            else:
+                yield level
+
+    def _step(self, level: int) -> Step:
+        if not 1 <= level <= self.height:
+            raise SpecError(
+                f'"{self.name}" has levels 0 to {self.height}, so there is no level {level}.'
+            )
+        return self._steps[level - 1]
+
+    @property
+    def _length(self) -> int:
+        if self.longest is None:
+            raise ValueError(f"the longest value of {self.name} is not known yet")
+        return max(self.longest, 1)
+
+    def _refuse_another_type(self) -> None:
+        """Raise if a level needs numbers or dates and the column has neither them nor text."""
+        kind = family(self.type)
+        for level in self.hierarchy.levels or ():
+            dated = level in DATES or isinstance(level, Years)
+            if (dated and kind not in ("time", "text")) or (
+                isinstance(level, _NUMBERS) and kind not in ("number", "text")
+            ):
+                raise SpecError(
+                    f'"{self.name}" is {self.type}, and the level {spoken(level)} is for '
+                    f"{'dates' if dated else 'numbers'}. Choose another level."
+                )
+        if self.hierarchy.clip and kind not in ("number", "text"):
+            raise SpecError(f'"{self.name}" is {self.type}, and clip is for numbers. Leave it out.')
+
+    @property
+    def _kind(self) -> Kind:
+        """What kind of number a value is once it is clipped."""
+        if family(self.type) == "text" or self.type.startswith(("DOUBLE", "FLOAT", "REAL")):
+            return "float"
+        fractional = any(decimal(bound) % 1 for bound in self.hierarchy.clip or () if bound)
+        if fractional or self.type.startswith(("DECIMAL", "NUMERIC")):
+            return "decimal"
+        return "wide" if self.type in _WIDE else "whole"
+
+    def _number(self, value: str) -> str:
+        """A value as a number, clipped."""
+        is_text = family(self.type) == "text"
+        number = render("number_of", value=self._plain(value), is_text=is_text)
+        if not self.hierarchy.clip:
+            return number
+        low, high = (None if bound is None else plain(bound) for bound in self.hierarchy.clip)
+        return render("clipped", number=number, kind=self._kind, low=low, high=high)
+
+    def _text(self, value: str) -> str:
+        """A value as a text, clipped, spelled as a question would spell it."""
+        if self.hierarchy.clip:
+            type = "BIGINT" if self._kind in ("whole", "wide") else "DOUBLE"
+            return render("text_of", value=self._number(value), type=type)
+        return value if self.type == "VARCHAR" else render("text_of", value=value, type=self.type)
+
+    def _plain(self, value: str) -> str:
+        """A value that casts as text does: an ENUM's would not."""
+        if family(self.type) == "text" and self.type != "VARCHAR":
+            return render("text_of", value=value, type=self.type)
+        return value
+
+    def _date(self, value: str) -> str:
+        return render("date_of", value=self._plain(value), type=self.type)
+
+    def _interval(self, value: str, width: Decimal, origin: Decimal) -> str:
+        """Intervals in whole units of as many digits as the width and the origin have."""
+        digits = max(_digits(width), _digits(origin))
+        kind, number = self._kind, self._number(value)
+        if digits and kind != "float" and _precision(self.type) + digits > _WIDEST:
+            kind, number = "float", render("as_float", number=number)
+        whole = int(width.scaleb(digits))
+        return render(
+            "interval",
+            number=number,
+            kind=kind,
+            width=whole,
+            origin=int(origin.scaleb(digits)) % whole,
+            digits=digits,
+        )
+
+    def _coded(self, value: str, comparison: str, bound: float) -> str:
+        return render(
+            "coded",
+            number=self._number(value),
+            kind=self._kind,
+            comparison=comparison,
+            bound=plain(bound),
+            text=self._text(value),
+        )
+
+    def _grouped(self, column: int) -> Mapping[str, list[str]]:
+        """The raw values under each label, both in the order of the file."""
+        grouped: dict[str, list[str]] = {}
+        for raw, label in self.table.labels(column).items() if self.table else ():
+            grouped.setdefault(label, []).append(raw)
+        return grouped
+
+
+def _table(name: str, hierarchy: GeneralizationHierarchy) -> HierarchyTable | None:
+    """The rows of a hierarchy's file or mapping."""
+    if isinstance(hierarchy.hierarchy, str):
+        return read_hierarchy(hierarchy.hierarchy)
+    if hierarchy.hierarchy is not None:
+        return hierarchy_table(hierarchy.hierarchy, f"the hierarchy of {name}")
+    return None
+
+
+_WIDEST = 38
+"""How many digits the widest decimal of an engine has."""
+
+
+_WIDE = ("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT")
+
+
+def _precision(type: str) -> int:
+    """How many digits a number of this type may have, the widest for a type that does not say."""
+    digits = re.search(r"\((\d+)", type)
+    if digits:
+        return int(digits[1])
+    return _WIDEST if type in ("HUGEINT", "UHUGEINT", "DECIMAL", "NUMERIC") else 20
+
+
+def _digits(number: Decimal) -> int:
+    """How many digits a number has after the point."""
+    exponent: Any = number.as_tuple().exponent
+    return max(0, -int(exponent))
+
+
+_PERIODS = {"day": 0, "month": 1, "quarter": 3, "year": 12}
+"""How long a period of a date is, in months."""
+
+
+def _follows(finer: Step, coarser: Step) -> bool:
+    """Whether the coarser label can always be told from the finer one."""
+    match finer, coarser:
+        case _, "suppress":
+            return True
+        case Masked(side=side), Masked(side=other):
+            return side == other
+        case Width(), Width():
+            return _on_grid(finer, coarser.width, 0) and _on_grid(finer, coarser.origin)
+        case Width(), Cuts(cuts=cuts):
+            return all(_on_grid(finer, cut) for cut in cuts)
+        case Round(round=first), Round(round=second):
+            return second % first == 0
+        case Cuts(cuts=first), Cuts(cuts=second):
+            return {decimal(cut) for cut in second} <= {decimal(cut) for cut in first}
+        case Top(top=first), Top(top=second):
+            return second <= first
+        case Bottom(bottom=first), Bottom(bottom=second):
+            return second >= first
+        case Prefix(prefix=first), Prefix(prefix=second):
+            return second <= first
+        case Years(years=first), Years(years=second):
+            return second % first == 0
+        case str(), Years():
+            return finer in DATES
+        case str(), str():
+            return finer in DATES and _PERIODS[finer] <= _PERIODS[coarser]
+    return False
+
+
+def _on_grid(intervals: Width, number: float, origin: float | None = None) -> bool:
+    """Whether an interval begins at a number, counted from the origin."""
+    start = intervals.origin if origin is None else origin
+    return (decimal(number) - decimal(start)) % decimal(intervals.width) == 0

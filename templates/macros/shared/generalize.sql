@@ -1,0 +1,219 @@
+{#
+    A value at a level of its generalization hierarchy: what a record shows once a column is
+    generalised. Every expression reads the raw value and gives a text; NULL stays NULL below
+    suppression, which leaves `*`.
+
+    Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
+    International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), section 3.
+
+    A number is `whole`, `wide` (an integer of 64 bits or more), `decimal` or `float`. A float is
+    compared with an interval's end as with the float nearest to that end, so that 0.3 lies in
+    [0.3,0.4): the quotient of a float and a whole number never rounds up to a whole number.
+#}
+
+{# The number (or date) of a value; text is cast, and is NULL where it spells none. #}
+{% macro number_of(value, is_text) -%}
+{{ kanon_sql.cast_or_null(value, kanon_sql.float_type()) if is_text else value }}
+{%- endmacro %}
+
+
+{% macro date_of(value, type) -%}
+{% if type == "DATE" %}{{ value }}{% elif type.startswith("TIMESTAMP") %}cast({{ value }} as date){% else %}{{ kanon_sql.cast_or_null(value, "date") }}{% endif %}
+{%- endmacro %}
+
+
+{% macro text_of(value, type) -%}
+{{ kanon_sql.as_text(value, type) }}
+{%- endmacro %}
+
+
+{% macro as_float(number) -%}
+cast({{ number }} as {{ kanon_sql.float_type() }})
+{%- endmacro %}
+
+
+{# Whether a float is none that can lie in an interval: NULL, not a number, or infinite. #}
+{% macro not_finite(number) -%}
+{{ number }} is null or not abs({{ number }}) <= 1.7976931348623157e308
+{%- endmacro %}
+
+
+{# A number no lower and no higher than these; either may be none. #}
+{% macro clipped(number, kind, low, high) -%}
+case
+{%- if kind == "float" %} when {{ kanon_sql.not_finite(number) }} then null{% endif %}
+{%- if low is not none %} when {{ number }} < {{ low }} then {{ low }}{% endif %}
+{%- if high is not none %} when {{ number }} > {{ high }} then {{ high }}{% endif %} else {{ number }} end
+{%- endmacro %}
+
+
+{# The type that a whole number of this kind is reckoned in without overflow. #}
+{% macro whole_type_of(kind) -%}
+{{ kanon_sql.widest_type() if kind in ("wide", "decimal") else kanon_sql.whole_type() }}
+{%- endmacro %}
+
+
+{# The floor of a number in units of so many decimal digits; of a float as a float. #}
+{% macro floor_in_units(number, kind, digits) -%}
+{% set units = 10 ** digits %}
+{% if kind == "year" -%}
+{{ number }}
+{%- elif kind == "whole" or kind == "wide" -%}
+{{ kanon_sql.cast_or_null(number, kanon_sql.whole_type_of("wide" if digits else kind)) }}{{ " * " ~ units if digits }}
+{%- elif kind == "decimal" -%}
+{{ kanon_sql.cast_or_null("floor(" ~ number ~ (" * " ~ units if digits else "") ~ ")", kanon_sql.whole_type_of(kind)) }}
+{%- elif digits == 0 -%}
+floor({{ number }})
+{%- else -%}
+{% set nearest = "round(" ~ number ~ " * " ~ units ~ ")" %}
+{{ nearest }} - case when {{ kanon_sql.quotient(nearest, units) }} > {{ number }} then 1 else 0 end
+{%- endif %}
+{%- endmacro %}
+
+
+{# Where the interval of a number begins, in units. #}
+{% macro start_in_units(number, kind, width, origin, digits) -%}
+{% set units = kanon_sql.floor_in_units(number, kind, digits) %}
+{% if kind == "float" -%}
+{% set from_origin = units ~ " - " ~ origin if origin else number if digits == 0 else units %}
+floor({{ kanon_sql.quotient(from_origin, width) }}) * {{ width }}{{ " + " ~ origin if origin }}
+{%- else -%}
+{{ units }} - mod(mod({{ units }}{{ " - " ~ origin if origin }}, {{ width }}) + {{ width }}, {{ width }})
+{%- endif %}
+{%- endmacro %}
+
+
+{# A whole number of units as a text in plain digits. #}
+{% macro units_as_text(units, kind, digits) -%}
+{% set whole = kanon_sql.cast_or_null(units, kanon_sql.whole_type()) if kind == "float" else "(" ~ units ~ ")" if digits else units %}
+cast({{ whole }}{{ " * 0." ~ "0" * (digits - 1) ~ "1" if digits }} as {{ kanon_sql.text_type() }})
+{%- endmacro %}
+
+
+{# The interval [a, a + width) that a number lies in, where one begins at origin; both in units. #}
+{% macro interval(number, kind, width, origin=0, digits=0) -%}
+{% set start = kanon_sql.start_in_units(number, kind, width, origin, digits) %}
+'[' || {{ kanon_sql.units_as_text(start, kind, digits) }}
+|| ',' || {{ kanon_sql.units_as_text(start ~ " + " ~ width, kind, digits) }}
+|| ')'
+{%- endmacro %}
+
+
+{# A number truncated toward zero to a multiple of a step. #}
+{% macro truncated(number, kind, step) -%}
+{% set units = kanon_sql.toward_zero(number, kind) %}
+cast({{ units }}{{ " - mod(" ~ units ~ ", " ~ step ~ ")" if step > 1 }} as {{ kanon_sql.text_type() }})
+{%- endmacro %}
+
+
+{% macro toward_zero(number, kind) -%}
+{% if kind == "whole" or kind == "wide" -%}
+{{ kanon_sql.cast_or_null(number, kanon_sql.whole_type_of(kind)) }}
+{%- else -%}
+{{ kanon_sql.cast_or_null("case when " ~ number ~ " < 0 then ceil(" ~ number ~ ") else floor(" ~ number ~ ") end", kanon_sql.whole_type_of(kind)) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The interval between two of these numbers; below the first and from the last on it is open. #}
+{% macro between_cuts(number, kind, cuts) -%}
+case
+{% if kind == "float" %}
+    when {{ kanon_sql.not_finite(number) }} then null
+{% endif %}
+    when {{ number }} < {{ cuts[0] }} then '<{{ cuts[0] }}'
+{% for cut in cuts[1:] %}
+    when {{ number }} < {{ cut }} then '[{{ cuts[loop.index0] }},{{ cut }})'
+{% endfor %}
+    when {{ number }} >= {{ cuts[-1] }} then '>={{ cuts[-1] }}'
+end
+{%- endmacro %}
+
+
+{# Top and bottom coding: one value for all beyond a bound; the others stay what they are. #}
+{% macro coded(number, kind, comparison, bound, text) -%}
+case
+{% if kind == "float" %}
+    when {{ kanon_sql.not_finite(number) }} then null
+{% endif %}
+    when {{ number }} {{ comparison }} {{ bound }} then '{{ comparison }}{{ bound }}'
+    else {{ text }}
+end
+{%- endmacro %}
+
+
+{# A text of the longest one's length whose last (or first) characters are `*`. #}
+{% macro masked(text, side, masked, longest) -%}
+{% if side == "right" -%}
+{{ kanon_sql.pad_right(kanon_sql.prefix(text, longest - masked), longest) }}
+{%- else -%}
+{{ kanon_sql.pad_left(kanon_sql.suffix(text, longest - masked), longest) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{% macro prefix(text, length) -%}
+substring({{ text }}, 1, {{ length }})
+{%- endmacro %}
+
+
+{# The period of a date: `2025-01-31`, `2025-01`, `2025-Q1` or `2025`. #}
+{% macro period(date, part) -%}
+{% if part == "quarter" -%}
+{{ kanon_sql.date_text(date, "year") }} || '-Q' || cast(extract(quarter from {{ date }}) as {{ kanon_sql.text_type() }})
+{%- else -%}
+{{ kanon_sql.date_text(date, part) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The period of so many years that a date lies in. #}
+{% macro years(date, years) -%}
+{{ kanon_sql.interval("extract(year from " ~ date ~ ")", "year", years) }}
+{%- endmacro %}
+
+
+{# The ancestor of a value in a table of labels, each with its values. #}
+{% macro ancestor(text, values_by_label) -%}
+case
+{% for label, values in values_by_label.items() %}
+{% if values | length > 8 %}
+    when {{ text }} in (
+{% for some in values | batch(8) %}
+        {%+ for value in some %}{{ kanon_sql.literal(value) }}{{ ", " if not loop.last }}{% endfor %}{{ "," if not loop.last }}
+{% endfor %}
+    ) then {{ kanon_sql.literal(label) }}
+{% else %}
+    when {{ text }}{{ " in (" if values | length > 1 else " = " }}{% for value in values %}{{ kanon_sql.literal(value) }}{{ ", " if not loop.last }}{% endfor %}{{ ")" if values | length > 1 }} then {{ kanon_sql.literal(label) }}
+{% endif %}
+{% endfor %}
+end
+{%- endmacro %}
+
+
+{# How many characters the longest value of a column has. #}
+{% macro longest_value(relation, column) %}
+select coalesce(max(length({{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }})), 0) as kanon_longest
+from {{ relation }}
+{%- endmacro %}
+
+
+{# The values of a column that a level has no label for: no number, no date, or not listed. #}
+{% macro values_without_label(relation, column, label) %}
+with
+
+labelled_values as (
+    select
+        {{ label | indent(8) }} as kanon_label,
+        count(*) as kanon_records
+    from {{ relation | indent(4) }}
+    where {{ kanon_sql.ident(column) }} is not null
+    group by {{ kanon_sql.ident(column) }}
+)
+
+select
+    count(*) as kanon_values,
+    coalesce(sum(case when kanon_label is null then 1 else 0 end), 0) as kanon_values_without_label,
+    coalesce(sum(case when kanon_label is null then kanon_records else 0 end), 0) as kanon_records_without_label
+from labelled_values
+{%- endmacro %}
