@@ -19,7 +19,7 @@ Names = str | Iterable[str]
 def audit(
     data: Any,
     *,
-    quasi_identifiers: Names = (),
+    quasi_identifiers: Names | Mapping[str, Any] = (),
     sensitive: Names = (),
     checks: Iterable[Model] = (),
     entity: str | None = None,
@@ -29,6 +29,8 @@ def audit(
     first: int | None = None,
     nulls: Literal["value", "wildcard"] = "value",
     sensitive_nulls: Literal["value", "unknown"] = "value",
+    levels: Mapping[str, int] | None = None,
+    hierarchy_faults: Literal["error", "warn"] = "error",
     with_other_sensitive: bool = False,
     weight: str | None = None,
     null_strings: Names = (),
@@ -45,10 +47,11 @@ def audit(
     `data` is a path or a glob, a pandas, polars or pyarrow table, a DuckDB relation, a table's
     name where `engine` says which database it is in, or an `AuditSpec`, which says the rest
     itself. `quasi_identifiers` are what someone may know of a person ("*" is every column that
-    has no other part), `sensitive` what must not become known. `references` are the tables of
-    k-map by name: data like `data`, or a `ReferenceSpec`. `weight` is a survey's weight of each
-    record. `engine` is a URL (duckdb:FILE) or an
-    open DuckDB connection. `timeout` is in seconds.
+    has no other part), or a mapping from each to its `GeneralizationHierarchy`; with `levels` the
+    table is looked at as it would be with these columns at these levels. `sensitive` is what must
+    not become known. `references` are the tables of k-map by name: data like `data`, or a
+    `ReferenceSpec`. `weight` is a survey's weight of each record. `engine` is a URL (duckdb:FILE)
+    or an open DuckDB connection. `timeout` is in seconds.
 
     With `show_values` the result holds values of the data: personal data.
 
@@ -64,7 +67,8 @@ def audit(
     spec = _spec(
         data, quasi_identifiers, sensitive, checks, references,
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
-        sensitive_nulls=sensitive_nulls, with_other_sensitive=with_other_sensitive, weight=weight,
+        sensitive_nulls=sensitive_nulls, levels=dict(levels or {}),
+        hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
         null_strings=null_strings, delimiter=delimiter, name=name,
     )  # fmt: skip
     return auditor.audit(
@@ -80,7 +84,7 @@ def audit(
 def compile(
     data: Any,
     *,
-    quasi_identifiers: Names = (),
+    quasi_identifiers: Names | Mapping[str, Any] = (),
     sensitive: Names = (),
     checks: Iterable[Model] = (),
     references: Mapping[str, Any] | None = None,
@@ -98,7 +102,7 @@ def compile(
 def profile(
     data: Any,
     *,
-    quasi_identifiers: Names = (),
+    quasi_identifiers: Names | Mapping[str, Any] = (),
     sensitive: Names = (),
     attacker_knows: Names = (),
     k: int = profiler.DEFAULT_K,
@@ -143,14 +147,16 @@ def profile(
 
 def _spec(
     data: Any,
-    quasi_identifiers: Names,
+    quasi_identifiers: Names | Mapping[str, Any],
     sensitive: Names,
     checks: Iterable[Model],
     references: Mapping[str, Any] | None,
     **parts: Any,
 ) -> AuditSpec:
     asked = {
-        "quasi_identifiers": _list(quasi_identifiers),
+        "quasi_identifiers": quasi_identifiers
+        if isinstance(quasi_identifiers, Mapping)
+        else _list(quasi_identifiers),
         "sensitive": _list(sensitive),
         "checks": list(checks),
         "references": {
@@ -160,9 +166,8 @@ def _spec(
         **{key: _list(value) if key in _LISTS else value for key, value in parts.items()},
     }
     if isinstance(data, AuditSpec):
-        beside = [
-            key for key, value in asked.items() if value not in (None, False, [], {}, "value")
-        ]
+        unsaid: tuple[Any, ...] = (None, False, [], {}, "value", "error")
+        beside = [key for key, value in asked.items() if value not in unsaid]
         if beside:
             raise SpecError(
                 f"an AuditSpec asks the question itself, so {', '.join(beside)} has no place "

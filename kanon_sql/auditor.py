@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
-from kanon_sql.engines.base import Engine, Row
+from kanon_sql.binding import BoundColumn, masked_columns
+from kanon_sql.engines.base import Engine, Row, Table
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec
+from kanon_sql.templates import checked_select, render
 from kanon_sql.verdicts import (
     Answers,
     histogram,
@@ -137,11 +139,25 @@ def _planned(spec: AuditSpec, place: int, engine: Engine, timeout: float | None 
         references = {
             name: engine.table(reference.source) for name, reference in asked.references.items()
         }
+        try:
+            longest = {
+                column.name: longest_value(engine, table, column)
+                for column in masked_columns(asked, table)
+            }
+        except SpecError as error:
+            raise spec.pointed(error, place) from None
     try:
-        plan = plan_audit(asked, table, references)
+        plan = plan_audit(asked, table, references, longest=longest)
     except SpecError as error:
         raise spec.pointed(error, place) from None
     return _Planned(plan, engine, time.monotonic() - started)
+
+
+def longest_value(engine: Engine, table: Table, column: BoundColumn) -> int:
+    """The length of the longest value, by which a mask is as long for all."""
+    sql = render("longest_value", relation=table.sql, column=column)
+    checked_select(sql, frozenset([table.sql]))
+    return int(engine.query(sql)[0]["kanon_longest"])
 
 
 def _name(plan: Plan) -> str:
@@ -241,6 +257,7 @@ def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult
         sensitive=tuple(column.name for column in bound.sensitive),
         entity=bound.entity.name if bound.entity else None,
         nulls=bound.spec.nulls,
+        levels=dict(bound.spec.levels) or None,
         sql=ask.asked,
         seconds=time.monotonic() - ask.started,
         **found,

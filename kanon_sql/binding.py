@@ -15,7 +15,8 @@ from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, did_you_mean, no_such_column
 from kanon_sql.estimates import require
 from kanon_sql.expressions import Condition, condition
-from kanon_sql.hierarchy import Paths, read_tree
+from kanon_sql.hierarchy import GeneralizationHierarchy, Paths, read_tree
+from kanon_sql.levels import ColumnLevels
 from kanon_sql.models import (
     MODELS,
     Homogeneity,
@@ -28,6 +29,7 @@ from kanon_sql.models import (
     TCloseness,
 )
 from kanon_sql.spec import ReferenceSpec, TableSpec
+from kanon_sql.templates import identifier
 
 Location = tuple[int | str, ...]
 Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
@@ -52,6 +54,8 @@ class BoundColumn:
     few_values: bool = False
     hashed: bool = False
     """Whether frequency sets group it by its hash, which must then be proved to be exact."""
+    generalised: str | None = None
+    """The SQL of its value at a level, where the table is looked at as it would be."""
     parts: tuple[BoundColumn, ...] = ()
     """The two columns whose short hashes make up this key, where it stands for two."""
 
@@ -99,6 +103,20 @@ class BoundCheck:
 
 
 @dataclass(frozen=True)
+class AtLevel:
+    """A quasi-identifier at a level of its hierarchy."""
+
+    raw: BoundColumn
+    levels: ColumnLevels
+    level: int
+
+    @property
+    def label(self) -> str:
+        """The SQL of the raw value at the level."""
+        return self.levels.sql(self.level, identifier(self.raw.name))
+
+
+@dataclass(frozen=True)
 class BoundSpec:
     """One table's question, complete."""
 
@@ -113,6 +131,8 @@ class BoundSpec:
     where: Condition | None
     references: Mapping[str, BoundReference]
     checks: tuple[BoundCheck, ...]
+    levels: tuple[AtLevel, ...] = ()
+    """The quasi-identifiers that are looked at as they would be at a level above the raw value."""
 
     @property
     def unknown(self) -> bool:
@@ -133,12 +153,26 @@ class BoundSpec:
         return tuple(column for column in self.table.columns if column.name not in assigned)
 
 
-def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> BoundSpec:
+def bind(
+    spec: TableSpec,
+    table: Table,
+    references: Mapping[str, Table],
+    longest: Mapping[str, int] | None = None,
+) -> BoundSpec:
     """Bind every name of `spec` to the columns of the tables.
 
-    Raises `SpecError` that knows where in the spec the fault lies.
+    `longest` has the length of the longest value of each column that is masked. Raises
+    `SpecError` that knows where in the spec the fault lies.
     """
-    quasi_identifiers = tuple(_quasi_identifiers(spec, table))
+    raw = tuple(_quasi_identifiers(spec, table))
+    levels = tuple(_at_levels(spec, table, raw, longest or {}))
+    labels = {each.raw.name: each.label for each in levels}
+    quasi_identifiers = tuple(
+        replace(column, type="VARCHAR", few_values=False, generalised=labels[column.name])
+        if column.name in labels
+        else column
+        for column in raw
+    )
     sensitive = tuple(
         _column(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
         for place, name in enumerate(_sensitive_names(spec, table), start=1)
@@ -190,6 +224,7 @@ def bind(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> Boun
             for name, reference in spec.references.items()
         },
         checks=tuple(_checks(spec, table, sensitive)),
+        levels=levels,
     )
 
 
@@ -250,6 +285,59 @@ def _quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
         collides = column.name.casefold().startswith("kanon_")
         alias = f"kanon_quasi_identifier_{place}" if collides else column.name
         yield replace(column, alias=alias)
+
+
+def masked_columns(spec: TableSpec, table: Table) -> list[BoundColumn]:
+    """The columns of which the longest value must be known before a level can be."""
+    return [
+        column
+        for column in _quasi_identifiers(spec, table)
+        if _level_of(spec, column) and _hierarchy_of(spec, column).masks
+    ]
+
+
+def _at_levels(
+    spec: TableSpec, table: Table, columns: Sequence[BoundColumn], longest: Mapping[str, int]
+) -> Iterator[AtLevel]:
+    known = {column.name.casefold() for column in columns}
+    for name in spec.levels:
+        if name.casefold() not in known:
+            names = [column.name for column in columns]
+            raise SpecError(
+                f'levels: "{name}" is no quasi-identifier. Quasi-identifiers: '
+                f"{', '.join(names)}.{did_you_mean(name, names)}"
+            )
+    for column in columns:
+        level = _level_of(spec, column)
+        if level:
+            with _at("quasi_identifiers", column.name):
+                levels = ColumnLevels.of(
+                    column.name,
+                    column.type,
+                    _hierarchy_of(spec, column),
+                    longest=longest.get(column.name),
+                    faults=spec.hierarchy_faults,
+                )
+                if level > levels.height:
+                    raise SpecError(
+                        f'levels: "{column.name}" has levels 0 to {levels.height}; found {level}.'
+                    )
+            yield AtLevel(column, levels, level)
+
+
+def _level_of(spec: TableSpec, column: BoundColumn) -> int:
+    return next((n for name, n in spec.levels.items() if _same_name(name, column.name)), 0)
+
+
+def _hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarchy:
+    return next(
+        (each for name, each in spec.quasi_identifiers.items() if _same_name(name, column.name)),
+        GeneralizationHierarchy(),
+    )
+
+
+def _same_name(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold()
 
 
 def _refuse_two_parts(parts: Sequence[tuple[BoundColumn | Column, str]]) -> None:

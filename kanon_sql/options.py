@@ -180,6 +180,25 @@ _DEMANDS = (
     ),
 )
 _RECORDS = (
+    _asked(
+        "--hierarchy",
+        multiple=True,
+        metavar="COL=HOW",
+        help="How a column may be generalised: a CSV file, or width:5,10 round:10 mask:right "
+        "date:month,year,5y prefix:3 cuts:18,65 suppress.",
+    ),
+    _asked("--clip", multiple=True, metavar="COL=LOW:HIGH", help="Before any level: age=10:90."),
+    _asked(
+        "--level",
+        multiple=True,
+        metavar="COL=N,…",
+        help="Look at the table as it would be at these levels: age=1,zip=2.",
+    ),
+    _asked(
+        "--hierarchy-faults",
+        type=click.Choice(["error", "warn"]),
+        help="A hierarchy that is no clean tree: refused (default), or a warning.",
+    ),
     _asked("--where", metavar="EXPR", help="Only the records for which this holds."),
     _asked(
         "--first",
@@ -295,6 +314,9 @@ demo_options = _together(_TELL)
 # --- from values to a question --------------------------------------------------------------
 
 
+_CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
+
+
 def question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
     """What a command's target and options ask. Raises `SpecError`."""
     from kanon_sql.spec import AuditSpec, table_spec
@@ -342,13 +364,14 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
     """What the options say of a table, whatever is asked of it."""
     return {
         "source": target,
-        "quasi_identifiers": quasi_identifiers,
+        "quasi_identifiers": _generalisable(quasi_identifiers, values),
+        "levels": _levels(values),
         "sensitive": _names("--sensitive", values["sensitive"]),
         "identifiers": _names("--identifiers", values["identifiers"]),
         "null_strings": list(values["null_string"]),
         "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
         **{key: values[key] for key in ("entity", "where", "first", "connect", "weight")},
-        **{key: values[key] for key in ("nulls", "sensitive_nulls") if values[key]},
+        **{key: values[key] for key in _CHOICES if values.get(key)},
     }
 
 
@@ -396,6 +419,56 @@ def column_names(flag: str, text: str) -> list[str]:
     if not all(names):
         raise SpecError(f"{flag} {text!r} has an empty name.")
     return names
+
+
+def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The quasi-identifiers with what the options say of how each may be generalised."""
+    from kanon_sql.hierarchy import parse_builder, parse_clip
+
+    said: dict[str, dict[str, Any]] = {}
+    for flag, key in (("--hierarchy", "hierarchy"), ("--clip", "clip")):
+        for text in values.get(key, ()):
+            name, how = _of_column(flag, text)
+            if key in said.setdefault(name, {}):
+                raise SpecError(f'{flag} names "{name}" twice.')
+            said[name][key] = parse_clip(how) if key == "clip" else parse_builder(how)
+    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if repeated is not None:
+        raise SpecError(f'column "{repeated}" is named twice.')
+    wanted = {name.casefold(): name for name in names}
+    generalisable: dict[str, Any] = dict.fromkeys(names)
+    for name, parts in said.items():
+        if name.casefold() not in wanted and names != ["*"]:
+            raise SpecError(
+                f'"{name}" is no quasi-identifier, so no hierarchy or clip is for it. '
+                f"Quasi-identifiers: {', '.join(names)}.{did_you_mean(name, names)}"
+            )
+        hierarchy = parts.get("hierarchy")
+        fields = hierarchy.model_dump() if hierarchy else {}
+        fields |= {"clip": parts["clip"]} if "clip" in parts else {}
+        generalisable[wanted.get(name.casefold(), name)] = fields
+    return generalisable
+
+
+def _levels(values: Mapping[str, Any]) -> dict[str, int]:
+    """The level of each column that `--level` names."""
+    levels: dict[str, int] = {}
+    for text in values.get("level", ()):
+        for pair in column_names("--level", text):
+            name, number = _of_column("--level", pair)
+            if not number.isdigit():
+                raise SpecError(f"--level {pair!r} is not COL=N, as in zip=2.")
+            if name in levels:
+                raise SpecError(f'--level names "{name}" twice.')
+            levels[name] = int(number)
+    return levels
+
+
+def _of_column(flag: str, text: str) -> tuple[str, str]:
+    name, equals, rest = text.partition("=")
+    if not (name and equals and rest):
+        raise SpecError(f"{flag} {text!r} is not COL=…, as in {flag} zip=2.")
+    return name.strip(), rest.strip()
 
 
 def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:

@@ -152,14 +152,20 @@ class Plan:
 
 
 def plan_audit(
-    spec: TableSpec, table: Table, references: Mapping[str, Table], *, short_keys: bool = True
+    spec: TableSpec,
+    table: Table,
+    references: Mapping[str, Table],
+    *,
+    longest: Mapping[str, int] | None = None,
+    short_keys: bool = True,
 ) -> Plan:
     """The plan that answers `spec` over `table` and its references. Raises `SpecError`.
 
     With `short_keys` text of few values is grouped by its hash, which is several times cheaper;
-    the plan's `keys` step says whether that is exact in this table.
+    the plan's `keys` step says whether that is exact in this table. `longest` has the length of
+    the longest value of each column that is masked.
     """
-    bound = bind(spec, table, references)
+    bound = bind(spec, table, references, longest)
     keyed = _with_short_keys(bound) if short_keys else bound
     reads_sensitive = bound.sensitive and not bound.wildcard
     return Plan(
@@ -182,7 +188,12 @@ def plan_audit(
 def without_short_keys(plan: Plan) -> Plan:
     """The same plan grouping by the values themselves."""
     references = {name: reference.table for name, reference in plan.bound.references.items()}
-    return plan_audit(plan.bound.spec, plan.bound.table, references, short_keys=False)
+    longest = {
+        each.raw.name: each.levels.longest for each in plan.bound.levels if each.levels.longest
+    }
+    return plan_audit(
+        plan.bound.spec, plan.bound.table, references, longest=longest, short_keys=False
+    )
 
 
 # --- the steps ------------------------------------------------------------------------------

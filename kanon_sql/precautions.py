@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from kanon_sql.binding import BoundReference, BoundSpec, Pair, pairs
+from kanon_sql.binding import AtLevel, BoundReference, BoundSpec, Pair, pairs
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Row, Table
 from kanon_sql.errors import plural
@@ -19,6 +19,7 @@ from kanon_sql.templates import render, value_as_text
 def precautions(bound: BoundSpec) -> Iterator[Precaution]:
     """What to ask before anything else, in the order in which it is asked."""
     yield from _castable(bound, "release", bound.where, bound.table)
+    yield from _without_label(bound)
     yield from _sensitive(bound)
     if bound.weight:
         yield Precaution(
@@ -61,6 +62,47 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
             )
         for pair in pairs(bound, reference, "containment"):
             yield from _comparable(bound, reference, pair)
+
+
+def _without_label(bound: BoundSpec) -> Iterator[Precaution]:
+    """Every value must have a place at a level that is asked for."""
+    for each in bound.levels:
+        if each.levels.needs is None:
+            continue
+        yield Precaution(
+            step(
+                bound,
+                f"labels_{each.raw.name}",
+                f"Which values of {each.raw.name} in {bound.table.name} have no place at the "
+                f"level {each.levels.label(each.level)}?",
+                render(
+                    "values_without_label",
+                    relation=records(bound, [each.raw]),
+                    column=each.raw,
+                    label=each.label,
+                ),
+            ),
+            partial(_no_label, bound.table.name, each),
+        )
+
+
+def _no_label(table: str, each: AtLevel, row: Row) -> str | None:
+    lacking = row["kanon_values_without_label"]
+    if not lacking:
+        return None
+    held = plural(row["kanon_records_without_label"], "record")
+    what = f'{plural(lacking, "value")} of "{each.raw.name}", held by {held},'
+    if each.levels.needs == "listed":
+        return (
+            f"{table}: {what} {'is' if lacking == 1 else 'are'} not in the hierarchy "
+            f"{each.levels.table.name if each.levels.table else ''}. Add what is lacking, spelled "
+            "as in the table."
+        )
+    return (
+        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {each.levels.needs}, which the "
+        f"level {each.levels.label(each.level)} needs. Leave those records out with a condition, "
+        "or mend them."
+    )
 
 
 def _sensitive(bound: BoundSpec) -> Iterator[Precaution]:

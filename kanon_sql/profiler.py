@@ -337,7 +337,8 @@ def _planned(
     with time_limit(engine, timeout, threading.Event()):
         table = engine.table(asked.source)
     try:
-        plan = plan_profile(asked, table, attacker_knows=attacker_knows, k=k)
+        as_it_lies = asked.model_copy(update={"levels": {}})
+        plan = plan_profile(as_it_lies, table, attacker_knows=attacker_knows, k=k)
     except SpecError as error:
         raise spec.pointed(error, place) if error.location else error from None
     return _Planned(plan, engine, time.monotonic() - started)

@@ -88,6 +88,8 @@ class TableResult:
     sensitive: tuple[str, ...] = ()
     entity: str | None = None
     nulls: str = "value"
+    levels: Mapping[str, int] | None = None
+    """The levels that the table was looked at, where it was not looked at as it lies."""
     warnings: tuple[str, ...] = ()
     summary: Summary = Summary()
     histogram: tuple[HistogramBin, ...] = ()
@@ -108,7 +110,7 @@ class TableResult:
             "sensitive": list(self.sensitive),
             "entity": self.entity,
             "nulls": self.nulls,
-            "levels": None,
+            "levels": dict(self.levels) if self.levels else None,
             "summary": vars(self.summary),
             "histogram": [vars(size) for size in self.histogram],
             "checks": [check.to_dict() for check in self.checks],

@@ -155,6 +155,10 @@ class TableSpec(_Part):
     """NULL in a quasi-identifier is a value of its own, or a wildcard that matches everything."""
     sensitive_nulls: SensitiveNulls = "value"
     """NULL in a sensitive attribute is a value of its own, or unknown."""
+    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Look at the table as it would be with these quasi-identifiers at these levels."""
+    hierarchy_faults: Literal["error", "warn"] = "error"
+    """Whether a hierarchy that is no clean tree is refused, or goes on with a warning."""
     with_other_sensitive: bool = False
     """Whether someone may know all sensitive attributes but the one that a check is about."""
     weight: str | None = None

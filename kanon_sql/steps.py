@@ -63,12 +63,14 @@ def step(
 
 
 def records(bound: BoundSpec, columns: list[BoundColumn]) -> str:
+    """What stands after FROM, with these columns of it."""
     return render(
         "records",
         relation=bound.table.sql,
         columns=columns,
         where=bound.where.sql if bound.where else None,
         first=bound.spec.first,
+        generalised=any(column.generalised for column in columns),
     )
 
 

@@ -16,6 +16,7 @@ from kanon_sql.binding import BoundCheck, BoundSpec
 from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError, plural
 from kanon_sql.estimates import individual_risk, population_uniqueness, required_class_size
+from kanon_sql.hierarchy import summary as summary_of_faults
 from kanon_sql.models import (
     AT_RISK,
     SLACK,
@@ -583,6 +584,8 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """What a reader must know beside the verdicts, each in a sentence or two."""
     if not answers.sizes:
         return
+    for each in plan.bound.levels:
+        yield from summary_of_faults(each.levels.faults).splitlines()
     yield from _unassigned_identifiers(plan, answers)
     yield from _profiles(answers)
     for look in plan.looks:

@@ -490,7 +490,11 @@ def _reference(check: CheckResult) -> str:
 def headline(table: TableResult) -> list[str]:
     """What was looked at, in parts that stand in one line where it is wide enough."""
     people = table.summary.people
-    parts = [printable(table.name), counted(table.summary.records or 0, "record")]
+    hypothetical = []
+    if table.levels:
+        levels = ", ".join(f"{printable(name)} {level}" for name, level in table.levels.items())
+        hypothetical = [f"If the table were generalised to {levels}"]
+    parts = [*hypothetical, printable(table.name), counted(table.summary.records or 0, "record")]
     if people is not None:
         parts.append(f"{counted(people, 'person')} ({printable(table.entity or '')})")
     parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")

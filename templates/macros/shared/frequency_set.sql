@@ -1,13 +1,16 @@
 {#
-    The records that a question is about: a relation, or those of its records that pass a filter.
+    The records that a question is about: a relation, or those of its records that pass a filter,
+    or what they would be with some columns at a level of their hierarchy.
 #}
-{% macro records(relation, columns, where=none, first=none) %}
-{% if where is none and first is none %}
+{% macro records(relation, columns, where=none, first=none, generalised=false) %}
+{% if where is none and first is none and not generalised %}
 {{ relation }}
 {%- else %}
 (
     select
-{{ kanon_sql.names(columns) | indent(4, first=true) }}
+{% for column in columns %}
+        {{ kanon_sql.source(column) | indent(8) }}{{ "," if not loop.last }}
+{% endfor %}
     from {{ relation }}
 {% if where is not none %}
     where {{ where }}
