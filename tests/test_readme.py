@@ -49,7 +49,10 @@ def test_python(block):
 
 
 COMMANDS = [
-    line[2:] for block in blocks("console") for line in block.splitlines() if line[:2] == "$ "
+    line[2:]
+    for block in blocks("console")
+    for line in block.replace("\\\n", "").splitlines()
+    if line[:2] == "$ "
 ]
 
 
