@@ -28,7 +28,7 @@ CHAPTER = [
 
 def audited(*arguments: str) -> dict[str, Any]:
     run = CliRunner().invoke(main, ["audit", *arguments, "--format", "json"])
-    assert run.exit_code in (0, 1), run.stderr
+    assert run.exit_code in (0, 1), run.output
     [table] = json.loads(run.stdout)["tables"]
     return table
 

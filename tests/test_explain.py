@@ -5,7 +5,6 @@ from __future__ import annotations
 import asking
 import duckdb
 import pytest
-from click.testing import CliRunner
 
 import kanon_sql as kanon
 from kanon_sql.cli import main
@@ -63,16 +62,21 @@ def _words(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_alone_it_lists_the_models() -> None:
-    run = CliRunner().invoke(main, ["explain"])
+def test_alone_it_lists_the_models(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["explain"])
 
-    assert run.exit_code == 0
-    assert [name for name in MODELS if f"{name}: " not in run.output] == []
-    assert run.output.strip() == overview()
+    listed = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert [name for name in MODELS if f"{name}: " not in listed] == []
+    assert listed.strip() == overview()
 
 
-def test_a_misspelled_model_is_refused_with_the_nearest() -> None:
-    run = CliRunner().invoke(main, ["explain", "l-diversity"])
+def test_a_misspelled_model_is_refused_with_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", "l-diversity"])
 
-    assert run.exit_code == 2
-    assert 'Did you mean "l_diversity"?' in run.stderr
+    assert ended.value.code == 2
+    assert 'Did you mean "l_diversity"?' in capsys.readouterr().err
