@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
-from kanon_sql.binding import BoundColumn, masked_columns
+from kanon_sql.binding import BoundColumn, lint_hierarchies, masked_columns
 from kanon_sql.engines.base import Engine, Row, Table
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
@@ -107,6 +107,10 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     for place, table in enumerate(spec.tables):
         with opened(table, engine) as hub:
             plan = _planned(spec, place, hub).plan
+            try:
+                lint_hierarchies(table, plan.bound.table)
+            except SpecError as error:
+                raise spec.pointed(error, place) from None
             for step in plan.steps:
                 step.check()
                 hub.check(step.sql)

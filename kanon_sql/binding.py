@@ -296,6 +296,18 @@ def masked_columns(spec: TableSpec, table: Table) -> list[BoundColumn]:
     ]
 
 
+def lint_hierarchies(spec: TableSpec, table: Table) -> None:
+    """Raise `SpecError` for a hierarchy that can't be read, has faults or is for other values."""
+    for column in _quasi_identifiers(spec, table):
+        with _at("quasi_identifiers", column.name):
+            ColumnLevels.of(
+                column.name,
+                column.type,
+                _hierarchy_of(spec, column),
+                faults=spec.hierarchy_faults,
+            )
+
+
 def _at_levels(
     spec: TableSpec, table: Table, columns: Sequence[BoundColumn], longest: Mapping[str, int]
 ) -> Iterator[AtLevel]:

@@ -159,7 +159,7 @@ def page(name: str) -> str:
         "  Source",
         *_folded(model.source, "    "),
         "",
-        "  SQL that it is read off, on the table of the example",
+        f"  SQL that it is read off, on the table of the example (macro {_macro(model)})",
         "",
         textwrap.indent(_sql(name, example), "    "),
     ]
@@ -187,6 +187,10 @@ def _kinds() -> Iterator[tuple[str, list[str]]]:
     yield "What a class shares of a sensitive attribute", sensitive
     yield "Linkage with a reference table", references
     yield "Estimates for a sample of a population", estimates
+
+
+def _macro(model: type[Model]) -> str:
+    return "class_sizes" if model.read_off_sizes else model.name()
 
 
 def _parameters(model: type[Model]) -> Iterator[str]:

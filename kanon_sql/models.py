@@ -141,6 +141,8 @@ class Model(BaseModel):
     """Whether it is defined where NULL matches everything, so that records form no classes."""
     is_estimate: ClassVar[bool] = False
     """Whether it speaks of a population that nobody has looked at."""
+    read_off_sizes: ClassVar[bool] = False
+    """Whether the sizes of the classes say it all, so that it needs no macro of its own."""
 
     def __init__(self, **parameters: Any) -> None:
         """Raise `SpecError` for a parameter that is unknown or out of its range."""
@@ -656,6 +658,7 @@ class ProsecutorRisk(RiskModel):
         "its members."
     )
     source: ClassVar = _EL_EMAM
+    read_off_sizes: ClassVar = True
     with_wildcards: ClassVar = True
 
 
@@ -738,6 +741,7 @@ class PopulationUniqueness(Model):
         "data sets, BMC Medical Informatics and Decision Making 12:66"
     )
     thresholds: ClassVar = ("max_share",)
+    read_off_sizes: ClassVar = True
     is_estimate: ClassVar = True
 
     population: Count
@@ -768,6 +772,7 @@ class KMapEstimate(Model):
         "El Emam, Dankar 2008, Protecting privacy using k-anonymity, JAMIA 15(5), methods D3 and D4"
     )
     thresholds: ClassVar = ("k",)
+    read_off_sizes: ClassVar = True
     is_estimate: ClassVar = True
 
     k: Count

@@ -157,3 +157,22 @@ def test_a_spec_file_names_levels_and_files_beside_it(tmp_path: Path) -> None:
     )
 
     assert kanon.audit(kanon.AuditSpec.from_file(tmp_path / "kanon.yml")).holds
+
+
+def test_validate_lints_every_hierarchy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("zip.csv").write_text("02138,0213*\n02138,0214*\n")
+    Path("people.csv").write_text("zip\n02138\n")
+    Path("kanon.yml").write_text(
+        "tables:\n  - source: people.csv\n    quasi_identifiers: {zip: {hierarchy: zip.csv}}\n"
+    )
+
+    with pytest.raises(SystemExit) as ended:
+        main(["validate", "kanon.yml"])
+
+    assert ended.value.code == 2
+    message = capsys.readouterr().err
+    assert message.startswith("error: kanon.yml:3:")
+    assert "zip.csv:2" in message

@@ -7,12 +7,6 @@
     Skinner, Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4), section 2.
 #}
 
-{# Whoever knows that a person is in the table finds one of the class: 1 / size is above a bound. #}
-{% macro prosecutor_risk(bound) -%}
-{{ kanon_sql.more_than_share("1", bound, "kanon_size") }}
-{%- endmacro %}
-
-
 {# Whoever does not know it finds one of those in the reference: 1 / people is above a bound. #}
 {% macro journalist_risk(bound) -%}
 {{ kanon_sql.more_than_share("1", bound, "kanon_union") }}
@@ -28,28 +22,6 @@ sum({{ kanon_sql.quotient("kanon_size", "kanon_union") }}) as kanon_reidentified
 {# The records (people) that are alone in their class. #}
 {% macro sample_uniqueness() -%}
 sum(case when kanon_size = 1 then kanon_size else 0 end) as kanon_uniques
-{%- endmacro %}
-
-
-{#
-    How many classes there are of each size: what the estimators of population uniqueness go by.
-
-    Dankar, El Emam, Neisa, Roffey 2012, Estimating the re-identification risk of clinical data
-    sets, BMC Medical Informatics and Decision Making 12:66.
-#}
-{% macro population_uniqueness(relation, columns, entity=none) %}
-{{ kanon_sql.k_anonymity(relation, columns, entity) }}
-{%- endmacro %}
-
-
-{#
-    A class that is too small to be k people of the population, by a test that says from which
-    size on it is not.
-
-    El Emam, Dankar 2008, Protecting privacy using k-anonymity, JAMIA 15(5).
-#}
-{% macro k_map_estimate(required) -%}
-kanon_size < {{ kanon_sql.positive_int(required, "required") }}
 {%- endmacro %}
 
 
