@@ -9,8 +9,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from kanon_sql.answers import Answers
 from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.binding import BoundColumn, lint_hierarchies, masked_columns
+from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row, Table
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
@@ -18,7 +20,6 @@ from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec
 from kanon_sql.templates import checked_select, render
 from kanon_sql.verdicts import (
-    Answers,
     histogram,
     refuse_without_entity,
     risk,
@@ -26,7 +27,6 @@ from kanon_sql.verdicts import (
     status,
     summary,
     verdicts,
-    warnings,
 )
 from kanon_sql.version import VERSION
 

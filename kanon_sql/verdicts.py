@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from kanon_sql.answers import Answers, Sizes, people_in, smallest, the_reference, total
 from kanon_sql.binding import BoundCheck, BoundSpec
 from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError, plural
 from kanon_sql.estimates import individual_risk, population_uniqueness, required_class_size
-from kanon_sql.hierarchy import summary as summary_of_faults
 from kanon_sql.models import (
     AT_RISK,
     SLACK,
@@ -41,7 +40,7 @@ from kanon_sql.models import (
     SensitiveModel,
     exactly,
 )
-from kanon_sql.plan import FIRST_RECORDS, SURVEY_CLASSES, Look, Plan, ReferenceStep
+from kanon_sql.plan import SURVEY_CLASSES, Plan
 from kanon_sql.precautions import without_entity
 from kanon_sql.result import (
     ATTACKERS,
@@ -51,31 +50,10 @@ from kanon_sql.result import (
     Summary,
 )
 
-Sizes = Sequence[Row]
-
 ASSUMED_ATTACKER = (
     "someone who does not know whether the person is in the release, and looks for them in a "
     "table like the reference; against one who knows, only k-anonymity counts"
 )
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The rows of every step of a plan that was run."""
-
-    sizes: Sizes
-    sensitive: Mapping[str, Sizes]
-    """The rows of each step that measures a sensitive attribute, by the step's name."""
-    distances: Mapping[str, Row]
-    """The row of each distance step, by the step's name."""
-    looks: Mapping[str, Row]
-    """The rows of the looks that were taken, by the step's name."""
-    named_values: tuple[Row, ...]
-    profiles: Row | None
-    survey: Sequence[Row] | None
-    matches: Mapping[str, Row]
-    """The row of each reference step, by the step's name."""
-    first_records: tuple[Row, ...]
 
 
 def summary(answers: Answers) -> Summary:
@@ -83,17 +61,17 @@ def summary(answers: Answers) -> Summary:
     sizes = answers.sizes
     if not sizes:
         return Summary(records=0)
-    classes = _total(sizes, "kanon_classes")
+    classes = total(sizes, "kanon_classes")
     return Summary(
-        records=_total(sizes, "kanon_records"),
+        records=total(sizes, "kanon_records"),
         people=int(answers.profiles["kanon_people"]) if answers.profiles else None,
         classes=classes,
-        k=_smallest(sizes),
-        average_class_size=_people(sizes) / classes,
+        k=smallest(sizes),
+        average_class_size=people_in(sizes) / classes,
         largest_class=int(sizes[-1]["kanon_size"]),
         uniques=sum(int(row["kanon_classes"]) for row in sizes if row["kanon_size"] == 1),
-        records_with_null_qi=_total(sizes, "kanon_with_null"),
-        suppressed=_total(sizes, "kanon_suppressed"),
+        records_with_null_qi=total(sizes, "kanon_with_null"),
+        suppressed=total(sizes, "kanon_suppressed"),
     )
 
 
@@ -142,18 +120,18 @@ def status(checks: Sequence[CheckResult]) -> Status:
 
 def saw_one_table(plan: Plan, answers: Answers) -> bool:
     """Whether all steps counted the same classes: each is a statement of its own."""
-    sizes, records = histogram(answers.sizes), _total(answers.sizes, "kanon_records")
+    sizes, records = histogram(answers.sizes), total(answers.sizes, "kanon_records")
     for read in plan.sensitive:
         seen = answers.sensitive[read.step.name]
-        if _total(seen, "kanon_records") != records:
+        if total(seen, "kanon_records") != records:
             return False
         if not read.with_others and histogram(seen) != sizes:
             return False
     if any(int(row["kanon_records"] or 0) != records for row in answers.distances.values()):
         return False
-    counted = {"kanon_classes": _total(answers.sizes, "kanon_classes")}
+    counted = {"kanon_classes": total(answers.sizes, "kanon_classes")}
     if not plan.bound.wildcard:
-        counted["kanon_sizes"] = _people(answers.sizes)
+        counted["kanon_sizes"] = people_in(answers.sizes)
     return all(
         int(row[column]) == count
         for row in answers.matches.values()
@@ -165,7 +143,7 @@ def refuse_without_entity(bound: BoundSpec, sizes: Sizes) -> None:
     """Raise `InputError` if records have no entity: no person could be counted for them."""
     if bound.entity is None:
         return
-    counted = {name: _total(sizes, name) for name in ("kanon_records", "kanon_without_entity")}
+    counted = {name: total(sizes, name) for name in ("kanon_records", "kanon_without_entity")}
     fault = without_entity(bound.table.name, bound.entity.name, counted)
     if fault is not None:
         raise InputError(fault)
@@ -200,7 +178,7 @@ def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
 
 
 def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answers) -> CheckResult:
-    achieved = _smallest(answers.sizes)
+    achieved = smallest(answers.sizes)
     below = [row for row in answers.sizes if model.k is not None and row["kanon_size"] < model.k]
     details: dict[str, Any] = {}
     if answers.profiles:
@@ -214,15 +192,15 @@ def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answ
         check,
         achieved,
         holds=not below,
-        classes=_total(below, "kanon_classes"),
-        records=_total(below, "kanon_records"),
+        classes=total(below, "kanon_classes"),
+        records=total(below, "kanon_records"),
         details=details,
     )
 
 
 def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
     sizes, _ = _rows_of(check, plan, answers)
-    classes = _total(sizes, "kanon_homogeneous_classes")
+    classes = total(sizes, "kanon_homogeneous_classes")
     singletons = sum(
         int(row["kanon_homogeneous_classes"]) for row in sizes if row["kanon_size"] == 1
     )
@@ -231,7 +209,7 @@ def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult
         classes,
         holds=classes == 0,
         classes=classes,
-        records=_total(sizes, "kanon_homogeneous_records"),
+        records=total(sizes, "kanon_homogeneous_records"),
         details={"singleton_classes": singletons},
     )
 
@@ -317,7 +295,7 @@ def _against_reference(
     )
     if model.missing == "error" and unmatched:
         raise InputError(
-            f"{model.name()}: nobody in {_the_reference(step.reference)} matches "
+            f"{model.name()}: nobody in {the_reference(step.reference)} matches "
             f"{plural(unmatched, 'class')} of {plan.bound.table.name} "
             f"({plural(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
             "was asked."
@@ -364,10 +342,6 @@ def _against_reference(
                     details=details)  # fmt: skip
 
 
-def _the_reference(name: str) -> str:
-    return "the reference" if name == "reference" else f"reference {name}"
-
-
 def _or_none(value: Any, kind: type = int) -> Any:
     return None if value is None else kind(value)
 
@@ -388,8 +362,8 @@ def _prosecutor_risk(
         check,
         float(_risk(sizes[0])),
         holds=_within(model, highest=_risk(sizes[0]), average=average, at_risk=share_at_risk),
-        classes=_total(above, "kanon_classes") if bound is not None else None,
-        records=_total(above, "kanon_records") if bound is not None else None,
+        classes=total(above, "kanon_classes") if bound is not None else None,
+        records=total(above, "kanon_records") if bound is not None else None,
         details={"average": float(average), "at_risk": float(share_at_risk)},
     )
 
@@ -463,15 +437,15 @@ def _k_map_estimate(
 ) -> CheckResult:
     _refuse_small_population(model, plan, answers.sizes)
     required = required_class_size(
-        model.k, _people(answers.sizes), model.population, float(model.alpha), model.test
+        model.k, people_in(answers.sizes), model.population, float(model.alpha), model.test
     )
     below = [row for row in answers.sizes if row["kanon_size"] < required]
     return _verdict(
         check,
-        _smallest(answers.sizes),
+        smallest(answers.sizes),
         holds=not below,
-        classes=_total(below, "kanon_classes"),
-        records=_total(below, "kanon_records"),
+        classes=total(below, "kanon_classes"),
+        records=total(below, "kanon_records"),
         details={"required": required, "estimate": True},
     )
 
@@ -479,10 +453,10 @@ def _k_map_estimate(
 def _refuse_small_population(
     model: PopulationUniqueness | KMapEstimate, plan: Plan, sizes: Sizes
 ) -> None:
-    if model.population < _people(sizes):
+    if model.population < people_in(sizes):
         raise InputError(
             f"{model.name()}: a population of {model.population:,} is smaller than "
-            f"{plan.bound.table.name}, which has {_people(sizes):,} "
+            f"{plan.bound.table.name}, which has {people_in(sizes):,} "
             f"{'people' if plan.bound.entity else 'records'}. It is the number of people that the "
             "table is a sample of."
         )
@@ -535,13 +509,13 @@ def _risk(row: Row) -> Fraction:
 def _expected(bound: BoundSpec, sizes: Sizes) -> Fraction | float:
     """How many re-identifications to expect: one a class; with wildcards, a chance a record."""
     if not bound.wildcard:
-        return Fraction(_total(sizes, "kanon_classes"))
+        return Fraction(total(sizes, "kanon_classes"))
     return math.fsum(int(row["kanon_records"]) / int(row["kanon_size"]) for row in sizes)
 
 
 def _counted_people(bound: BoundSpec, sizes: Sizes) -> int:
     """The denominator of a share: the class sizes, or the records where patterns overlap."""
-    return _total(sizes, "kanon_records") if bound.wildcard else _people(sizes)
+    return total(sizes, "kanon_records") if bound.wildcard else people_in(sizes)
 
 
 def _journalist(row: Row, at_risk: int, threshold: Number) -> dict[str, Any]:
@@ -573,150 +547,5 @@ def _individual(survey: Sequence[Row]) -> dict[str, Any] | None:
     return {
         "expected_reidentifications": expected,
         "highest": max(risk for risk, _ in risks),
-        "average": expected / _people(survey),
+        "average": expected / people_in(survey),
     }
-
-
-# --- warnings -------------------------------------------------------------------------------
-
-
-def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
-    """What a reader must know beside the verdicts, each in a sentence or two."""
-    if not answers.sizes:
-        return
-    for each in plan.bound.levels:
-        yield from summary_of_faults(each.levels.faults).splitlines()
-    yield from _unassigned_identifiers(plan, answers)
-    yield from _profiles(answers)
-    for look in plan.looks:
-        yield from _constant(look, answers)
-        yield from _sham_diversity(look, plan, answers)
-    yield from _unheard_of_values(plan, answers)
-    yield from _survey(answers)
-    if plan.bound.wildcard and plan.bound.sensitive:
-        yield (
-            "nulls: wildcard: the sensitive attributes are not measured, because compatible "
-            "records form no classes."
-        )
-    for step in plan.references:
-        yield from _matching(step, answers.matches[step.step.name])
-
-
-def _unassigned_identifiers(plan: Plan, answers: Answers) -> Iterator[str]:
-    for (_, columns), row in zip(plan.first_records, answers.first_records, strict=True):
-        looked_at = int(row["kanon_records"])
-        if looked_at < 2:
-            return
-        all_of_them = looked_at < FIRST_RECORDS
-        where = "every record" if all_of_them else f"each of the first {looked_at:,} records"
-        for place, name in enumerate(columns, start=1):
-            if row[f"kanon_distinct_{place}"] == looked_at:
-                yield (
-                    f'"{name}" has a different value in {where}, so it may identify people by '
-                    "itself. If it is published, it is a quasi-identifier; if not, declare it as "
-                    "an identifier or as the entity."
-                )
-
-
-def _profiles(answers: Answers) -> Iterator[str]:
-    if not answers.profiles:
-        return
-    k = int(answers.profiles["kanon_profile_k"])
-    if k < _smallest(answers.sizes):
-        yield (
-            f"People have records in several classes, and the combination says more than each "
-            f"class: {int(answers.profiles['kanon_profile_uniques']):,} people are alone with "
-            f"theirs, and the fewest who share one are {k:,}, against a k of "
-            f"{_smallest(answers.sizes):,}."
-        )
-
-
-def _constant(look: Look, answers: Answers) -> Iterator[str]:
-    """A table that gives its one value away leaves classes nothing to add."""
-    name, row = look.column.name, answers.looks.get(look.at_all.name)
-    if row is None or row["kanon_values"] > 1:
-        return
-    if row["kanon_values"] == 0:
-        yield (
-            f"{name} is NULL in every record, so nothing is shown to be protected: no model on it "
-            "says anything."
-        )
-    elif not row["kanon_nulls"]:
-        yield (
-            f"{name} has the same value in every record: whoever is in the table has it. "
-            "t-closeness, δ-disclosure and β-likeness compare with the table and hold all the same."
-        )
-
-
-def _sham_diversity(look: Look, plan: Plan, answers: Answers) -> Iterator[str]:
-    name = look.column.name
-    read = next(each for each in plan.sensitive if each.column.name == name)
-    by_null = _total(answers.sensitive[read.step.name], "kanon_diverse_by_null_classes")
-    if by_null:
-        yield (
-            f"Only NULL makes {plural(by_null, 'class')} look diverse in {name}: without it "
-            "there is a single value. --sensitive-nulls unknown counts NULL as no value."
-        )
-    row = answers.looks.get(look.by_spelling.name) if look.by_spelling else None
-    by_spelling = int(row["kanon_diverse_by_spelling_classes"] or 0) if row else 0
-    if by_spelling:
-        yield (
-            f"Only spelling makes {plural(by_spelling, 'class')} look diverse in {name}: the "
-            "values differ by case, outer spaces or the way a number is written."
-        )
-
-
-def _unheard_of_values(plan: Plan, answers: Answers) -> Iterator[str]:
-    for step, row in zip(plan.named_values, answers.named_values, strict=True):
-        lacking = step.named - int(row["kanon_occurring"] or 0)
-        if lacking:
-            values = (
-                "The one value" if step.named == 1 else f"{lacking:,} of the {step.named:,} values"
-            )
-            yield (
-                f"{values} that {step.check.model.name()} names never "
-                f"{'occurs' if step.named == 1 else 'occur'} in "
-                f"{step.check.model.parameters['sensitive']}: spelled as there?"
-            )
-
-
-def _survey(answers: Answers) -> Iterator[str]:
-    if answers.survey is not None and len(answers.survey) > SURVEY_CLASSES:
-        yield (
-            f"The individual risk is not computed: more than {SURVEY_CLASSES:,} classes differ in "
-            "their size or the sum of their weights. Round the weights."
-        )
-
-
-def _matching(step: ReferenceStep, row: Row) -> Iterator[str]:
-    unmatched = int(row["kanon_unmatched_classes"])
-    exceeding = int(row["kanon_exceeding_classes"])
-    reference = _the_reference(step.reference)
-    if unmatched:
-        records = plural(int(row["kanon_unmatched_records"]), "record")
-        yield (
-            f"Nobody in {reference} matches {plural(unmatched, 'class')} ({records}) of the "
-            "release, so it can't contain the release: look for another spelling, another time "
-            "or another region."
-        )
-    if exceeding:
-        yield (
-            f"There are fewer people in {reference} than in the release in "
-            f"{plural(exceeding, 'class')}, so it can't contain the release."
-        )
-
-
-# --- sums -----------------------------------------------------------------------------------
-
-
-def _total(rows: Sizes, column: str) -> int:
-    return sum(int(row[column]) for row in rows)
-
-
-def _people(sizes: Sizes) -> int:
-    """The sum of the class sizes: the denominator of every share."""
-    return sum(int(row["kanon_size"]) * int(row["kanon_classes"]) for row in sizes)
-
-
-def _smallest(sizes: Sizes) -> int:
-    return int(sizes[0]["kanon_size"])

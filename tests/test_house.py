@@ -29,7 +29,8 @@ binding
 steps measures
 precautions
 plan
-verdicts report explain asking
+answers
+verdicts caveats report explain asking
 auditor
 profiler
 api options demo
