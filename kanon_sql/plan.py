@@ -304,7 +304,7 @@ def _classes_of(
     columns = [*bound.quasi_identifiers, *others]
     checks = labelled(asked)
     homogeneous = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
-    by_null = render("diverse_by_null")
+    by_null, single = render("diverse_by_null"), render("single_value")
     asking = step(
         bound,
         name,
@@ -325,7 +325,7 @@ def _classes_of(
                 render("classes_where", predicate=homogeneous, name="homogeneous"),
                 render("records_where", predicate=homogeneous, name="homogeneous"),
                 render("classes_where", predicate=by_null, name="diverse_by_null"),
-                render("classes_where", predicate="kanon_distinct < 2", name="single_value"),
+                render("classes_where", predicate=single, name="single_value"),
                 *sensitive_measures(checks),
             ],
         ),

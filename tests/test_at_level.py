@@ -36,7 +36,7 @@ def audited(*arguments: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("first", "clip", "k", "classes"), CHAPTER)
 def test_the_chapter_on_adult(first: int | None, clip: list[str], k: int, classes: int) -> None:
     if not ADULT.is_file():
-        pytest.skip(f"{ADULT.name} is not here")
+        pytest.skip(f"{ADULT.name} is not here; name its folder in KANON_SQL_DATA")
     head = ["--first", str(first)] if first else []
 
     table = audited(

@@ -17,6 +17,12 @@ kanon_most_people = kanon_size
 {%- endmacro %}
 
 
+{# A class that has one value, or none that is known: maybe the whole table has. #}
+{% macro single_value() -%}
+kanon_distinct < 2
+{%- endmacro %}
+
+
 {# A class that looks diverse only because NULL counts as a value. #}
 {% macro diverse_by_null() -%}
 kanon_known = 1 and kanon_distinct > 1
