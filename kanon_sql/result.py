@@ -169,13 +169,15 @@ class AuditResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as the JSON has it: plain values, an infinite number as "Infinity"."""
-        plain = {
+        finite: dict[str, Any] = _plain(self._parts())
+        return finite
+
+    def _parts(self) -> dict[str, Any]:
+        return {
             "kanon_sql": self.version,
             "status": self.status,
             "tables": [table.to_dict() for table in self.tables],
         }
-        finite: dict[str, Any] = _plain(plain)
-        return finite
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
