@@ -67,3 +67,13 @@ judged_classes as (
     from measured_classes
 )
 {%- endmacro %}
+
+
+{# The classes of which something is so, by their values, with the records in each. #}
+{% macro violating_classes(columns, violating, classes="classes") %}
+select
+{{ kanon_sql.aliases(columns) }},
+    kanon_records
+from {{ classes }}
+where {{ violating }}
+{%- endmacro %}

@@ -3,7 +3,7 @@
     records and its distance, and what is so of all of them. A class of which no value is known
     has no distance.
 #}
-{% macro classes_with_distances(columns, counted, class_measures, class_verdicts, measures) %}
+{% macro classes_with_distances(columns, counted, class_measures, class_verdicts, measures, violating=none) %}
 distances_and_values as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -35,6 +35,9 @@ classes as (
 
 {{ kanon_sql.judged_classes("classes", class_measures, class_verdicts) }}
 
+{% if violating is not none %}
+{{ kanon_sql.violating_classes(columns, violating, "judged_classes") }}
+{%- else %}
 select
     count(*) as kanon_classes,
     sum(kanon_records) as kanon_records
@@ -43,4 +46,6 @@ select
 {%- endfor %}
 
 from judged_classes
+{%- endif %}
+
 {%- endmacro %}

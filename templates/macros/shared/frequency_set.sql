@@ -26,17 +26,24 @@
 {#
     The frequency set of some columns: each combination of their values, with the number of
     records that have it. NULL is a value like any other, because GROUP BY takes it for one.
+    `rolled_up` says that what is read is a finer frequency set: then its counts are added up.
 
     Samarati and Sweeney 1998, Protecting privacy when disclosing information; LeFevre, DeWitt,
     Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, section 1.1.
 #}
-{% macro frequency_set(relation, columns) %}
+{% macro frequency_set(relation, columns, rolled_up=false) %}
 select
 {{ kanon_sql.aliased_keys(columns) }},
-    count(*) as kanon_records
+    {{ kanon_sql.records_counted(rolled_up) }} as kanon_records
 from {{ relation }}
 group by
 {{ kanon_sql.keys(columns) }}
+{%- endmacro %}
+
+
+{# The records behind what is read. #}
+{% macro records_counted(rolled_up) -%}
+{{ "sum(kanon_records)" if rolled_up else "count(*)" }}
 {%- endmacro %}
 
 

@@ -9,12 +9,12 @@
 
     `paths` has a row a leaf: the value as text, then its ancestors, the root left out.
 #}
-{% macro hierarchical_distance(relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[], class_verdicts=[], measures=[]) %}
+{% macro hierarchical_distance(relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set heights = range(paths[0] | length) %}
 with
 
-{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown) }},
+{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
 
 {{ kanon_sql.inline_values("paths", kanon_sql.path_columns(paths).split(","), paths) }},
 
@@ -56,7 +56,7 @@ class_distances as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
-{{ kanon_sql.classes_with_distances(columns, counted, class_measures, class_verdicts, measures) }}
+{{ kanon_sql.classes_with_distances(columns, counted, class_measures, class_verdicts, measures, violating) }}
 {%- endmacro %}
 
 

@@ -4,22 +4,22 @@
 
     Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3.
 #}
-{% macro k_anonymity(relation, columns, entity=none) %}
+{% macro k_anonymity(relation, columns, entity=none, rolled_up=false, violating=none) %}
 with
 
 {% if entity is none %}
 classes as (
     select
 {{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
-        count(*) as kanon_size,
-        count(*) as kanon_records
+        {{ kanon_sql.records_counted(rolled_up) }} as kanon_size,
+        {{ kanon_sql.records_counted(rolled_up) }} as kanon_records
     from {{ relation | indent(4) }}
     group by
 {{ kanon_sql.keys(columns) | indent(4, first=true) }}
 )
 {%- else %}
 class_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, columns + [entity], rolled_up) | trim | indent(4) }}
 ),
 
 classes as (
@@ -28,7 +28,11 @@ classes as (
 {%- endif %}
 
 
+{% if violating is not none %}
+{{ kanon_sql.violating_classes(columns, violating) }}
+{%- else %}
 {{ kanon_sql.class_sizes(columns, [] if entity is none else ["sum(kanon_without_entity) as kanon_without_entity"]) }}
+{%- endif %}
 {%- endmacro %}
 
 

@@ -13,11 +13,11 @@
     `order` lists the values; without it numbers and dates have their own, however they are spelled. What it lacks ranks
     behind, NULL last.
 #}
-{% macro ordered_distance(relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[], class_verdicts=[], measures=[]) %}
+{% macro ordered_distance(relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 with
 
-{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown) }},
+{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
 
 {% if order is not none %}
 {{ kanon_sql.inline_values("listed_values", ["kanon_value", "kanon_place"], order) }},
@@ -205,7 +205,7 @@ class_distances as (
     from distances
 ),
 
-{{ kanon_sql.classes_with_distances(columns, counted, class_measures, class_verdicts, measures) }}
+{{ kanon_sql.classes_with_distances(columns, counted, class_measures, class_verdicts, measures, violating) }}
 {%- endmacro %}
 
 

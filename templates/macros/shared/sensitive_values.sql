@@ -9,14 +9,15 @@
     `needs` says what a value of a class is compared with: its share of the table (shares), the
     others of its class (ranks), all of the table's together (distances). `class_columns` are what
     the models measure over the values of a class, `class_measures` what each says of the class,
-    `class_verdicts` whether the class fails it, and `measures` what is so of all classes.
+    `class_verdicts` whether the class fails it, and `measures` what is so of all classes. With
+    `violating`, a condition on a class, the rows are the classes of which it is true instead.
 #}
-{% macro sensitive_values(relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[], class_measures=[], class_verdicts=[], measures=[]) %}
+{% macro sensitive_values(relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[], class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set values_read = "compared_values" if "shares" in needs or "ranks" in needs else "class_values" %}
 with
 
-{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown) }},
+{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
 {% if "shares" in needs %}
 
 {{ kanon_sql.value_shares(sensitive, counted, unknown) }},
@@ -142,7 +143,12 @@ classes as (
 {%- endif %}
 
 
-{{ kanon_sql.class_sizes(columns, measures + (["sum(kanon_without_entity) as kanon_without_entity"] if entity is not none else []), "judged_classes" if class_measures else "classes") }}
+{% set judged = "judged_classes" if class_measures else "classes" %}
+{% if violating is not none %}
+{{ kanon_sql.violating_classes(columns, violating, judged) }}
+{%- else %}
+{{ kanon_sql.class_sizes(columns, measures + (["sum(kanon_without_entity) as kanon_without_entity"] if entity is not none else []), judged) }}
+{%- endif %}
 {%- endmacro %}
 
 
@@ -150,15 +156,15 @@ classes as (
     How often each class has each sensitive value: in records, and with an entity also in people,
     each of whom counts once for a value.
 #}
-{% macro class_values(relation, columns, sensitive, entity=none, unknown=false) %}
+{% macro class_values(relation, columns, sensitive, entity=none, unknown=false, rolled_up=false) %}
 {% set known = "case when " ~ kanon_sql.is_null(sensitive) ~ " then 0 else 1 end" %}
 {% if entity is none and not unknown %}
 class_values as (
-    {{ kanon_sql.frequency_set(relation, columns + [sensitive]) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, columns + [sensitive], rolled_up) | trim | indent(4) }}
 )
 {%- elif entity is none %}
 all_class_values as (
-    {{ kanon_sql.frequency_set(relation, columns + [sensitive]) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, columns + [sensitive], rolled_up) | trim | indent(4) }}
 ),
 
 class_values as (
@@ -169,7 +175,7 @@ class_values as (
 )
 {%- else %}
 class_value_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [sensitive, entity]) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, columns + [sensitive, entity], rolled_up) | trim | indent(4) }}
 ),
 
 class_values as (
