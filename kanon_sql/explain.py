@@ -1,8 +1,9 @@
-"""What a model means, for someone who has to sign that it holds.
+"""What a model, a metric or an algorithm means, for someone who has to sign what it gives.
 
-Each page has the promise, six records for which it fails and six for which it holds, the formula,
-the SQL that decides it, what it does not protect against, and the paper. The examples are audited
-by the tests, so a page can't say of them what the auditor does not.
+The page of a model has the promise, six records for which it fails and six for which it holds,
+the formula, the SQL that decides it, what it does not protect against, and the paper. The page of
+a metric has what it says, four records with their release and the number, the formula, what it
+does not say, and the paper. The tests audit the examples and compute the numbers again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kanon_sql.engines.base import Column, Table
+from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.hierarchy import GeneralizationHierarchy
+from kanon_sql.metrics import METRICS
 from kanon_sql.models import MODELS, DeltaPresence, Model, ReferenceModel, SensitiveModel
 from kanon_sql.plan import plan_audit
 from kanon_sql.spec import ReferenceSpec, TableSpec
@@ -124,6 +127,179 @@ EXAMPLES: dict[str, Example] = {
 """An example of each model."""
 
 
+@dataclass(frozen=True)
+class Release:
+    """Four records as they were put in, and as they were released."""
+
+    columns: tuple[str, ...]
+    raw: tuple[tuple[str, ...], ...]
+    released: tuple[tuple[str, ...], ...]
+    made: str
+    """How the one became the other, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Working:
+    """A metric of the example release, and how the number comes about."""
+
+    value: float
+    words: str
+
+
+RELEASE = Release(
+    columns=("race", "zip", "disease"),
+    raw=(
+        ("white", "02138", "flu"), ("white", "02139", "flu"),
+        ("black", "02141", "flu"), ("black", "02142", "asthma"),
+    ),
+    released=(
+        ("white", "0213*", "flu"), ("white", "0213*", "flu"),
+        ("black", "0214*", "flu"), ("black", "0214*", "asthma"),
+    ),
+    made=(
+        "The quasi-identifiers are race, which stays at level 0 of 1 (level 1 is *), and zip, "
+        "which goes to level 1 of 2 (level 2 is *). No record is suppressed."
+    ),
+)  # fmt: skip
+
+WORKINGS: dict[str, Working] = {
+    "precision": Working(
+        0.75,
+        "Each record has lost 0/1 of race and 1/2 of zip: 1 − 4 · (0/1 + 1/2) / (4 · 2) = 0.75.",
+    ),
+    "loss": Working(
+        1 / 6,
+        "0213* stands for 2 of 4 ZIP codes, and so does 0214*: each cell of zip has lost "
+        "(2 − 1) / (4 − 1) = 1/3, and none of race anything. On average that is 1/6, 16.7 %.",
+    ),
+    "loss_geometric": Working(
+        (4 / 3) ** 0.5 - 1,
+        "Race has lost 0 and zip 1/3: √((0 + 1) · (1/3 + 1)) − 1 = 0.1547, 15.5 %.",
+    ),
+    "discernibility": Working(8, "There are two classes of two records: 2² + 2² = 8."),
+    "average_class_size": Working(2, "Four records are in two classes: 4 / 2 = 2."),
+    "non_uniform_entropy": Working(
+        1 / 3,
+        "Each ZIP code is one of two where it was known: log₂(2/1) = 1 bit a record, 4 bits in "
+        "all. As * it would be one of four, 2 bits a record, and race one of two, 1 bit: 12 bits "
+        "in all. 4/12 is 0.3333.",
+    ),
+    "association": Working(
+        3**-0.5,
+        "Of zip and disease: before, each ZIP code has one disease, and V is 1. After, 0213* has "
+        "the flu twice, 0214* the flu once and asthma once: χ² is 4/3 for 4 records, and V is "
+        "√(4/3 / 4) = 0.5774.",
+    ),
+}
+"""Each metric of the release above."""
+
+STEPS_OF_DATAFLY = (
+    "Count the records of each class: each combination of the quasi-identifiers' values.",
+    "While more records lie in violating classes than may be suppressed, generalise the "
+    "quasi-identifier that has most distinct values by one level, in all records, and count "
+    "again. A class is violating that has fewer than k records or fails another demanded check.",
+    "Suppress the records of the classes that are still violating.",
+    "See to it that the suppressed records are none, or at least k: as * they would be a class "
+    "themselves. Where they are fewer, suppress some more.",
+    "Give out the rest, and audit it as any table is audited. A release that fails its audit is "
+    "not written, unless --force is given.",
+)
+SETTLED_OF_DATAFLY = (
+    "Ties: of two quasi-identifiers with as many values the one that was named first goes up. "
+    "NULL is a value. One that is at its top is left out; where all are, nothing is suppressed or "
+    "written, and the exit code is 1.",
+    "--max-suppressed: a number of records or a percentage, k by default as in the paper. It ends "
+    "the loop of step 2; step 4 may go past it.",
+    "Step 4 runs where --max-suppressed is k or more. It takes records from the classes above k, "
+    "the smallest first and ties by their values, each down to k; in a class the last ones in the "
+    "order of all columns as text. If these are too few, the smallest whole class goes as well.",
+    "Suppressed records are removed; --suppressed star keeps them with * in every "
+    "quasi-identifier.",
+)
+SILENCE_OF_DATAFLY = (
+    "That the release is minimal. Every step generalises a whole column, and none is taken back: "
+    "a release that keeps more and meets the same demand may exist, and often does. Nor does it "
+    "promise more than was demanded: see the page of each model for what that leaves open."
+)
+SOURCE_OF_DATAFLY = (
+    "Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression, "
+    "IJUFKS 10(5), figure 6"
+)
+_DATAFLY = "datafly: generalise the column with most distinct values until few records violate."
+
+
+def explained(name: str | None) -> str:
+    """The page of a model, a metric or an algorithm; without a name what pages there are.
+
+    Raises `SpecError` that names the nearest one.
+    """
+    if name is None:
+        return overview()
+    if name in MODELS:
+        return page(name)
+    if name in METRICS:
+        return metric_page(name)
+    if name == "datafly":
+        return datafly_page()
+    near = did_you_mean(name, [*MODELS, *METRICS, "datafly"])
+    raise SpecError(
+        f'there is no model and no metric "{name}".{near} kanon-sql explain lists the '
+        f"{len(MODELS)} models and the {len(METRICS)} metrics there are."
+    )
+
+
+def metric_page(name: str) -> str:
+    """Everything there is to know of one metric, as plain text of 80 columns."""
+    metric, working = METRICS[name], WORKINGS[name]
+    parts = [
+        *_folded(f"{metric.title} ({name})", ""),
+        "",
+        *_folded(metric.sentence),
+        *_folded(f"It goes {metric.range}; {metric.better} keeps more of the table."),
+        "",
+        "  Four records:",
+        "",
+        *_table(RELEASE.columns, RELEASE.raw),
+        "",
+        "  What is released of them:",
+        "",
+        *_table(RELEASE.columns, RELEASE.released),
+        "",
+        *_folded(RELEASE.made),
+        "",
+        *_folded(working.words),
+        "",
+        "  Formula",
+        *_folded(metric.formula, "    "),
+        "",
+        *_folded(metric.letters, "    "),
+        "",
+        "  How it is counted",
+        *_folded(metric.counting, "    "),
+        "",
+        "  What it does not say",
+        *_folded(metric.silence, "    "),
+        "",
+        "  Source",
+        *_folded(metric.source, "    "),
+    ]
+    return "\n".join(parts)
+
+
+def datafly_page() -> str:
+    """What Datafly does, and what it leaves to be settled, as plain text of 80 columns."""
+    parts = ["Datafly (datafly)", ""]
+    parts += _folded("Five steps from a table to a release that meets what was demanded.")
+    parts.append("")
+    for number, step in enumerate(STEPS_OF_DATAFLY, start=1):
+        parts += _folded(f"{number}. {step}", "    ", "       ")
+    parts += ["", "  What it does not promise", *_folded(SILENCE_OF_DATAFLY, "    ")]
+    parts += ["", "  How it is settled here"]
+    for sentence in SETTLED_OF_DATAFLY:
+        parts += _folded(sentence, "    ", "      ")
+    return "\n".join([*parts, "", "  Source", *_folded(SOURCE_OF_DATAFLY, "    ")])
+
+
 def page(name: str) -> str:
     """Everything there is to know of one model, as plain text of 80 columns."""
     model, example = MODELS[name], EXAMPLES[name]
@@ -167,14 +343,18 @@ def page(name: str) -> str:
 
 
 def overview() -> str:
-    """Every model in a line or two, under its kind."""
-    lines = ["The models, by what they look at. kanon-sql explain MODEL says more.", ""]
+    """Every model in a line or two, under its kind, and below them the metrics."""
+    lines = ["The models, by what they look at. kanon-sql explain NAME says more.", ""]
     for heading, names in _kinds():
         lines += [heading, ""]
         for name in names:
             lines += _folded(f"{name}: {MODELS[name].promise}", "  ", "      ")
         lines.append("")
-    return "\n".join(lines).rstrip()
+    lines += ["What a release lost: the metrics of kanon-sql anonymize", ""]
+    for name, metric in METRICS.items():
+        lines += _folded(f"{name}: {metric.sentence}", "  ", "      ")
+    lines += ["", "How a release is made", "", *_folded(_DATAFLY, "  ", "      ")]
+    return "\n".join(lines)
 
 
 def _kinds() -> Iterator[tuple[str, list[str]]]:
@@ -207,7 +387,7 @@ def _asked(example: Example) -> str:
     return f" with {asked}" if asked else ""
 
 
-def _table(columns: Sequence[str], rows: Rows) -> Iterator[str]:
+def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
     cells = [list(columns), *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(row[place]) for row in cells) for place in range(len(columns))]
     for row in cells:

@@ -1,6 +1,10 @@
-"""Is what `explain` says of its examples what the auditor says?"""
+"""Is what `explain` says of its examples what the auditor says, and what the formulas give?"""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from math import log2, prod, sqrt
 
 import asking
 import duckdb
@@ -8,7 +12,21 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql.cli import main
-from kanon_sql.explain import EXAMPLES, QUASI_IDENTIFIERS, WIDTH, Rows, overview, page
+from kanon_sql.errors import SpecError
+from kanon_sql.explain import (
+    EXAMPLES,
+    QUASI_IDENTIFIERS,
+    RELEASE,
+    WIDTH,
+    WORKINGS,
+    Rows,
+    datafly_page,
+    explained,
+    metric_page,
+    overview,
+    page,
+)
+from kanon_sql.metrics import METRICS
 from kanon_sql.models import MODELS, SensitiveModel
 
 
@@ -62,13 +80,157 @@ def _words(text: str) -> str:
     return " ".join(text.split())
 
 
+# --- metrics ---------------------------------------------------------------------------------
+
+LEVELS, HEIGHTS = {"race": 0, "zip": 1}, {"race": 1, "zip": 2}
+
+
+def _column(rows: Iterable[tuple[str, ...]], name: str) -> list[str]:
+    return [row[RELEASE.columns.index(name)] for row in rows]
+
+
+def _pairs(name: str) -> list[tuple[str, str]]:
+    """The raw and the released value of each record."""
+    return list(zip(_column(RELEASE.raw, name), _column(RELEASE.released, name), strict=True))
+
+
+def _sizes() -> list[int]:
+    keys = zip(*(_column(RELEASE.released, name) for name in LEVELS), strict=True)
+    return list(Counter(keys).values())
+
+
+def _loss_of(name: str) -> float:
+    leaves = {
+        released: {v for v, g in _pairs(name) if g == released} for _, released in _pairs(name)
+    }
+    lost = [
+        (len(leaves[g]) - 1) / (len(set(_column(RELEASE.raw, name))) - 1) for _, g in _pairs(name)
+    ]
+    return sum(lost) / len(lost)
+
+
+def _precision() -> float:
+    return 1 - sum(LEVELS[name] / HEIGHTS[name] for name in LEVELS) / len(LEVELS)
+
+
+def _loss() -> float:
+    return sum(_loss_of(name) for name in LEVELS) / len(LEVELS)
+
+
+def _loss_geometric() -> float:
+    return prod(_loss_of(name) + 1 for name in LEVELS) ** (1 / len(LEVELS)) - 1
+
+
+def _discernibility() -> float:
+    return sum(size**2 for size in _sizes())
+
+
+def _average_class_size() -> float:
+    return len(RELEASE.released) / len(_sizes())
+
+
+def _non_uniform_entropy() -> float:
+    lost = most = 0.0
+    for name in LEVELS:
+        raw, released = (Counter(column) for column in zip(*_pairs(name), strict=True))
+        lost += sum(log2(released[g] / raw[v]) for v, g in _pairs(name))
+        most += sum(log2(len(RELEASE.raw) / raw[v]) for v, _ in _pairs(name))
+    return lost / most
+
+
+def _association(rows: Iterable[tuple[str, ...]] = RELEASE.released) -> float:
+    values, diseases = _column(rows, "zip"), _column(rows, "disease")
+    found, n = Counter(zip(values, diseases, strict=True)), len(values)
+    expected = {
+        (v, s): of_v * of_s / n
+        for v, of_v in Counter(values).items()
+        for s, of_s in Counter(diseases).items()
+    }
+    chi_square = sum((found[pair] - many) ** 2 / many for pair, many in expected.items())
+    return sqrt(chi_square / (n * (min(len(set(values)), len(set(diseases))) - 1)))
+
+
+COMPUTED: dict[str, Callable[[], float]] = {
+    "precision": _precision,
+    "loss": _loss,
+    "loss_geometric": _loss_geometric,
+    "discernibility": _discernibility,
+    "average_class_size": _average_class_size,
+    "non_uniform_entropy": _non_uniform_entropy,
+    "association": _association,
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_number_of_a_metric_is_what_its_formula_gives(name: str) -> None:
+    computed = COMPUTED[name]()
+
+    assert list(WORKINGS) == list(METRICS)
+    assert WORKINGS[name].value == pytest.approx(computed)
+    assert (
+        f"{computed:.4g}" in WORKINGS[name].words or f"{computed:.1%}"[:-1] in WORKINGS[name].words
+    )
+
+
+def test_a_zip_code_of_one_disease_gives_it_away() -> None:
+    assert _association(RELEASE.raw) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_page_of_a_metric_says_everything(name: str) -> None:
+    metric, text = METRICS[name], metric_page(name)
+
+    assert [line for line in text.splitlines() if len(line) > WIDTH] == []
+    for part in (
+        metric.title, metric.sentence, metric.range, metric.formula, metric.letters,
+        metric.counting, metric.silence, metric.source, WORKINGS[name].words,
+    ):  # fmt: skip
+        assert part.strip()
+        assert _words(part) in _words(text)
+
+
+def test_the_page_of_datafly_has_five_steps_and_its_limit() -> None:
+    text = datafly_page()
+
+    assert [line for line in text.splitlines() if len(line) > WIDTH] == []
+    assert [number for number in range(1, 10) if f"    {number}. " in text] == [1, 2, 3, 4, 5]
+    assert "What it does not promise That the release is minimal." in _words(text)
+
+
+# --- the command -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (None, overview()),
+        ("k_map", page("k_map")),
+        ("precision", metric_page("precision")),
+        ("datafly", datafly_page()),
+    ],
+)
+def test_each_name_has_its_page(name: str | None, text: str) -> None:
+    assert explained(name) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("l-diversity", "l_diversity"), ("Precison", "precision"), ("data-fly", "datafly")],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_of_all(name: str, near: str) -> None:
+    with pytest.raises(SpecError, match=f'Did you mean "{near}"') as refused:
+        explained(name)
+
+    assert f"the {len(MODELS)} models and the {len(METRICS)} metrics" in str(refused.value)
+
+
 def test_alone_it_lists_the_models(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["explain"])
 
     listed = capsys.readouterr().out
     assert ended.value.code == 0
-    assert [name for name in MODELS if f"{name}: " not in listed] == []
+    assert [name for name in (*MODELS, *METRICS, "datafly") if f"{name}: " not in listed] == []
     assert listed.strip() == overview()
 
 
