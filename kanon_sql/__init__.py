@@ -19,7 +19,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kanon_sql.api import audit, compile, profile
+    from kanon_sql.anonymization_result import AnonymizationResult
+    from kanon_sql.api import anonymize, audit, compile, profile
     from kanon_sql.auditor import CompiledAudit
     from kanon_sql.engines import connect
     from kanon_sql.errors import (
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from kanon_sql.spec import AuditSpec, ReferenceSpec, TableSpec
 
 _HOMES = {
+    "AnonymizationResult": "anonymization_result",
+    "anonymize": "api",
     "audit": "api",
     "compile": "api",
     "profile": "api",
@@ -101,6 +104,7 @@ _HOMES = {
 
 __all__ = [
     "AlphaKAnonymity",
+    "AnonymizationResult",
     "AuditResult",
     "AuditSpec",
     "BasicBetaLikeness",
@@ -135,6 +139,7 @@ __all__ = [
     "TCloseness",
     "TableResult",
     "TableSpec",
+    "anonymize",
     "audit",
     "compile",
     "connect",

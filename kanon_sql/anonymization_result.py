@@ -144,5 +144,15 @@ class AnonymizationResult(AuditResult):
 
     anonymization: Anonymization
 
+    def __str__(self) -> str:
+        from kanon_sql.report.anonymization import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        from kanon_sql.report.anonymization import render_html
+
+        return render_html(self)
+
     def _parts(self) -> dict[str, Any]:
         return {**super()._parts(), "anonymization": self.anonymization.to_dict()}

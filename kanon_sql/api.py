@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
-from kanon_sql import auditor, profiler
+from kanon_sql import anonymizer, auditor, profiler
+from kanon_sql.anonymization_result import Algorithm, AnonymizationResult, Suppressed
+from kanon_sql.anonymizer import Wanted
 from kanon_sql.auditor import CompiledAudit
 from kanon_sql.errors import SpecError
-from kanon_sql.models import Model
+from kanon_sql.models import KAnonymity, Model
 from kanon_sql.profile_result import ProfileResult
 from kanon_sql.result import AuditResult
 from kanon_sql.spec import AuditSpec, ReferenceSpec, table_spec
@@ -97,6 +100,68 @@ def compile(
     """
     spec = _spec(data, quasi_identifiers, sensitive, checks, references, **parts)
     return auditor.compile(spec, engine=engine)
+
+
+def anonymize(
+    data: Any,
+    *,
+    quasi_identifiers: Names | Mapping[str, Any] = (),
+    k: int | None = None,
+    sensitive: Names = (),
+    checks: Iterable[Model] = (),
+    references: Mapping[str, Any] | None = None,
+    algorithm: Algorithm = "datafly",
+    max_suppressed: int | str | None = None,
+    suppressed: Suppressed = "remove",
+    output: str | Path | None = None,
+    dialect: str = "duckdb",
+    force: bool = False,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    **parts: Any,
+) -> AnonymizationResult:
+    """Generalise and suppress until every class has `k` records and passes every check.
+
+    `quasi_identifiers` maps each to its `GeneralizationHierarchy`; one that is only named can
+    only be suppressed. `max_suppressed` is how many records may be left out, `k` without it, or
+    a share of them as in "5%"; `suppressed="star"` keeps them with `*` in every
+    quasi-identifier. The release is audited again, and what fails is not written. `output` is a
+    .parquet, .csv or .tsv file for the release, or a .sql file for the views that make it, in
+    some `dialect`; with `force` it replaces a file, and takes a release that fails.
+
+    `data`, the limits and all other `parts` are as for `audit`, and so are the errors. Where no
+    levels will do, the result's status is "violated" and nothing is written.
+
+    Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
+    IJUFKS 10(5), section 4.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"zip": ["02138", "02139", "02141", "02142"]})
+    >>> result = anonymize(people, quasi_identifiers={"zip": {"levels": [{"mask": "right"}]}}, k=2)
+    >>> result.anonymization.levels, result.tables[0].summary.k
+    ({'zip': 1}, 2)
+    """
+    asked = [*checks, *([KAnonymity(k=k)] if k is not None else [])]
+    spec = _spec(data, quasi_identifiers, sensitive, asked, references, **parts)
+    wanted = Wanted(
+        algorithm=algorithm,
+        max_suppressed=max_suppressed,
+        suppressed=suppressed,
+        output=Path(output) if output is not None else None,
+        dialect=dialect,
+        force=force,
+    )
+    return anonymizer.anonymize(
+        spec,
+        wanted,
+        engine=engine,
+        memory_limit=memory_limit,
+        threads=threads,
+        timeout=timeout,
+        inputs=[str(source) for source in (data,) if isinstance(source, str | Path)],
+    )
 
 
 def profile(

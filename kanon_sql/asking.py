@@ -50,16 +50,29 @@ class Asker:
     asked: dict[str, str] = field(default_factory=dict)
 
     def rows(self, step: Step) -> list[Row]:
+        self._begin(step)
+        return self.engine.query(step.sql)
+
+    def row(self, step: Step) -> Row:
+        return self.rows(step)[0]
+
+    def keep(self, step: Step) -> None:
+        """Keep the rows of a step under its name, in the engine's private memory."""
+        self._begin(step)
+        self.engine.keep(step.name, step.sql)
+
+    def keep_view(self, step: Step) -> None:
+        """Let later steps read a step by its name."""
+        self._begin(step)
+        self.engine.keep_view(step.name, step.sql)
+
+    def _begin(self, step: Step) -> None:
         step.check()
         if self.watch:
             self.watch(step.question)
         if self.expired.is_set():
             raise EngineError("the time limit was reached between two statements.")
         self.asked[step.name] = step.sql
-        return self.engine.query(step.sql)
-
-    def row(self, step: Step) -> Row:
-        return self.rows(step)[0]
 
 
 @contextmanager

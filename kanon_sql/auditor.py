@@ -11,7 +11,7 @@ from typing import Any
 
 from kanon_sql.answers import Answers
 from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
-from kanon_sql.binding import BoundColumn, lint_hierarchies, masked_columns
+from kanon_sql.binding import BoundColumn, column_levels, masked_columns
 from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row, Table
 from kanon_sql.errors import EngineError, InputError, SpecError
@@ -74,12 +74,12 @@ def audit(
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
     with ExitStack() as stack:
-        planned = [
-            _planned(spec, place, stack.enter_context(hub), timeout)
+        tables = [
+            planned(spec, place, stack.enter_context(hub), timeout)
             for place, table in enumerate(spec.tables)
             for hub in [opened(table, engine, memory_limit, threads)]
         ]
-        results = [_audited(table, show_values, timeout, watch) for table in planned]
+        results = [_audited(table, show_values, timeout, watch) for table in tables]
     return AuditResult(tuple(results), VERSION)
 
 
@@ -91,7 +91,7 @@ def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
     tables = []
     for place, table in enumerate(spec.tables):
         with opened(table, engine) as hub:
-            plan = _planned(spec, place, hub).plan
+            plan = planned(spec, place, hub).plan
             for step in plan.steps:
                 step.check()
             dialect = f"{hub.dialect}, as executed"
@@ -106,9 +106,9 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     sentences = []
     for place, table in enumerate(spec.tables):
         with opened(table, engine) as hub:
-            plan = _planned(spec, place, hub).plan
+            plan = planned(spec, place, hub).plan
             try:
-                lint_hierarchies(table, plan.bound.table)
+                column_levels(table, plan.bound.table)
             except SpecError as error:
                 raise spec.pointed(error, place) from None
             for step in plan.steps:
@@ -127,7 +127,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Planned:
+class PlannedTable:
     """A table's plan, the engine that answers it, and the seconds it took to open them."""
 
     plan: Plan
@@ -135,7 +135,10 @@ class _Planned:
     seconds: float
 
 
-def _planned(spec: AuditSpec, place: int, engine: Engine, timeout: float | None = None) -> _Planned:
+def planned(
+    spec: AuditSpec, place: int, engine: Engine, timeout: float | None = None
+) -> PlannedTable:
+    """The plan of one table of `spec`, once the engine has opened what it reads."""
     started = time.monotonic()
     asked = spec.tables[place]
     with time_limit(engine, timeout, threading.Event()):
@@ -154,7 +157,7 @@ def _planned(spec: AuditSpec, place: int, engine: Engine, timeout: float | None 
         plan = plan_audit(asked, table, references, longest=longest)
     except SpecError as error:
         raise spec.pointed(error, place) from None
-    return _Planned(plan, engine, time.monotonic() - started)
+    return PlannedTable(plan, engine, time.monotonic() - started)
 
 
 def longest_value(engine: Engine, table: Table, column: BoundColumn) -> int:
@@ -172,7 +175,7 @@ def _name(plan: Plan) -> str:
 
 
 def _audited(
-    table: _Planned, show_values: bool, timeout: float | None, watch: Watch | None
+    table: PlannedTable, show_values: bool, timeout: float | None, watch: Watch | None
 ) -> TableResult:
     refuse_time_limit(table.engine, timeout)
     left = None if timeout is None else max(timeout - table.seconds, 0.001)
@@ -180,14 +183,15 @@ def _audited(
     ask = Asker(table.engine, watch, expired, started=time.monotonic() - table.seconds)
     try:
         with time_limit(table.engine, left, expired):
-            result = _answered(table.plan, ask, show_values)
+            result = answered(table.plan, ask, show_values)
             table.engine.verify_unchanged()
     except EngineError as error:
         return _result(table.plan, "error", ask, error=str(error))
     return result
 
 
-def _answered(plan: Plan, ask: Asker, show_values: bool) -> TableResult:
+def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
+    """Run a plan and read the verdicts off the rows. Raises `InputError` or `EngineError`."""
     for precaution in plan.precautions:
         fault = precaution.fault(ask.row(precaution.step))
         if fault is not None:

@@ -296,16 +296,21 @@ def masked_columns(spec: TableSpec, table: Table) -> list[BoundColumn]:
     ]
 
 
-def lint_hierarchies(spec: TableSpec, table: Table) -> None:
-    """Raise `SpecError` for a hierarchy that can't be read, has faults or is for other values."""
+def column_levels(spec: TableSpec, table: Table) -> dict[str, ColumnLevels]:
+    """The levels of every quasi-identifier, by its name.
+
+    Raises `SpecError` for a hierarchy that can't be read, has faults or is for other values.
+    """
+    levels = {}
     for column in _quasi_identifiers(spec, table):
         with _at("quasi_identifiers", column.name):
-            ColumnLevels.of(
+            levels[column.name] = ColumnLevels.of(
                 column.name,
                 column.type,
                 _hierarchy_of(spec, column),
                 faults=spec.hierarchy_faults,
             )
+    return levels
 
 
 def _at_levels(

@@ -23,6 +23,7 @@ import click
 from kanon_sql.errors import KanonError, SpecError, did_you_mean
 from kanon_sql.options import (
     VERBOSITY,
+    anonymize_options,
     attacker_knows,
     audit_options,
     compile_options,
@@ -35,6 +36,7 @@ from kanon_sql.options import (
 )
 
 if TYPE_CHECKING:
+    from kanon_sql.anonymization_result import AnonymizationResult, GeneralizationStep
     from kanon_sql.auditor import CompiledAudit
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 ENGINE_FAILED = 3
 INTERRUPTED = 130
 _LATER = (
-    "anonymize", "report", "init", "dbt-package", "diff", "baseline",
+    "report", "init", "dbt-package", "diff", "baseline",
 )  # fmt: skip
 
 
@@ -176,6 +178,51 @@ def audit(context: click.Context, /, target: str, **values: Any) -> int:
         result = run(spec, watch=watch, **_limits(values))
     _refuse_failed(result)
     _deliver(_rendered(result, values["format"], to_terminal=output is None), output)
+    return result.exit_code
+
+
+@main.command()
+@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@anonymize_options
+@click.pass_context
+def anonymize(
+    context: click.Context,
+    /,
+    target: str,
+    algorithm: Any,
+    max_suppressed: str | None,
+    suppressed: Any,
+    dialect: str,
+    **values: Any,
+) -> int:
+    """Generalise and suppress until the demands hold.
+
+    TARGET is as for audit. A quasi-identifier without a hierarchy can only be suppressed. The
+    release is audited again; what fails is not written.
+
+    Exit codes: 0 the release holds; 1 no levels will do, or the release fails; 2 a bad question
+    or input; 3 the engine failed; 4 no data; 130 interrupted.
+    """
+    spec = question(context, target, values)
+    result_file = _writable(values["result"], target, spec, values)
+    with _watching(context) as watch, _telling(context) as tell:
+        from kanon_sql.anonymizer import Wanted
+        from kanon_sql.anonymizer import anonymize as run
+
+        wanted = Wanted(
+            algorithm=algorithm,
+            max_suppressed=max_suppressed,
+            suppressed=suppressed,
+            output=_writable(values["output"], target, spec, values),
+            dialect=dialect,
+            force=values["force"],
+        )
+        if wanted.output is not None and wanted.output == result_file:
+            raise SpecError("--output and --result name the same file.")
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        result = run(spec, wanted, watch=watch, tell=tell, **limits)
+    _deliver(_rendered_release(result, values["format"], to_terminal=result_file is None),
+             result_file)  # fmt: skip
     return result.exit_code
 
 
@@ -315,12 +362,19 @@ def _limits(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _output(target: str, spec: AuditSpec, values: dict[str, Any]) -> Path | None:
-    """The file to write, once it is sure that it may be written."""
-    if values["output"] is None:
+    """The file to write the result to."""
+    return _writable(values["output"], target, spec, values)
+
+
+def _writable(
+    name: str | None, target: str, spec: AuditSpec, values: dict[str, Any]
+) -> Path | None:
+    """A file to write, once it is sure that it may be written."""
+    if name is None:
         return None
     from kanon_sql.output import check_writable
 
-    path = Path(values["output"])
+    path = Path(name)
     check_writable(path, inputs=_inputs(target, spec), force=values["force"])
     return path
 
@@ -334,6 +388,9 @@ def _inputs(target: str, spec: AuditSpec) -> Iterator[str]:
         if table.connect:
             yield table.connect.removeprefix("duckdb:")
         yield from (str(reference.source) for reference in table.references.values())
+        for hierarchy in table.quasi_identifiers.values():
+            if isinstance(hierarchy.hierarchy, str):
+                yield hierarchy.hierarchy
 
 
 @contextmanager
@@ -356,6 +413,22 @@ def _watching(context: click.Context) -> Iterator[Callable[[str], None]]:
             yield show
     else:
         yield lambda step: None
+
+
+@contextmanager
+def _telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], None]]:
+    """What is told each step of a search as it is taken: a line, where stderr is a terminal."""
+    from kanon_sql.report.anonymization import step_line
+
+    taken = 0
+
+    def tell(step: GeneralizationStep) -> None:
+        nonlocal taken
+        taken += 1
+        if context.meta.get(VERBOSITY, 0) or sys.stderr.isatty():
+            click.echo(step_line(step, taken, step.to_level - 1), err=True)
+
+    yield tell
 
 
 def _refuse_failed(result: AuditResult | ProfileResult) -> None:
@@ -381,6 +454,16 @@ def _rendered_profile(result: ProfileResult, form: str, *, to_terminal: bool) ->
     if form == "json":
         return result.to_json()
     from kanon_sql.report import profile as report
+
+    if form == "markdown":
+        return report.render_markdown(result)
+    return report.render(result, **_page(to_terminal))
+
+
+def _rendered_release(result: AnonymizationResult, form: str, *, to_terminal: bool) -> str:
+    if form == "json":
+        return result.to_json()
+    from kanon_sql.report import anonymization as report
 
     if form == "markdown":
         return report.render_markdown(result)

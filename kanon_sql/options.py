@@ -179,7 +179,7 @@ _DEMANDS = (
         help="How many people its record stands for.",
     ),
 )
-_RECORDS = (
+_HIERARCHIES = (
     _asked(
         "--hierarchy",
         multiple=True,
@@ -189,16 +189,20 @@ _RECORDS = (
     ),
     _asked("--clip", multiple=True, metavar="COL=LOW:HIGH", help="Before any level: age=10:90."),
     _asked(
+        "--hierarchy-faults",
+        type=click.Choice(["error", "warn"]),
+        help="A hierarchy that is no clean tree: refused (default), or a warning.",
+    ),
+)
+_LEVELS = (
+    _asked(
         "--level",
         multiple=True,
         metavar="COL=N,…",
         help="Look at the table as it would be at these levels: age=1,zip=2.",
     ),
-    _asked(
-        "--hierarchy-faults",
-        type=click.Choice(["error", "warn"]),
-        help="A hierarchy that is no clean tree: refused (default), or a warning.",
-    ),
+)
+_RECORDS = (
     _asked("--where", metavar="EXPR", help="Only the records for which this holds."),
     _asked(
         "--first",
@@ -230,7 +234,8 @@ _SOURCE = (
     _asked("--delimiter", metavar="C", help="What separates the fields of a text file."),
     _asked("--connect", metavar="URL", help="Where the table lies: duckdb:FILE."),
 )
-_QUESTION = (*_PARTS, *_DEMANDS, *_RECORDS, *_OTHERS_KNOWN, *_SOURCE)
+_RELEASE_QUESTION = (*_PARTS, *_DEMANDS, *_HIERARCHIES, *_RECORDS, *_OTHERS_KNOWN, *_SOURCE)
+_QUESTION = (*_PARTS, *_DEMANDS, *_HIERARCHIES, *_LEVELS, *_RECORDS, *_OTHERS_KNOWN, *_SOURCE)
 _KNOWLEDGE = (
     _run(
         "--attacker-knows",
@@ -262,6 +267,41 @@ _RUN = (*_SHOWN, *_LIMITS)
 _OUTPUT = (
     _run("--output", metavar="FILE", help="Write the result there, whole or not at all."),
     _run("--force", is_flag=True, help="Overwrite the output."),
+)
+_SEARCH = (
+    _run(
+        "--algorithm",
+        metavar="datafly",
+        default="datafly",
+        show_default=True,
+        help="How the levels are found.",
+    ),
+    _run(
+        "--max-suppressed",
+        metavar="N|P%",
+        help="How many records may be left out, as a number or a share: 5%. K without it.",
+    ),
+    _run(
+        "--suppressed",
+        metavar="remove|star",
+        default="remove",
+        show_default=True,
+        help="Leave these records out, or keep them with * in every quasi-identifier.",
+    ),
+)
+_RELEASE = (
+    _run(
+        "--output",
+        metavar="FILE",
+        help="The release: .parquet, .csv or .tsv, or .sql for the views that make it.",
+    ),
+    _run("--dialect", default="duckdb", show_default=True, help="The SQL to write the views in."),
+    _run("--result", metavar="FILE", help="Write the result there, whole or not at all."),
+    _run(
+        "--force",
+        is_flag=True,
+        help="Overwrite the files, and write a release that fails its audit.",
+    ),
 )
 _FORMAT = (
     _run(
@@ -307,7 +347,10 @@ def _together(
 audit_options = _together(_QUESTION, _FORMAT, _OUTPUT, _RUN, _TELL)
 compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)
 validate_options = _together(_QUESTION, _TELL)
-profile_options = _together(_PARTS, _KNOWLEDGE, _RECORDS, _SOURCE, _FORMAT, _OUTPUT, _LIMITS, _TELL)
+anonymize_options = _together(_RELEASE_QUESTION, _SEARCH, _RELEASE, _FORMAT, _LIMITS, _TELL)
+profile_options = _together(
+    _PARTS, _KNOWLEDGE, _HIERARCHIES, _LEVELS, _RECORDS, _SOURCE, _FORMAT, _OUTPUT, _LIMITS, _TELL
+)
 demo_options = _together(_TELL)
 
 

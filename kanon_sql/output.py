@@ -49,15 +49,29 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _write_beside(path: Path, text: str) -> None:
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with beside(path) as new:
+        new.write_text(text, encoding="utf-8", newline="\n")
+        put_in_place(new, path)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """An empty file in the same folder and of the same kind, which is gone in the end unless it
+    was put in place. Raises `OSError`."""
+    handle, new = tempfile.mkstemp(
+        dir=path.parent.absolute(), prefix=f".{path.stem}.", suffix=path.suffix
+    )
+    os.close(handle)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(beside, _usual_mode(0o666))
-        os.replace(beside, path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+        yield Path(new)
+    finally:
+        Path(new).unlink(missing_ok=True)
+
+
+def put_in_place(new: Path, path: Path) -> None:
+    """Let a finished file take the place of `path`, in one step."""
+    new.chmod(_usual_mode(0o666))
+    os.replace(new, path)
 
 
 @contextmanager

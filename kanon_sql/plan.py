@@ -357,7 +357,7 @@ def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
         others = _others(bound, sensitive) if model.with_other_sensitive else []
         columns = [*bound.quasi_identifiers, *others]
         by: dict[str, Any] = (
-            {"order": _listed(model.order)}
+            {"order": order_of_values(each.check)}
             if model.distance == "ordered"
             else {"paths": [list(path) for path in each.check.paths]}
         )
@@ -385,8 +385,9 @@ def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
         )
 
 
-def _listed(order: tuple[object, ...] | None) -> list[list[object]] | None:
-    """The values of an order with their places, as text."""
+def order_of_values(check: BoundCheck) -> list[list[object]] | None:
+    """The values that an ordered distance lists with their places, as text."""
+    order = check.model.parameters.get("order")
     if order is None:
         return None
     return [[value_as_text(value), place] for place, value in enumerate(order, start=1)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from kanon_sql.binding import AtLevel, BoundReference, BoundSpec, Pair, pairs
+from kanon_sql.binding import BoundReference, BoundSpec, Pair, pairs
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Row, Table
 from kanon_sql.errors import plural
 from kanon_sql.expressions import Condition, TextCast
+from kanon_sql.levels import ColumnLevels
 from kanon_sql.measures import labelled
 from kanon_sql.models import KEAnonymity, Model, SensitiveModel, TCloseness
 from kanon_sql.steps import Precaution, records, reference_records, step
@@ -82,25 +83,26 @@ def _without_label(bound: BoundSpec) -> Iterator[Precaution]:
                     label=each.label,
                 ),
             ),
-            partial(_no_label, bound.table.name, each),
+            partial(no_label, bound.table.name, each.raw.name, each.levels, each.level),
         )
 
 
-def _no_label(table: str, each: AtLevel, row: Row) -> str | None:
+def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row) -> str | None:
+    """The sentence to refuse values with that have no label at a level."""
     lacking = row["kanon_values_without_label"]
     if not lacking:
         return None
     held = plural(row["kanon_records_without_label"], "record")
-    what = f'{plural(lacking, "value")} of "{each.raw.name}", held by {held},'
-    if each.levels.needs == "listed":
+    what = f'{plural(lacking, "value")} of "{column}", held by {held},'
+    if levels.needs == "listed":
         return (
             f"{table}: {what} {'is' if lacking == 1 else 'are'} not in the hierarchy "
-            f"{each.levels.table.name if each.levels.table else ''}. Add what is lacking, spelled "
+            f"{levels.table.name if levels.table else ''}. Add what is lacking, spelled "
             "as in the table."
         )
     return (
-        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {each.levels.needs}, which the "
-        f"level {each.levels.label(each.level)} needs. Leave those records out with a condition, "
+        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {levels.needs}, which the "
+        f"level {levels.label(level)} needs. Leave those records out with a condition, "
         "or mend them."
     )
 

@@ -21,7 +21,7 @@ from kanon_sql.models import MODELS
 
 LAYERS = """
 errors version column_types
-yaml_document hierarchy models metrics output
+yaml_document hierarchy models metrics output datafly
 estimates templates spec result
 levels
 expressions engines profile_result anonymization_result
@@ -29,10 +29,12 @@ binding
 steps measures
 precautions
 plan
-answers
+answers violations
 verdicts caveats report explain asking
-auditor
-profiler
+auditor frequency_sets
+utility release
+suppression
+anonymizer profiler
 api options demo
 cli
 """.strip().splitlines()

@@ -6,8 +6,9 @@ nothing of privacy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 Row = Mapping[str, Any]
@@ -37,6 +38,8 @@ class Table:
     text: bool = False
     ordered: bool = True
     """Whether its records lie in an order, as those of a file do and those of a table don't."""
+    parsed: bool = False
+    """Whether to read it is to parse a text file anew."""
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -61,6 +64,27 @@ class Engine(Protocol):
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if the database can't read the SELECT. Nothing of it runs."""
+
+    def keep(self, name: str, sql: str) -> None:
+        """Keep the rows of one SELECT under `name` in private memory, never in the source."""
+
+    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """The same of rows that are at hand."""
+
+    def keep_view(self, name: str, sql: str) -> None:
+        """Call one SELECT `name` from here on, in this session alone."""
+
+    def forget(self, name: str) -> None:
+        """Let go of kept rows."""
+
+    def kept(self, name: str, called: str) -> Table:
+        """What is kept under `name` as a table that people call `called`."""
+
+    def will_write(self, path: Path) -> None:
+        """Say before the first query which file is to be written."""
+
+    def write(self, name: str, path: Path) -> None:
+        """Write what is kept under `name` to a file. Raises `EngineError`."""
 
     def cancel(self) -> None:
         """Stop the running statement, in the server too. Safe from another thread."""

@@ -147,6 +147,57 @@ class DuckDBEngine:
             raise explained(error) from None
         return [dict(zip(names, row, strict=True)) for row in rows]
 
+    def keep(self, name: str, sql: str) -> None:
+        """Keep the rows of one SELECT in a temporary table, which is this session's alone."""
+        self._make(sql, f"create temp table {identifier(name)} as {sql}")
+
+    def keep_view(self, name: str, sql: str) -> None:
+        """Call one SELECT `name` in this session."""
+        self._make(sql, f"create temp view {identifier(name)} as {sql}")
+
+    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Keep rows that are at hand, every column of one type."""
+        lists = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
+        named = (f"unnest(?) as {identifier(column)}" for column in columns)
+        sql = f"select {', '.join(named)}"
+        self._make(sql, f"create temp table {identifier(name)} as {sql}", lists)
+
+    def forget(self, name: str) -> None:
+        """Drop a temporary table."""
+        self._session.execute(f"drop table temp.{identifier(name)}")
+
+    def kept(self, name: str, called: str) -> Table:
+        """What is kept under `name`, as a table."""
+        sql = identifier(name)
+        return Table(called, sql, self._columns(sql), ordered=False)
+
+    def will_write(self, path: Path) -> None:
+        """Leave a file open that is to be written once the others are shut off."""
+        self._paths.add(str(path))
+
+    def write(self, name: str, path: Path) -> None:
+        """Write what is kept under `name` to a Parquet or CSV file.
+
+        Raises `EngineError`, for example where the disk is full.
+        """
+        form = "format parquet"
+        if file_kind(path.name) == "csv":
+            delimiter = self._delimiter or ("\t" if path.suffix == ".tsv" else ",")
+            form = f"format csv, header true, delimiter {literal(delimiter)}"
+        try:
+            with ctrl_c():
+                self._session.execute(
+                    f"copy (from {identifier(name)}) to {literal(str(path))} "
+                    f"({form}, use_tmp_file false)"
+                )
+        except (duckdb.IOException, duckdb.PermissionException):
+            raise EngineError(
+                f"the release can't be written to {path.parent}: is there room, and may you write "
+                "there? Nothing was left behind."
+            ) from None
+        except duckdb.Error as error:
+            raise explained(error) from None
+
     def check(self, sql: str) -> None:
         """Raise `SpecError` if DuckDB can't read the statement; nothing of it runs."""
         try:
@@ -211,7 +262,7 @@ class DuckDBEngine:
 
     def _file(self, path: str) -> Table:
         files = list_files(path, self._run)
-        if self._locked and self._owned:
+        if self._locked and self._owned and path not in self._paths:
             raise EngineError(f"{path}: name every file before the first query.")
         if file_kind(path) is None:
             raise InputError(
@@ -234,7 +285,8 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise explained(error) from None
         self._paths |= {path, *files, *map(as_pattern, files)}
-        return Table(name, source.sql, columns, source.text)
+        parsed = file_kind(path) in ("csv", "json")
+        return Table(name, source.sql, columns, source.text, parsed=parsed)
 
     def _catalogued(self, name: str) -> Table:
         if name_parts(name)[-1].casefold() in self._temporary:
@@ -331,6 +383,21 @@ class DuckDBEngine:
         statements = self._session.extract_statements(sql)
         if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
             raise EngineError("refused to run anything but one SELECT statement.")
+
+    def _make(self, sql: str, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """Make something temporary of one SELECT."""
+        if self._relation is not None:
+            raise InputError(
+                "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
+                "connection with engine= and the table's name, or to_arrow_table()."
+            )
+        try:
+            self.lock()
+            self._require_one_select(sql)
+            with ctrl_c():
+                self._session.execute(statement, parameters)
+        except duckdb.Error as error:
+            raise explained(error) from None
 
     def _answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         if self._relation is None:

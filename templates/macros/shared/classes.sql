@@ -77,3 +77,30 @@ select
 from {{ classes }}
 where {{ violating }}
 {%- endmacro %}
+
+
+{# A class of too few. #}
+{% macro too_small(k) -%}
+kanon_size < {{ kanon_sql.positive_int(k, "k") }}
+{%- endmacro %}
+
+
+{# Whether any of some conditions is true. #}
+{% macro any_of(predicates) -%}
+{% for predicate in predicates %}{{ "" if loop.first else "\n    or " }}{{ predicate }}{% endfor %}
+{%- endmacro %}
+
+
+{# The rows that any of some statements has, each once. #}
+{% macro union_of(statements) %}
+{% for statement in statements %}
+(
+    {{ statement | indent(4) }}
+)
+{% if not loop.last %}
+
+union
+
+{% endif %}
+{% endfor %}
+{%- endmacro %}

@@ -1,0 +1,402 @@
+"""From a table that identifies people to one that may be published: searches the levels, builds
+the release, audits it again, and only then puts it in place."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from kanon_sql.anonymization_result import (
+    Algorithm,
+    Anonymization,
+    AnonymizationResult,
+    Before,
+    GeneralizationStep,
+    Metrics,
+    Release,
+    Suppressed,
+)
+from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
+from kanon_sql.auditor import answered, planned
+from kanon_sql.binding import column_levels
+from kanon_sql.datafly import Levels, SearchPath, Step, datafly
+from kanon_sql.engines.base import Engine, Table
+from kanon_sql.errors import InputError, SpecError, plural
+from kanon_sql.frequency_sets import FrequencySets
+from kanon_sql.hierarchy import GeneralizationHierarchy
+from kanon_sql.hierarchy import summary as summary_of_faults
+from kanon_sql.models import KAnonymity
+from kanon_sql.output import beside, check_writable, put_in_place, write_whole
+from kanon_sql.plan import Plan, plan_audit
+from kanon_sql.release import RELEASE, Chain, as_text
+from kanon_sql.result import TableResult
+from kanon_sql.spec import AuditSpec, TableSpec
+from kanon_sql.suppression import nothing_suppressed, suppress
+from kanon_sql.utility import associations, losses, metrics
+from kanon_sql.version import VERSION
+from kanon_sql.violations import is_judged_by_class
+
+_RECORDS = (".parquet", ".csv", ".tsv")
+
+Tell = Callable[[GeneralizationStep], None]
+"""Is told each step as it is taken."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a release is to be made, and where it goes. Raises `SpecError`."""
+
+    algorithm: Algorithm = "datafly"
+    max_suppressed: int | str | None = None
+    """So many records, or `P%` of them; k without it."""
+    suppressed: Suppressed = "remove"
+    output: Path | None = None
+    dialect: str = "duckdb"
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        if self.algorithm == "optimal":
+            raise SpecError("the algorithm optimal comes in a later release; there is datafly.")
+        if self.algorithm != "datafly":
+            raise SpecError(f"there is no algorithm {self.algorithm!r}; there is datafly.")
+        if self.suppressed not in ("remove", "star"):
+            raise SpecError(f"suppressed must be remove or star; found {self.suppressed!r}.")
+        self.allowed(records=0, k=1)
+        if self.output is not None and not (self.writes_views or self.writes_records):
+            raise SpecError(
+                f"{self.output}: a release is a .parquet, .csv or .tsv file, or .sql for its views."
+            )
+        if self.dialect != "duckdb" and not self.writes_views:
+            raise SpecError("a dialect is for views: --output release.sql.")
+
+    @property
+    def writes_views(self) -> bool:
+        return self.output is not None and self.output.suffix.lower() == ".sql"
+
+    @property
+    def writes_records(self) -> bool:
+        return self.output is not None and self.output.suffix.lower() in _RECORDS
+
+    def allowed(self, *, records: int, k: int) -> int:
+        """How many records may be suppressed, of so many."""
+        asked = k if self.max_suppressed is None else self.max_suppressed
+        if re.fullmatch(r"[0-9]+", str(asked)):
+            return int(asked)
+        percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(asked))
+        if percent is None or Fraction(percent[1]) > 100:
+            raise SpecError(
+                "max_suppressed must be a number of records, or a share of them as in 5%; found "
+                f"{asked!r}."
+            )
+        return int(Fraction(records) * Fraction(percent[1]) / 100)
+
+
+def anonymize(
+    spec: AuditSpec,
+    wanted: Wanted,
+    *,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    inputs: Sequence[str] = (),
+    watch: Watch | None = None,
+    tell: Tell | None = None,
+) -> AnonymizationResult:
+    """Generalise and suppress the one table of `spec` until its demands hold, and audit that.
+
+    A release that fails its audit is not written, unless `wanted.force` is set. `inputs` are
+    files that are never written. `tell` is told each step as it is taken.
+
+    Raises `SpecError` or `InputError` for what can't be asked, `EngineError` where the engine
+    fails; then nothing is written.
+    """
+    asked = _the_table(spec)
+    k = _demanded_k(asked)
+    if wanted.output is not None:
+        check_writable(wanted.output, inputs=inputs, force=wanted.force)
+    with opened(asked, engine, memory_limit, threads) as hub, _new_file(wanted) as new:
+        refuse_time_limit(hub, timeout)
+        if new is not None:
+            hub.will_write(new)
+        expired = threading.Event()
+        with time_limit(hub, timeout, expired):
+            run = _Run(spec, asked, k, wanted, hub, expired, watch, tell)
+            result = run.anonymized(new)
+            hub.verify_unchanged()
+        return _delivered(result, run.chain, wanted, new)
+
+
+def _the_table(spec: AuditSpec) -> TableSpec:
+    if len(spec.tables) > 1:
+        raise SpecError(
+            f"a release is made of one table, and the spec has {len(spec.tables)}. Give each its "
+            "own file."
+        )
+    [asked] = spec.tables
+    if asked.levels:
+        raise SpecError("levels are what anonymize finds; leave them out, or audit at a level.")
+    if asked.nulls == "wildcard":
+        raise SpecError(
+            "nulls: wildcard forms no classes that could be released. Leave it out: NULL is then "
+            "a value of its own."
+        )
+    return asked
+
+
+def _demanded_k(asked: TableSpec) -> int:
+    sizes = [check.k for check in asked.checks if isinstance(check, KAnonymity) and check.k]
+    if not sizes:
+        raise SpecError("say how many records each class of the release must have, as in --k 5.")
+    return max(sizes)
+
+
+@contextmanager
+def _new_file(wanted: Wanted) -> Iterator[Path | None]:
+    """The file beside the output that the release is first written to."""
+    if wanted.output is None or not wanted.writes_records:
+        yield None
+        return
+    try:
+        with beside(wanted.output) as new:
+            yield new
+    except OSError as error:
+        raise SpecError(f"{wanted.output} can't be written: {error.strerror}.") from None
+
+
+def _delivered(
+    result: AnonymizationResult, chain: Chain | None, wanted: Wanted, new: Path | None
+) -> AnonymizationResult:
+    """Put the release in place, if it may be published."""
+    table = result.tables[0]
+    fails = table.status != "holds" and not (wanted.force and table.status == "violated")
+    if chain is None or wanted.output is None or fails:
+        return result
+    columns = len(chain.columns)
+    if new is not None:
+        put_in_place(new, wanted.output)
+        release = Release(str(wanted.output), table.summary.records, columns)
+    else:
+        write_whole(wanted.output, as_text(chain, [_closing(result)], wanted.dialect))
+        release = Release(str(wanted.output), None, columns)
+    return replace(result, anonymization=replace(result.anonymization, release=release))
+
+
+def _closing(result: AnonymizationResult) -> str:
+    found, summary = result.anonymization, result.tables[0].summary
+    return (
+        f"{summary.records:,} records in {summary.classes:,} classes, k = {summary.k:,}; "
+        f"{plural(found.suppressed, 'record')} suppressed"
+        + (f", {found.step4:,} of them in step 4." if found.step4 else ".")
+    )
+
+
+class _Run:
+    """One table on its way to a release."""
+
+    def __init__(
+        self,
+        spec: AuditSpec,
+        asked: TableSpec,
+        k: int,
+        wanted: Wanted,
+        engine: Engine,
+        expired: threading.Event,
+        watch: Watch | None,
+        tell: Tell | None,
+    ) -> None:
+        self._spec, self._asked, self._k, self._wanted = spec, asked, k, wanted
+        self._engine, self._expired, self._watch = engine, expired, watch
+        self._tell = tell or (lambda step: None)
+        self._started = time.monotonic()
+        self._plan = planned(spec, 0, engine).plan
+        self.chain: Chain | None = None
+        """The views of the release, where there is one."""
+
+    def anonymized(self, new: Path | None) -> AnonymizationResult:
+        """Search, build and audit; the release's records are written to `new`."""
+        before = answered(self._plan, self._asker())
+        if before.status == "no_data":
+            return _without_data(before, self._wanted)
+        self._refuse_large_k(before)
+        sets = self._sets()
+        allowed = self._wanted.allowed(records=before.summary.records or 0, k=self._k)
+        path = datafly(
+            sets.attributes,
+            sets.records_violating,
+            allowed,
+            lambda step: self._tell(_as_taken(sets, step)),
+        )
+        chain = Chain(
+            self._plan.bound,
+            sets.quasi_identifiers,
+            tuple(_as_taken(sets, step) for step in path.steps),
+            self._k,
+            self._wanted.suppressed,
+            gives=False,
+        )
+        if path.reached_top:
+            left_out = nothing_suppressed(sets, path.levels)
+            after = self._audited_at(sets, path.levels)
+        else:
+            left_out, chain = suppress(sets, chain, path.levels, in_step4=allowed >= self._k)
+            self.chain = chain
+            after = self._audited_release(chain, new)
+        return AnonymizationResult(
+            (
+                replace(
+                    after,
+                    warnings=(*self._warnings(sets, path), *after.warnings),
+                    seconds=time.monotonic() - self._started,
+                ),
+            ),
+            VERSION,
+            Anonymization(
+                algorithm=self._wanted.algorithm,
+                levels=path.levels,
+                labels={
+                    each.name: each.levels.label(path.levels[each.name])
+                    for each in sets.quasi_identifiers
+                },
+                steps=chain.steps,
+                reached_top=path.reached_top,
+                max_suppressed=allowed,
+                records_violating=path.records_violating,
+                suppressed=left_out.records,
+                step4=left_out.step4,
+                suppressed_as=self._wanted.suppressed,
+                k=after.summary.k,
+                classes=after.summary.classes,
+                metrics=metrics(
+                    list(losses(sets, path.levels)),
+                    left_out.classes,
+                    records=before.summary.records or 0,
+                    suppressed=left_out.records,
+                ),
+                associations=tuple(associations(sets, self._plan.bound, path.levels)),
+                views=tuple(view.statement for view in self.chain.views) if self.chain else (),
+                before=Before(before.summary, before.checks),
+            ),
+        )
+
+    def _asker(self) -> Asker:
+        return Asker(self._engine, self._watch, self._expired, started=time.monotonic())
+
+    def _sets(self) -> FrequencySets:
+        try:
+            levels = column_levels(self._asked, self._plan.bound.table)
+            return FrequencySets(self._plan.bound, self._asker(), levels)
+        except SpecError as error:
+            raise self._spec.pointed(error, 0) from None
+
+    def _refuse_large_k(self, before: TableResult) -> None:
+        summary, people = before.summary, before.summary.people
+        counted = summary.records if people is None else people
+        if self._k > (counted or 0):
+            noun = "records" if people is None else "people"
+            raise InputError(
+                f"{before.name} has {counted:,} {noun}, so no class of it can have {self._k:,}. "
+                "Ask for a smaller k, or for more data."
+            )
+
+    def _audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
+        """The audit of the table at some levels, none of its records left out."""
+        asked = self._asked.model_copy(update={"levels": dict(levels)})
+        longest = {
+            each.name: each.levels.longest for each in sets.quasi_identifiers if each.levels.longest
+        }
+        bound = self._plan.bound
+        return answered(
+            plan_audit(asked, bound.table, _references(self._plan), longest=longest), self._asker()
+        )
+
+    def _audited_release(self, chain: Chain, new: Path | None) -> TableResult:
+        """The audit of the release: of the file that was written, where there is one."""
+        if new is None:
+            table = self._engine.kept(RELEASE, chain.bound.table.name)
+        else:
+            self._engine.write(RELEASE, new)
+            table = self._engine.table(str(new))
+        bound = self._plan.bound
+        named = self._wanted.output.name if new and self._wanted.output else _name(self._plan)
+        asked = self._asked.model_copy(
+            update={
+                "name": named,
+                "quasi_identifiers": {
+                    each.name: GeneralizationHierarchy() for each in bound.quasi_identifiers
+                },
+                "identifiers": [],
+                "where": None,
+                "first": None,
+            }
+        )
+        return answered(plan_audit(asked, table, _references(self._plan)), self._asker())
+
+    def _warnings(self, sets: FrequencySets, path: SearchPath) -> Iterator[str]:
+        for each in sets.quasi_identifiers:
+            if path.levels[each.name]:
+                yield from summary_of_faults(each.levels.faults).splitlines()
+        unsearched = [
+            check.model.name()
+            for check in self._plan.bound.checks
+            if check.gates and not is_judged_by_class(check)
+        ]
+        if unsearched:
+            yield (
+                f"{' and '.join(unsearched)}: no class alone can say whether this holds, so the "
+                "search does not look for it. It is judged on the release."
+            )
+
+
+def _as_taken(sets: FrequencySets, step: Step) -> GeneralizationStep:
+    levels = next(each.levels for each in sets.quasi_identifiers if each.name == step.attribute)
+    return GeneralizationStep(
+        step.attribute,
+        step.to_level,
+        levels.label(step.to_level),
+        step.distinct_before,
+        step.records_violating,
+    )
+
+
+def _references(plan: Plan) -> dict[str, Table]:
+    return {name: reference.table for name, reference in plan.bound.references.items()}
+
+
+def _name(plan: Plan) -> str:
+    return plan.bound.spec.name or plan.bound.table.name
+
+
+def _without_data(before: TableResult, wanted: Wanted) -> AnonymizationResult:
+    """What is said of a table without records: nothing was searched."""
+    levels = dict.fromkeys(before.quasi_identifiers, 0)
+    nothing = Metrics(None, None, None, None, None, None, None, {})
+    return AnonymizationResult(
+        (before,),
+        VERSION,
+        Anonymization(
+            algorithm=wanted.algorithm,
+            levels=levels,
+            labels=dict.fromkeys(levels, "raw value"),
+            steps=(),
+            reached_top=False,
+            max_suppressed=0,
+            records_violating=0,
+            suppressed=0,
+            step4=0,
+            suppressed_as=wanted.suppressed,
+            k=None,
+            classes=None,
+            metrics=nothing,
+            associations=(),
+            views=(),
+            before=Before(before.summary, before.checks),
+        ),
+    )

@@ -1,0 +1,309 @@
+"""The frequency sets of a table at the nodes of its lattice, kept in the engine's private memory.
+
+The records are read once. What each quasi-identifier becomes at each level is a small table of
+its values; a set at a node is rolled up from the nearest finer one where the step is nested in
+this table, else from the set of the raw values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from kanon_sql.asking import Asker
+from kanon_sql.binding import BoundColumn, BoundSpec
+from kanon_sql.datafly import Attribute, Levels
+from kanon_sql.engines.base import Row
+from kanon_sql.errors import InputError
+from kanon_sql.levels import ColumnLevels
+from kanon_sql.precautions import no_label
+from kanon_sql.steps import Step, records, spoken
+from kanon_sql.templates import identifier, render
+from kanon_sql.violations import sensitive_demands, violating_classes
+
+RAW = "kanon_raw_frequency_set"
+RECORDS = "kanon_frequency_set"
+"""The set of all records by the places of their raw values, with every sensitive attribute."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """From the place at one level to that at another, as a table of values has it."""
+
+    values: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The level at which the values of a table are shown."""
+
+    values: str
+    level: int
+
+
+@dataclass(frozen=True)
+class QuasiIdentifier:
+    """A quasi-identifier with its levels, its place in the sets, and what its values are like."""
+
+    column: BoundColumn
+    levels: ColumnLevels
+    place: int
+    in_short: Row
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def values(self) -> str:
+        return f"kanon_values_{self.place}"
+
+    @property
+    def key(self) -> str:
+        return f"kanon_key_{self.place}"
+
+    @property
+    def attribute(self) -> Attribute:
+        levels = range(self.levels.height + 1)
+        return Attribute(self.name, [int(self.in_short[f"kanon_labels_{n}"]) for n in levels])
+
+    def nested(self, level: int) -> bool:
+        """Whether in this table each label of a level follows from the one below."""
+        return bool(
+            self.in_short[f"kanon_edges_{level}"] == self.in_short[f"kanon_labels_{level - 1}"]
+        )
+
+    def move(self, start: int, end: int) -> Move:
+        return Move(self.values, start, end)
+
+
+class FrequencySets:
+    """The sets of one table, from its raw values up."""
+
+    def __init__(self, bound: BoundSpec, ask: Asker, levels: Mapping[str, ColumnLevels]) -> None:
+        self.bound = bound
+        self._ask = ask
+        self._entity = [bound.entity] if bound.entity else []
+        self._kept: list[str] = []
+        relation, rolled_up = self._source()
+        self.quasi_identifiers = tuple(
+            self._values(column, place, levels[column.name], relation, rolled_up)
+            for place, column in enumerate(bound.quasi_identifiers, start=1)
+        )
+        self._keep(
+            RECORDS,
+            f"How many records of {bound.table.name} have each combination of "
+            f"{spoken(bound.quasi_identifiers)}?",
+            render(
+                "set_of_places",
+                relation=relation,
+                quasi_identifiers=[_spelled(each, rolled_up) for each in bound.quasi_identifiers],
+                values=[each.values for each in self.quasi_identifiers],
+                carried=[_spelled(each, rolled_up) for each in self.carried],
+                rolled_up=rolled_up,
+            ),
+        )
+        self._at: Levels = {column.name: 0 for column in bound.quasi_identifiers}
+        self._set = self._searched()
+
+    # --- what is asked of a node ------------------------------------------------------------
+
+    @property
+    def attributes(self) -> list[Attribute]:
+        return [each.attribute for each in self.quasi_identifiers]
+
+    def records_violating(self, levels: Levels) -> int:
+        """How many records of the table at these levels lie in violating classes."""
+        self._climb(levels)
+        question = f"How many records are in violating classes at {_at(levels)}?"
+        sql = render("violating_in_short", violating=self.violating())
+        return int(self._ask.row(self._step("kanon_violating", question, sql))["kanon_records"])
+
+    def violating(self) -> str:
+        """The violating classes of the last node asked for, by their places."""
+        return violating_classes(self._keyed, self._set, rolled_up=True)
+
+    @property
+    def last(self) -> str:
+        """The set of the last node asked for."""
+        return self._set
+
+    @property
+    def carried(self) -> list[BoundColumn]:
+        """What the set of the raw values holds beside the quasi-identifiers."""
+        return [*self.bound.sensitive, *self._entity]
+
+    def keep(self, name: str, question: str, sql: str) -> str:
+        """Keep the rows of one more question on what is kept."""
+        return self._keep(name, question, sql)
+
+    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+        """Keep rows that are at hand."""
+        self._ask.engine.keep_rows(name, columns, rows)
+        self._kept.append(name)
+        return name
+
+    def keep_view(self, name: str, question: str, sql: str) -> str:
+        """Let later questions read one by its name."""
+        self._ask.keep_view(self._step(name, question, sql))
+        self._kept.append(name)
+        return name
+
+    def ask(self, name: str, question: str, sql: str) -> list[Row]:
+        """The rows of one question on what is kept."""
+        return self._ask.rows(self._step(name, question, sql))
+
+    # --- within -----------------------------------------------------------------------------
+
+    def _source(self) -> tuple[str, bool]:
+        """What the values are counted in: the records, or a set of them where reading them again
+        would mean parsing them again."""
+        columns = [*self.bound.quasi_identifiers, *self.bound.sensitive, *self._entity]
+        relation = records(self.bound, columns)
+        if not self.bound.table.parsed:
+            return relation, False
+        self._keep(
+            RAW,
+            f"Which combinations of values has {self.bound.table.name}?",
+            render("frequency_set", relation=relation, columns=columns),
+        )
+        return RAW, True
+
+    def _values(
+        self,
+        column: BoundColumn,
+        place: int,
+        levels: ColumnLevels,
+        relation: str,
+        rolled_up: bool,
+    ) -> QuasiIdentifier:
+        spelled = _spelled(column, rolled_up)
+        raw = self._keep(
+            f"kanon_raw_values_{place}",
+            f"Which values has {column.name}?",
+            render("column_values", relation=relation, column=spelled, rolled_up=rolled_up),
+        )
+        if levels.needs_longest:
+            sql = render("longest_value", relation=raw, column=replace(column, name="kanon_raw"))
+            [row] = self.ask(f"longest_{place}", f"How long is {column.name}?", sql)
+            levels = levels.with_longest(int(row["kanon_longest"]))
+        values = self._keep(
+            f"kanon_values_{place}",
+            f"What does each value of {column.name} become at each level?",
+            render(
+                "values_at_levels",
+                values=raw,
+                labels=[
+                    levels.sql(level, identifier("kanon_raw"))
+                    for level in range(1, levels.height + 1)
+                ],
+            ),
+        )
+        sql = render("values_in_short", values=values, height=levels.height)
+        [row] = self.ask(
+            f"values_in_short_{place}", f"How many are the values of {column.name}?", sql
+        )
+        self._refuse_without_label(column, levels, row)
+        return QuasiIdentifier(column, levels, place, row)
+
+    def _refuse_without_label(self, column: BoundColumn, levels: ColumnLevels, row: Row) -> None:
+        for level in range(1, levels.height + 1) if levels.needs else ():
+            found = {
+                name: row[f"{name}_{level}"]
+                for name in ("kanon_values_without_label", "kanon_records_without_label")
+            }
+            fault = no_label(self.bound.table.name, column.name, levels, level, found)
+            if fault is not None:
+                raise InputError(fault)
+
+    def _searched(self) -> str:
+        """The set of the raw values that is searched: what no demand reads is added up."""
+        demanded = [check.column for check in sensitive_demands(self.bound)]
+        unread = [column for column in self.bound.sensitive if column not in demanded]
+        return self._rolled_up(RECORDS, "kanon_set_0", {}) if unread else RECORDS
+
+    @cached_property
+    def _keyed(self) -> BoundSpec:
+        """The same question of a set: every column under the name that it has there."""
+        there = {
+            column: replace(column, name=column.alias)
+            for column in (*self.bound.sensitive, *self._entity)
+        }
+        checks = [
+            replace(check, column=there[check.column]) if check.column else check
+            for check in self.bound.checks
+        ]
+        keys = tuple(BoundColumn(each.key, "INTEGER", each.key) for each in self.quasi_identifiers)
+        return replace(
+            self.bound,
+            quasi_identifiers=keys,
+            keys=keys,
+            sensitive=tuple(there[column] for column in self.bound.sensitive),
+            entity=there[self.bound.entity] if self.bound.entity else None,
+            checks=tuple(checks),
+        )
+
+    def _climb(self, levels: Levels) -> None:
+        """Make the set of a node."""
+        steps = [
+            each for each in self.quasi_identifiers if levels[each.name] != self._at[each.name]
+        ]
+        if not steps:
+            return
+        number = sum(levels.values())
+        near = all(
+            self._at[each.name] + 1 == levels[each.name] and each.nested(levels[each.name])
+            for each in steps
+        )
+        if near:
+            finer = self._set
+            moves = {each.key: each.move(self._at[each.name], levels[each.name]) for each in steps}
+        else:
+            finer = RECORDS
+            moves = {
+                each.key: each.move(0, levels[each.name])
+                for each in self.quasi_identifiers
+                if levels[each.name]
+            }
+        before, self._set = self._set, self._rolled_up(finer, f"kanon_set_{number}", moves)
+        self._at = dict(levels)
+        if before != RECORDS:
+            self._ask.engine.forget(before)
+            self._kept.remove(before)
+
+    def _rolled_up(self, finer: str, name: str, moves: Mapping[str, Move]) -> str:
+        demanded = {check.column for check in sensitive_demands(self.bound)}
+        carried = [column for column in self.bound.sensitive if column in demanded]
+        return self._keep(
+            name,
+            "Which classes become one?",
+            render(
+                "set_rolled_up",
+                finer=finer,
+                keys=[each.key for each in self.quasi_identifiers],
+                moves=moves,
+                carried=[*carried, *self._entity],
+            ),
+        )
+
+    def _keep(self, name: str, question: str, sql: str) -> str:
+        self._ask.keep(self._step(name, question, sql))
+        self._kept.append(name)
+        return name
+
+    def _step(self, name: str, question: str, sql: str) -> Step:
+        tables = frozenset([self.bound.table.sql, *self._kept])
+        return Step(name, question, sql, tables=tables)
+
+
+def _spelled(column: BoundColumn, rolled_up: bool) -> BoundColumn:
+    """A column as what it is read from calls it: a set has only aliases."""
+    return replace(column, name=column.alias) if rolled_up else column
+
+
+def _at(levels: Levels) -> str:
+    return ", ".join(f"{name} {level}" for name, level in levels.items())

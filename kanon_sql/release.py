@@ -1,0 +1,276 @@
+"""A release as SQL: a chain of views from the records as they lie to what may be published.
+
+Knows the templates, touches no database. The views are what is shipped and what is run: the file
+that is written holds the rows of the last one.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
+from kanon_sql.binding import BoundColumn, BoundSpec, find
+from kanon_sql.engines.base import Column, Table
+from kanon_sql.errors import SpecError
+from kanon_sql.frequency_sets import QuasiIdentifier
+from kanon_sql.steps import spoken
+from kanon_sql.templates import identifier, render, transpiled
+from kanon_sql.violations import violating_classes
+
+VIOLATING = "kanon_violating_classes"
+CLASSES = "kanon_classes"
+GIVING = "kanon_classes_that_give"
+NUMBERED = "kanon_numbered_records"
+RELEASE = "kanon_release"
+_RAW = "kanon_raw_"
+
+
+class Ordered(NamedTuple):
+    """A column that records are put in order by."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of the chain: its name, what it is in a sentence or two, and its SELECT."""
+
+    name: str
+    words: tuple[str, ...]
+    sql: str
+
+    @property
+    def statement(self) -> str:
+        return f"create view {self.name} as\n{self.sql}"
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The views of one release, each reading only those before it."""
+
+    bound: BoundSpec
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    steps: tuple[GeneralizationStep, ...]
+    k: int
+    suppressed_as: Suppressed
+    gives: bool
+    """Whether records are suppressed in step 4."""
+
+    @property
+    def records(self) -> tuple[View, ...]:
+        """The records as they lie, and at each step."""
+        return tuple(self._generalised())
+
+    @property
+    def last(self) -> str:
+        """The view of the records at the levels of the release."""
+        return f"kanon_step_{len(self.steps)}"
+
+    @property
+    def violating(self) -> View:
+        return View(
+            VIOLATING,
+            ("The violating classes: below k, or failing a demanded check.",),
+            violating_classes(self.released, self.last),
+        )
+
+    @property
+    def giving(self) -> tuple[View, ...]:
+        """What step 4 suppresses besides."""
+        if not self.gives:
+            return ()
+        columns = list(self.released.quasi_identifiers)
+        return (
+            View(
+                CLASSES,
+                ("Every class with its size.",),
+                render(
+                    "class_counts", relation=self.last, columns=columns, entity=self.bound.entity
+                ),
+            ),
+            View(
+                GIVING,
+                (
+                    "Step 4: the suppressed records are fewer than k, so the smallest classes "
+                    "above k give some more.",
+                ),
+                self.classes_that_give(()),
+            ),
+            self.numbered,
+        )
+
+    def classes_that_give(self, also: Sequence[str]) -> str:
+        """How many records each class gives; `also` are more columns of the classes."""
+        return render(
+            "classes_that_give",
+            classes=CLASSES,
+            violating=VIOLATING,
+            columns=list(self.released.quasi_identifiers),
+            k=self.k,
+            also=list(also),
+        )
+
+    @property
+    def numbered(self) -> View:
+        return View(
+            NUMBERED,
+            ("Their records, the first to go in front.",),
+            render(
+                "numbered_records",
+                records=self.last,
+                giving=GIVING,
+                columns=list(self.released.quasi_identifiers),
+                order=list(self._order()),
+            ),
+        )
+
+    @property
+    def release(self) -> View:
+        what = "are *" if self.suppressed_as == "star" else "are left out"
+        return View(
+            RELEASE,
+            (f"What may be published: the records of violating classes {what}.",),
+            render(
+                "released_records",
+                records=self.last,
+                violating=VIOLATING,
+                columns=list(self.columns),
+                quasi_identifiers=list(self.released.quasi_identifiers),
+                star=self.suppressed_as == "star",
+                giving=GIVING if self.gives else None,
+                numbered=NUMBERED if self.gives else None,
+            ),
+        )
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The chain in the order in which it can be created."""
+        return (*self.records, self.violating, *self.giving, self.release)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are published, in the order of the table."""
+        dropped = {find(name, self.bound.table).name for name in self.bound.spec.identifiers}
+        return tuple(each for each in self.bound.table.columns if each.name not in dropped)
+
+    @property
+    def released(self) -> BoundSpec:
+        """The same question of the records at the levels of the release."""
+        generalised = {step.attribute for step in self.steps}
+        quasi_identifiers = tuple(
+            replace(each, type="VARCHAR") if each.name in generalised else each
+            for each in self.bound.quasi_identifiers
+        )
+        table = Table(self.bound.table.name, self.last, self.columns, self.bound.table.text)
+        return replace(
+            self.bound,
+            table=table,
+            quasi_identifiers=quasi_identifiers,
+            keys=quasi_identifiers,
+            where=None,
+        )
+
+    @property
+    def raw(self) -> dict[str, Column]:
+        """What travels along, by the name that it has in the table: the raw values of what is
+        generalised, and for step 4, which looks at all columns, the identifiers."""
+        generalised = {step.attribute for step in self.steps}
+        published = {column.name for column in self.columns}
+        return {
+            column.name: column
+            for column in self.bound.table.columns
+            if column.name in generalised or (self.gives and column.name not in published)
+        }
+
+    def raw_name(self, column: BoundColumn) -> str:
+        """What the views call the raw value of a column."""
+        return f"{_RAW}{column.name}" if column.name in self.raw else column.name
+
+    def _order(self) -> Iterator[Ordered]:
+        for column in self.bound.table.columns:
+            travels = column.name in self.raw
+            yield Ordered(f"{_RAW}{column.name}" if travels else column.name, column.type)
+
+    def _generalised(self) -> Iterator[View]:
+        bound, raw = self.bound, list(self.raw.values())
+        self._refuse_taken_names()
+        yield View(
+            "kanon_step_0",
+            (f"The records of {bound.table.name} as they lie.",),
+            render(
+                "raw_records",
+                relation=bound.table.sql,
+                columns=list(self.columns),
+                raw=raw,
+                where=bound.where.sql if bound.where else None,
+                first=bound.spec.first,
+            ),
+        )
+        by_name = {each.name: each for each in self.quasi_identifiers}
+        for number, step in enumerate(self.steps, start=1):
+            levels = by_name[step.attribute].levels
+            value = identifier(f"{_RAW}{step.attribute}")
+            yield View(
+                f"kanon_step_{number}",
+                _words(number, step, levels.label(step.to_level - 1)),
+                render(
+                    "generalised_records",
+                    finer=f"kanon_step_{number - 1}",
+                    columns=list(self.columns),
+                    raw=raw,
+                    generalised=step.attribute,
+                    label=levels.sql(step.to_level, value),
+                ),
+            )
+
+    def _refuse_taken_names(self) -> None:
+        taken = {column.name.casefold() for column in self.bound.table.columns}
+        for name in self.raw:
+            if f"{_RAW}{name}".casefold() in taken:
+                raise SpecError(
+                    f'{self.bound.table.name} has a column "{_RAW}{name}", which the views need '
+                    f'for the raw values of "{name}". Rename it.'
+                )
+
+
+def _words(number: int, step: GeneralizationStep, label_before: str) -> tuple[str, ...]:
+    return (
+        f"Step {number}: {step.attribute} from level {step.to_level - 1} ({label_before}) to level "
+        f"{step.to_level} ({step.label}).",
+        f"Before it, {step.attribute} had {step.distinct_before:,} values, and "
+        f"{step.records_violating:,} records were in violating classes.",
+    )
+
+
+def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
+    """The chain as a file: every view under what it is, ready to run."""
+    executed = dialect == "duckdb"
+    label = "duckdb, as executed" if executed else f"{dialect}, generated and not executed"
+    names = spoken(chain.bound.quasi_identifiers)
+    head = [
+        f"{chain.bound.table.name}, generalised in {names} until it is {chain.k}-anonymous.",
+        "Datafly (Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
+        "suppression, IJUFKS 10(5)).",
+        *closing,
+        f"Dialect: {label}.",
+    ]
+    if not executed and chain.bound.table.sql.startswith("read_"):
+        head.append("Put the name of your table where kanon_step_0 reads it.")
+    parts = [_comment(head)]
+    for view in chain.views:
+        statement = view.statement if executed else transpiled(view.statement, dialect)
+        parts.append(f"{_comment(view.words)}\n{statement};")
+    return "\n\n\n".join(parts) + "\n"
+
+
+def _comment(sentences: Sequence[str]) -> str:
+    lines = (
+        line
+        for sentence in sentences
+        for line in textwrap.wrap(" ".join(sentence.split()), width=96, break_on_hyphens=False)
+    )
+    return "\n".join(f"-- {line}" for line in lines)

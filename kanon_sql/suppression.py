@@ -1,0 +1,152 @@
+"""Which records a release leaves out: those of violating classes, and what step 4 adds to them.
+
+Everything is counted on the kept frequency sets. The views of the chain say the same in SQL that
+can be shipped; here they are made to read the classes that are known already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kanon_sql.datafly import Levels
+from kanon_sql.engines.base import Row
+from kanon_sql.frequency_sets import RECORDS, FrequencySets, Shown
+from kanon_sql.release import CLASSES, GIVING, NUMBERED, VIOLATING, Chain, View
+from kanon_sql.templates import render
+from kanon_sql.utility import MARKED
+
+GIVEN = "kanon_given_records"
+GIVEN_PLACES = "kanon_given_places"
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """What is left out of a release, and its classes in short."""
+
+    records: int
+    """How many records are left out, those of step 4 included."""
+    step4: int
+    classes: Row
+
+
+@dataclass(frozen=True)
+class _AtLevel:
+    """A quasi-identifier at the level of the release, as the templates read it."""
+
+    values: str
+    key: str
+    level: int
+
+
+def nothing_suppressed(sets: FrequencySets, levels: Levels) -> Suppression:
+    """Keep the classes at a node as they are."""
+    _keep_classes(sets, levels)
+    sets.keep_view(MARKED, "Which records are kept?", render("records_as_marked", records=RECORDS))
+    return Suppression(0, 0, _classes_in_short(sets))
+
+
+def suppress(
+    sets: FrequencySets, chain: Chain, levels: Levels, *, in_step4: bool
+) -> tuple[Suppression, Chain]:
+    """Leave out the violating classes, and with `in_step4` as many records more as it takes for
+    those left out to be at least k. The chain that comes back says whether it took some, and its
+    last view can be read."""
+    keys = [each.key for each in sets.quasi_identifiers]
+    _keep_classes(sets, levels)
+    sets.keep(
+        VIOLATING,
+        "Which classes violate a demand?",
+        render("classes_among", classes=CLASSES, others=sets.violating(), keys=keys),
+    )
+    left_out = _total(sets, VIOLATING, "kanon_records")
+    step4 = 0
+    if in_step4 and 0 < left_out < chain.k:
+        sets.keep(GIVING, "Which classes give more?", chain.classes_that_give(keys))
+        step4 = _total(sets, GIVING, "kanon_given")
+    chain = replace(chain, gives=step4 > 0)
+    _keep_views(sets, (*chain.records, *([chain.numbered] if step4 else []), chain.release))
+    if step4:
+        _keep_given(sets, chain)
+    _mark(sets, levels, given=step4 > 0)
+    classes = _classes_in_short(sets, violating=VIOLATING, giving=GIVING if step4 else None)
+    return Suppression(left_out + step4, step4, classes), chain
+
+
+def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
+    """Keep the classes of the last node, by their places and as they are published."""
+    of_places = render(
+        "classes_of_places",
+        set=sets.last,
+        keys=[each.key for each in sets.quasi_identifiers],
+        entity=sets.bound.entity,
+    )
+    sets.keep(
+        CLASSES,
+        "Which classes are there?",
+        render(
+            "classes_as_released",
+            classes=f"({of_places})",
+            quasi_identifiers=list(sets.bound.quasi_identifiers),
+            shown=[Shown(each.values, levels[each.name]) for each in sets.quasi_identifiers],
+        ),
+    )
+
+
+def _keep_views(sets: FrequencySets, views: tuple[View, ...]) -> None:
+    for view in views:
+        sets.keep_view(view.name, " ".join(view.words), view.sql)
+
+
+def _keep_given(sets: FrequencySets, chain: Chain) -> None:
+    """Keep what step 4 leaves out, by the places of the raw values."""
+    sets.keep_view(GIVEN, "Which records go in step 4?", render("given_records", numbered=NUMBERED))
+    raw = [replace(each, name=chain.raw_name(each)) for each in sets.bound.quasi_identifiers]
+    sets.keep(
+        GIVEN_PLACES,
+        "What are their raw values?",
+        render(
+            "set_of_places",
+            relation=GIVEN,
+            quasi_identifiers=raw,
+            values=[each.values for each in sets.quasi_identifiers],
+            carried=sets.carried,
+        ),
+    )
+
+
+def _mark(sets: FrequencySets, levels: Levels, *, given: bool) -> None:
+    sets.keep(
+        MARKED,
+        "How many records of each combination of raw values are left out?",
+        render(
+            "marked_records",
+            records=RECORDS,
+            quasi_identifiers=[
+                _AtLevel(each.values, each.key, levels[each.name])
+                for each in sets.quasi_identifiers
+            ],
+            violating=VIOLATING,
+            given=GIVEN_PLACES if given else None,
+            carried=sets.carried,
+        ),
+    )
+
+
+def _classes_in_short(
+    sets: FrequencySets, violating: str | None = None, giving: str | None = None
+) -> Row:
+    sql = render(
+        "released_classes",
+        classes=CLASSES,
+        keys=[each.key for each in sets.quasi_identifiers],
+        violating=violating,
+        giving=giving,
+    )
+    return sets.ask("released_classes", "How many classes are released?", sql)[0]
+
+
+def _total(sets: FrequencySets, name: str, column: str) -> int:
+    sql = render("total", relation=name, column=column)
+    return int(
+        sets.ask(f"total_of_{name}", "How many records are left out?", sql)[0]["kanon_total"]
+    )

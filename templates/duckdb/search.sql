@@ -1,0 +1,148 @@
+{#
+    What a search for levels keeps in the private hub. Every value of a quasi-identifier gets a
+    place among the values of each level, so that frequency sets are grouped by small numbers;
+    the records are read once, and each further set is rolled up from a finer one.
+
+    LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD,
+    section 3.1 (roll-up property) and section 2.2 (a table for each hierarchy).
+#}
+
+{# The values of a column, with the records that hold each. #}
+{% macro column_values(relation, column, rolled_up=false) %}
+select
+    {{ kanon_sql.ident(column) }} as kanon_raw,
+    {{ kanon_sql.records_counted(rolled_up) }} as kanon_records
+from {{ relation }}
+group by {{ kanon_sql.ident(column) }}
+{%- endmacro %}
+
+
+{# The same values with their label at every level from 1 on, and their place at each. #}
+{% macro values_at_levels(values, labels) %}
+with
+
+labelled_values as (
+    select
+        kanon_raw,
+        kanon_records
+{%- for label in labels %},
+        {{ label | indent(8) }} as kanon_label_{{ loop.index }}
+{%- endfor %}
+
+    from {{ values }}
+)
+
+select
+    labelled_values.*,
+    cast(row_number() over (order by kanon_raw) as integer) as kanon_place_0
+{%- for label in labels %},
+    cast(dense_rank() over (order by kanon_label_{{ loop.index }}) as integer) as kanon_place_{{ loop.index }}
+{%- endfor %}
+
+from labelled_values
+{%- endmacro %}
+
+
+{#
+    What a search must know of a quasi-identifier: how many labels it has at each level, whether
+    each level follows from the one below, and which values have no label.
+#}
+{% macro values_in_short(values, height) %}
+select
+    count(*) as kanon_labels_0
+{%- for level in range(1, height + 1) %},
+    count(distinct kanon_place_{{ level }}) as kanon_labels_{{ level }},
+    count(distinct (kanon_place_{{ level - 1 }}, kanon_place_{{ level }})) as kanon_edges_{{ level }},
+    coalesce(sum(case when kanon_raw is not null and kanon_label_{{ level }} is null then 1 else 0 end), 0) as kanon_values_without_label_{{ level }},
+    coalesce(sum(case when kanon_raw is not null and kanon_label_{{ level }} is null then kanon_records else 0 end), 0) as kanon_records_without_label_{{ level }}
+{%- endfor %}
+
+from {{ values }}
+{%- endmacro %}
+
+
+{# The frequency set of the records, each quasi-identifier by the place of its raw value. #}
+{% macro set_of_places(relation, quasi_identifiers, values, carried, rolled_up=false) %}
+select
+{% for column in quasi_identifiers %}
+    kanon_values_{{ loop.index }}.kanon_place_0 as kanon_key_{{ loop.index }},
+{% endfor %}
+{% for column in carried %}
+    held.{{ kanon_sql.alias(column) }},
+{% endfor %}
+    cast({{ "sum(held.kanon_records)" if rolled_up else "count(*)" }} as bigint) as kanon_records
+from (
+    select
+{% for column in quasi_identifiers %}
+        {{ kanon_sql.ident(column) }} as kanon_raw_{{ loop.index }}{{ "," if not loop.last or carried or rolled_up }}
+{% endfor %}
+{% for column in carried %}
+        {{ kanon_sql.ident(column) }} as {{ kanon_sql.alias(column) }}{{ "," if not loop.last or rolled_up }}
+{% endfor %}
+{% if rolled_up %}
+        kanon_records
+{% endif %}
+    from {{ relation | indent(4) }}
+) as held
+{% for column in quasi_identifiers %}
+inner join {{ values[loop.index0] }} as kanon_values_{{ loop.index }}
+    on kanon_values_{{ loop.index }}.kanon_raw is not distinct from held.kanon_raw_{{ loop.index }}
+{% endfor %}
+group by all
+{%- endmacro %}
+
+
+{# A coarser frequency set from a finer one: some keys move from their place at one level to that
+   at another. #}
+{% macro set_rolled_up(finer, keys, moves, carried) %}
+select
+{% for key in keys %}
+    {{ "moved_" ~ key ~ ".kanon_to" if key in moves else "finer." ~ key }} as {{ key }},
+{% endfor %}
+{% for column in carried %}
+    finer.{{ kanon_sql.alias(column) }},
+{% endfor %}
+    cast(sum(finer.kanon_records) as bigint) as kanon_records
+from {{ finer }} as finer
+{% for key, move in moves.items() %}
+inner join (
+    select distinct
+        kanon_place_{{ move.start }} as kanon_from,
+        kanon_place_{{ move.end }} as kanon_to
+    from {{ move.values }}
+) as moved_{{ key }}
+    on moved_{{ key }}.kanon_from = finer.{{ key }}
+{% endfor %}
+group by all
+{%- endmacro %}
+
+
+{# How many classes and records violate a demand. #}
+{% macro violating_in_short(violating) %}
+select
+    count(*) as kanon_classes,
+    coalesce(sum(kanon_records), 0) as kanon_records
+from (
+    {{ violating | indent(4) }}
+) as violating_classes
+{%- endmacro %}
+
+
+{# Classes of places as the records show them: by the values that are published. #}
+{% macro classes_as_released(classes, quasi_identifiers, shown) %}
+select
+{% for column in quasi_identifiers %}
+    shown_{{ loop.index }}.kanon_shown as {{ kanon_sql.alias(column) }},
+{% endfor %}
+    classes.*
+from {{ classes }} as classes
+{% for each in shown %}
+inner join (
+    select distinct
+        kanon_place_{{ each.level }} as kanon_place,
+        {{ "kanon_label_" ~ each.level if each.level else "kanon_raw" }} as kanon_shown
+    from {{ each.values }}
+) as shown_{{ loop.index }}
+    on shown_{{ loop.index }}.kanon_place = classes.kanon_key_{{ loop.index }}
+{% endfor %}
+{%- endmacro %}

@@ -1,0 +1,241 @@
+{#
+    What a release lost, read off the frequency set of the raw values and the places of each
+    value at the levels that were chosen.
+#}
+
+{# The classes of a set of places, with the records and the people of each. #}
+{% macro classes_of_places(set, keys, entity=none) %}
+select
+{% for key in keys %}
+    {{ key }},
+{% endfor %}
+    {{ "cast(sum(kanon_records) as bigint)" if entity is none else "count(distinct kanon_entity)" }} as kanon_size,
+    cast(sum(kanon_records) as bigint) as kanon_records
+from {{ set }}
+group by all
+{%- endmacro %}
+
+
+{# The first records of the classes that give: those that step 4 suppresses. #}
+{% macro given_records(numbered) %}
+select *
+from {{ numbered }}
+where kanon_number <= kanon_given
+{%- endmacro %}
+
+
+{# The classes that are among some others. #}
+{% macro classes_among(classes, others, keys) %}
+select classes.*
+from {{ classes }} as classes
+inner join (
+    {{ others | indent(4) }}
+) as others
+{% for key in keys %}
+    {{ "on" if loop.first else "and" }} others.{{ key }} = classes.{{ key }}
+{% endfor %}
+{%- endmacro %}
+
+
+{# The set of the raw values, none of whose records were suppressed. #}
+{% macro records_as_marked(records) %}
+select
+    held.*,
+    0 as kanon_suppressed
+from {{ records }} as held
+{%- endmacro %}
+
+
+{# The set of the raw values, with how many of its records were suppressed. #}
+{% macro marked_records(records, quasi_identifiers, violating, given=none, carried=[]) %}
+select
+    held.*,
+    case
+        when violating.kanon_records is not null then held.kanon_records
+        else {{ "coalesce(given.kanon_records, 0)" if given is not none else "0" }}
+    end as kanon_suppressed
+from {{ records }} as held
+{% for each in quasi_identifiers if each.level %}
+inner join {{ each.values }} as {{ each.values }}
+    on {{ each.values }}.kanon_place_0 = held.{{ each.key }}
+{% endfor %}
+left join {{ violating }} as violating
+{% for each in quasi_identifiers %}
+    {{ "on" if loop.first else "and" }} violating.{{ each.key }} = {{ each.values ~ ".kanon_place_" ~ each.level if each.level else "held." ~ each.key }}
+{% endfor %}
+{% if given is not none %}
+left join {{ given }} as given
+{% for each in quasi_identifiers %}
+    {{ "on" if loop.first else "and" }} given.{{ each.key }} = held.{{ each.key }}
+{% endfor %}
+{% for column in carried %}
+    and {{ kanon_sql.same("given." ~ kanon_sql.alias(column), "held." ~ kanon_sql.alias(column)) }}
+{% endfor %}
+{% endif %}
+{%- endmacro %}
+
+
+{#
+    The classes of the release. Discernibility adds up the squares of their sizes: Bayardo and
+    Agrawal 2005, Data privacy through optimal k-anonymization, ICDE, section 3.
+#}
+{% macro released_classes(classes, keys, violating=none, giving=none) %}
+with
+
+released_classes as (
+    select classes.kanon_records{{ " - coalesce(giving.kanon_given, 0)" if giving is not none }} as kanon_released
+    from {{ classes }} as classes
+{% if violating is not none %}
+    left join {{ violating }} as violating
+{% for key in keys %}
+        {{ "on" if loop.first else "and" }} violating.{{ key }} = classes.{{ key }}
+{% endfor %}
+{% endif %}
+{% if giving is not none %}
+    left join {{ giving }} as giving
+{% for key in keys %}
+        {{ "on" if loop.first else "and" }} giving.{{ key }} = classes.{{ key }}
+{% endfor %}
+{% endif %}
+{% if violating is not none %}
+    where violating.kanon_records is null
+{% endif %}
+)
+
+select
+    count(*) as kanon_classes,
+    coalesce(sum(kanon_released), 0) as kanon_released,
+    coalesce(sum(cast(kanon_released as hugeint) * kanon_released), 0) as kanon_squares
+from released_classes
+where kanon_released > 0
+{%- endmacro %}
+
+
+{#
+    What one quasi-identifier lost. A released record shows a label, and under it lie some of the
+    leaves of the hierarchy (Iyengar 2002, Transforming data to satisfy privacy constraints, KDD,
+    section 3); what is unknown of its raw value is log2 of how many records share the label, of
+    which so many have the value (Gionis and Tassa 2009, k-anonymization with minimal loss of
+    information, IEEE TKDE 21(2), section 3). A suppressed record shows `*`.
+
+    `leaves` is the table of how many leaves lie under a label, where a hierarchy lists them.
+#}
+{% macro loss_of_values(values, marked, key, level, leaves=none) %}
+with
+
+suppressed_values as (
+    select
+        {{ key }} as kanon_place,
+        sum(kanon_suppressed) as kanon_suppressed
+    from {{ marked }}
+    group by {{ key }}
+),
+
+held_values as (
+    select
+        value_places.kanon_place_{{ level }} as kanon_place,
+        {{ "value_places.kanon_label_" ~ level if level else "value_places.kanon_place_0" }} as kanon_label,
+        cast(value_places.kanon_records as double) as kanon_held,
+        cast(suppressed_values.kanon_suppressed as double) as kanon_suppressed,
+        sum(cast(value_places.kanon_records as double)) over (partition by value_places.kanon_place_{{ level }}) as kanon_under_label,
+        count(*) over (partition by value_places.kanon_place_{{ level }}) as kanon_values_under_label,
+        sum(cast(value_places.kanon_records as double)) over () as kanon_in_all
+    from {{ values }} as value_places
+    inner join suppressed_values
+        on suppressed_values.kanon_place = value_places.kanon_place_0
+)
+
+select
+    coalesce(sum(kanon_held), 0) as kanon_records,
+    coalesce(sum((kanon_held - kanon_suppressed) * ({{ "kanon_values_under_label" if leaves is none else "coalesce(leaves.kanon_leaves, 1)" }} - 1)), 0) as kanon_leaves_more,
+    coalesce(sum(kanon_suppressed), 0) as kanon_suppressed,
+    coalesce(sum((kanon_held - kanon_suppressed) * log2(kanon_under_label / kanon_held) + kanon_suppressed * log2(kanon_in_all / kanon_held)), 0) as kanon_bits,
+    coalesce(sum(kanon_held * log2(kanon_in_all / kanon_held)), 0) as kanon_most_bits
+from held_values
+{% if leaves is not none %}
+left join {{ leaves }} as leaves
+    on leaves.kanon_label = held_values.kanon_label
+{% endif %}
+{%- endmacro %}
+
+
+{#
+    How strongly a quasi-identifier and a sensitive attribute go together, before and after:
+    Cramér's V, the root of chi-squared over its largest value.
+
+    Cramér 1946, Mathematical methods of statistics, section 21.9.
+#}
+{% macro association(marked, values, key, level, sensitive, unknown=false) %}
+with
+
+held_pairs as (
+    select
+        value_places.kanon_place_0 as kanon_raw_place,
+        value_places.kanon_place_{{ level }} as kanon_place,
+        marked.{{ kanon_sql.alias(sensitive) }} as kanon_sensitive,
+        cast(sum(marked.kanon_records) as double) as kanon_held,
+        cast(sum(marked.kanon_records - marked.kanon_suppressed) as double) as kanon_released
+    from {{ marked }} as marked
+    inner join {{ values }} as value_places
+        on value_places.kanon_place_0 = marked.{{ key }}
+{% if unknown %}
+    where marked.{{ kanon_sql.alias(sensitive) }} is not null
+{% endif %}
+    group by all
+),
+
+{{ kanon_sql.cramers_v("before", "kanon_raw_place", "kanon_held") }},
+
+{{ kanon_sql.cramers_v("after", "kanon_place", "kanon_released") }}
+
+select
+    before_v.kanon_v as kanon_before,
+    after_v.kanon_v as kanon_after
+from before_v
+cross join after_v
+{%- endmacro %}
+
+
+{% macro cramers_v(when, row, counted) %}
+{{ when }}_cells as (
+    select
+        {{ row }} as kanon_row,
+        kanon_sensitive as kanon_column,
+        sum({{ counted }}) as kanon_cell
+    from held_pairs
+    group by all
+    having sum({{ counted }}) > 0
+),
+
+{{ when }}_sums as (
+    select
+        kanon_cell,
+        sum(kanon_cell) over (partition by kanon_row) as kanon_row_sum,
+        sum(kanon_cell) over (partition by kanon_column) as kanon_column_sum,
+        dense_rank() over (order by kanon_row) as kanon_row_place,
+        dense_rank() over (order by kanon_column) as kanon_column_place
+    from {{ when }}_cells
+),
+
+{{ when }}_v as (
+    select
+        case
+            when max(kanon_row_place) > 1 and max(kanon_column_place) > 1
+            then least(
+                1.0,
+                sqrt(
+                    greatest(0.0, sum(kanon_cell * kanon_cell / (kanon_row_sum * kanon_column_sum)) - 1)
+                    / (least(max(kanon_row_place), max(kanon_column_place)) - 1)
+                )
+            )
+        end as kanon_v
+    from {{ when }}_sums
+)
+{%- endmacro %}
+
+
+{# The sum of a column. #}
+{% macro total(relation, column) %}
+select coalesce(sum({{ column }}), 0) as kanon_total
+from {{ relation }}
+{%- endmacro %}

@@ -1,0 +1,199 @@
+{#
+    A release as a chain of views: the records as they lie, then one view for each step of the
+    generalisation, which replaces one column, and at the end the records that may be published.
+    The raw quasi-identifiers travel beside the generalised ones as kanon_raw_<column> up to the
+    last view, so that every level is read off the raw value.
+
+    Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
+    International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), section 4.
+#}
+
+{# The records as they lie, without direct identifiers. #}
+{% macro raw_records(relation, columns, raw, where=none, first=none) %}
+select
+{{ kanon_sql.names(columns) }}
+{%- for column in raw %},
+    {{ kanon_sql.ident(column) }} as {{ kanon_sql.ident("kanon_raw_" ~ column.name) }}
+{%- endfor %}
+
+from {{ relation }}
+{%- if where is not none %}
+
+where {{ where }}
+{%- endif %}
+{%- if first is not none %}
+
+limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The same records with one column at a level. #}
+{% macro generalised_records(finer, columns, raw, generalised, label) %}
+select
+{% for column in columns %}
+    {{ label | indent(4) ~ " as " ~ kanon_sql.ident(column) if column.name == generalised else kanon_sql.ident(column) }}{{ "," if not loop.last or raw }}
+{% endfor %}
+{% for column in raw %}
+    {{ kanon_sql.ident("kanon_raw_" ~ column.name) }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ finer }}
+{%- endmacro %}
+
+
+{# Whether two sets are at the same class; records call its columns by their own names. #}
+{% macro same_class(columns, set, other="records", other_is_set=false) -%}
+{% for column in columns %}
+{{ "and " if not loop.first }}{{ kanon_sql.same(set ~ "." ~ kanon_sql.alias(column), other ~ "." ~ (kanon_sql.alias(column) if other_is_set else kanon_sql.ident(column))) }}{{ "\n" if not loop.last }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# Every class with its size, in people where there is an entity, and its records. #}
+{% macro class_counts(relation, columns, entity=none) %}
+select
+{{ kanon_sql.aliased_names(columns) }},
+    {{ "count(*)" if entity is none else "count(distinct " ~ kanon_sql.ident(entity) ~ ")" }} as kanon_size,
+    count(*) as kanon_records
+from {{ relation }}
+group by
+{{ kanon_sql.names(columns) }}
+{%- endmacro %}
+
+
+{#
+    Step 4 of Datafly: how many more records each class loses, so that those suppressed are none
+    or at least k. The smallest classes above k give first, down to k; where all of them together
+    have too few, they give what they have and the first whole class goes too.
+
+    `classes` holds every class with kanon_size and kanon_records, `violating` those that go.
+#}
+{% macro classes_that_give(classes, violating, columns, k, also=[]) %}
+with
+
+held_classes as (
+    select classes.*
+    from {{ classes }} as classes
+    left join {{ violating }} as violating
+        on {{ kanon_sql.same_class(columns, "violating", "classes", other_is_set=true) | indent(8) }}
+    where violating.kanon_records is null
+),
+
+lacking as (
+    select {{ kanon_sql.positive_int(k, "k") }} - sum(kanon_records) as kanon_lacking
+    from {{ violating }}
+),
+
+givers as (
+    select
+        held_classes.*,
+        kanon_size - {{ k }} as kanon_spare,
+        coalesce(
+            sum(kanon_size - {{ k }}) over (
+                order by
+                    kanon_size,
+{{ kanon_sql.aliases(columns) | indent(16, first=true) }}
+                rows between unbounded preceding and 1 preceding
+            ),
+            0
+        ) as kanon_spare_before,
+        sum(kanon_size - {{ k }}) over () as kanon_spare_in_all,
+        row_number() over (
+            order by
+{{ kanon_sql.aliases(columns) | indent(12, first=true) }}
+        ) as kanon_place
+    from held_classes
+),
+
+given as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% for column in also %}
+        {{ column }},
+{% endfor %}
+        case
+            when kanon_spare_in_all < kanon_lacking and kanon_place = 1 then kanon_records
+            when kanon_spare_before + kanon_spare <= kanon_lacking then kanon_spare
+            when kanon_spare_before < kanon_lacking then kanon_lacking - kanon_spare_before
+            else 0
+        end as kanon_given
+    from givers
+    cross join lacking
+)
+
+select
+{{ kanon_sql.aliases(columns) }},
+{% for column in also %}
+    {{ column }},
+{% endfor %}
+    kanon_given
+from given
+where kanon_given > 0
+{%- endmacro %}
+
+
+{# The records of the classes that give, numbered within each from the last one on, in the order
+   of all columns as text. #}
+{% macro numbered_records(records, giving, columns, order) %}
+select
+    records.*,
+    giving.kanon_given,
+    row_number() over (
+        partition by
+{{ kanon_sql.aliases_in("giving", columns) | indent(8, first=true) }}
+        order by
+{% for key in order %}
+            case when records.{{ kanon_sql.ident(key.name) }} is null then 1 else 0 end desc,
+            {{ kanon_sql.as_text("records." ~ kanon_sql.ident(key.name), key.type) }} desc{{ "," if not loop.last }}
+{% endfor %}
+    ) as kanon_number
+from {{ records }} as records
+inner join {{ giving }} as giving
+    on {{ kanon_sql.same_class(columns, "giving") | indent(4) }}
+{%- endmacro %}
+
+
+{#
+    What may be published. The records of violating classes are left out, and so are those that a
+    class gives in step 4; with `star` both stay, with `*` in every quasi-identifier.
+#}
+{% macro released_records(records, violating, columns, quasi_identifiers, star=false, giving=none, numbered=none) %}
+select
+{{ kanon_sql.shown_or_star(columns, quasi_identifiers, "violating.kanon_records is null" if star else none) }}
+from {{ records }} as records
+left join {{ violating }} as violating
+    on {{ kanon_sql.same_class(quasi_identifiers, "violating") | indent(4) }}
+{% if giving is not none %}
+left join {{ giving }} as giving
+    on {{ kanon_sql.same_class(quasi_identifiers, "giving") | indent(4) }}
+{% endif %}
+{% if not star and giving is not none %}
+where
+    violating.kanon_records is null
+    and giving.kanon_given is null
+{% elif not star %}
+where violating.kanon_records is null
+{% elif giving is not none %}
+where giving.kanon_given is null
+{% endif %}
+{% if giving is not none %}
+
+union all
+
+select
+{{ kanon_sql.shown_or_star(columns, quasi_identifiers, "records.kanon_number > records.kanon_given" if star else none) }}
+from {{ numbered }} as records
+{% if not star %}
+where records.kanon_number > records.kanon_given
+{% endif %}
+{% endif %}
+{%- endmacro %}
+
+
+{# The columns that are published; a quasi-identifier is `*` where a condition is not true. #}
+{% macro shown_or_star(columns, quasi_identifiers, shown_where=none) -%}
+{% for column in columns %}
+{% set quasi = quasi_identifiers | selectattr("name", "equalto", column.name) | list %}
+    {{ "case when " ~ shown_where ~ " then " ~ kanon_sql.as_text("records." ~ kanon_sql.ident(column), quasi[0].type) ~ " else '*' end as " ~ kanon_sql.ident(column) if shown_where is not none and quasi else "records." ~ kanon_sql.ident(column) }}{{ ",\n" if not loop.last }}
+{%- endfor %}
+{%- endmacro %}
