@@ -181,12 +181,13 @@ _CATALOGUE = (
         ),
         formula="√(χ² / (N · (min(r, s) − 1)))",
         letters=(
-            "χ² is that of the table that counts the N records by both attributes, which have r and "
-            "s distinct values."
+            "χ² is that of the table that counts the N records by both attributes; r and s are "
+            "how many distinct values they have."
         ),
         counting=(
             "Before it is over all records put in, after over those released, without the "
-            "suppressed ones. NULL is a value. It is undefined where either has a single value."
+            "suppressed ones. NULL is a value, unless --sensitive-nulls unknown leaves it out. V "
+            "is undefined where either has a single value."
         ),
         silence=(
             "It is no test: where most values are rare it is near 1 by chance alone, above all "

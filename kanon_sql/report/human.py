@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from kanon_sql.report import wording
+from kanon_sql.report.wording import Verdict
 from kanon_sql.result import AuditResult, TableResult
 
 _STYLES = {"violated": "bold red", "holds": "bold green", "measured": "bold"}
@@ -45,11 +46,11 @@ def _section(table: TableResult, width: int) -> list[Line]:
     prose = min(width, _WIDEST_PROSE)
     blocks = (
         _headline(table, width),
-        _verdicts(table, width),
-        _warnings(table, prose),
+        verdicts(wording.verdicts(table), width),
+        warnings(table, prose),
         _histogram(table, width),
         *(folded(text, prose, _INDENT) for text in wording.findings(table)),
-        _silences(table, prose),
+        silences(table, prose),
         _advice(table, prose),
         _shown(table, width),
     )
@@ -62,21 +63,20 @@ def _headline(table: TableResult, width: int) -> list[Line]:
     return folded(" · ".join(wording.headline(table)), width, rest=_INDENT, style="bold")
 
 
-def _verdicts(table: TableResult, width: int) -> list[Line]:
+def verdicts(found: Sequence[Verdict], width: int) -> list[Line]:
     """A line a check where the widest fits, else what it reaches below it."""
-    verdicts = wording.verdicts(table)
-    titles = max((width_of(verdict.title) for verdict in verdicts), default=0)
-    achieved = max((width_of(verdict.achieved) for verdict in verdicts), default=0)
-    extent = max((width_of(verdict.extent) for verdict in verdicts), default=0)
+    titles = max((width_of(verdict.title) for verdict in found), default=0)
+    achieved = max((width_of(verdict.achieved) for verdict in found), default=0)
+    extent = max((width_of(verdict.extent) for verdict in found), default=0)
     one_line = len(_UNDER_TITLE) + titles + 2 + achieved + 2 + extent <= width
     lines: list[Line] = []
-    for verdict in verdicts:
+    for verdict in found:
         word = Part(f"{_INDENT}{verdict.word:<8}{_INDENT}", _STYLES[verdict.status])
-        found = f"{padded(verdict.title, titles)}  {verdict.achieved}"
+        text = f"{padded(verdict.title, titles)}  {verdict.achieved}"
         if one_line:
-            lines.append((word, Part(f"{padded(found, titles + 2 + achieved)}  {verdict.extent}")))
+            lines.append((word, Part(f"{padded(text, titles + 2 + achieved)}  {verdict.extent}")))
             continue
-        first, *rest = folded(found, width, _UNDER_TITLE)
+        first, *rest = folded(text, width, _UNDER_TITLE)
         lines.append((word, Part(first[0].text.removeprefix(_UNDER_TITLE))))
         lines += rest
         if verdict.extent:
@@ -84,7 +84,7 @@ def _verdicts(table: TableResult, width: int) -> list[Line]:
     return lines
 
 
-def _warnings(table: TableResult, width: int) -> list[Line]:
+def warnings(table: TableResult, width: int) -> list[Line]:
     return [
         line
         for warning in wording.warnings(table)
@@ -125,12 +125,13 @@ def _bar(fraction: float, longest: int) -> str:
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
-def _silences(table: TableResult, width: int) -> list[Line]:
-    silences = wording.silences(table)
-    if not silences:
+def silences(table: TableResult, width: int) -> list[Line]:
+    """What each model that holds does not protect against."""
+    limits = wording.silences(table)
+    if not limits:
         return []
     lines = folded("What holds has its limits:", width, _INDENT)
-    for title, sentence in silences:
+    for title, sentence in limits:
         lines += folded(f"{title}: {sentence}", width, _INDENT * 2)
     return lines
 

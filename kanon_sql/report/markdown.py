@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from kanon_sql.report import wording
+from kanon_sql.report.wording import Verdict
 from kanon_sql.result import AuditResult, TableResult
 
 _MARKS = re.compile(r"[\\`*|<>\[\]~]|(?<!\w)_|_(?!\w)")
@@ -28,31 +29,40 @@ def _section(table: TableResult) -> Iterator[str]:
     name, *rest = wording.headline(table)
     yield f"## {escaped(name)}"
     yield escaped(" · ".join(rest))
-    yield _verdicts(table)
-    if table.warnings:
-        yield "\n>\n".join(
-            f"> **Warning:** {escaped(warning)}" for warning in wording.warnings(table)
-        )
+    yield verdicts(wording.verdicts(table))
+    yield from warnings(table)
     if table.histogram:
         yield _histogram(table)
     yield from (escaped(text) for text in wording.findings(table))
-    yield from (
-        f"What {escaped(title)} does not promise: {escaped(sentence)}"
-        for title, sentence in wording.silences(table)
-    )
+    yield from silences(table)
     yield escaped(" ".join([wording.outcome(table), *wording.advice(table)]))
     yield from _shown(table)
     yield f"*{escaped(wording.footer(table))}*"
 
 
-def _verdicts(table: TableResult) -> str:
+def verdicts(found: Iterable[Verdict]) -> str:
+    """A row a check."""
     return grid(
         ["", "check", "found", "reach"],
         (
-            [f"**{found.word}**", *map(escaped, (found.title, found.achieved, found.extent))]
-            for found in wording.verdicts(table)
+            [f"**{each.word}**", *map(escaped, (each.title, each.achieved, each.extent))]
+            for each in found
         ),
     )
+
+
+def warnings(table: TableResult) -> Iterator[str]:
+    """The warnings as one quotation, if there are any."""
+    if table.warnings:
+        yield "\n>\n".join(
+            f"> **Warning:** {escaped(warning)}" for warning in wording.warnings(table)
+        )
+
+
+def silences(table: TableResult) -> Iterator[str]:
+    """What each model that holds does not protect against."""
+    for title, sentence in wording.silences(table):
+        yield f"What {escaped(title)} does not promise: {escaped(sentence)}"
 
 
 def _histogram(table: TableResult) -> str:

@@ -1,0 +1,324 @@
+"""The reports of a release: hand-made results in, whole texts out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from kanon_sql.anonymization_result import (
+    Anonymization,
+    AnonymizationResult,
+    Association,
+    Before,
+    GeneralizationStep,
+    Metrics,
+    Release,
+)
+from kanon_sql.report.anonymization import render, render_html, render_markdown, step_line
+from kanon_sql.result import CheckResult, Summary, TableResult
+
+TEXTS = Path(__file__).parent / "reports"
+"""The whole texts, as files that can be looked at."""
+
+
+def k_anonymity(k: int, holds: bool, achieved: int, classes: int = 0, records: int = 0) -> Any:
+    return CheckResult("k_anonymity", {"k": k}, holds, achieved, classes, records)
+
+
+def homogeneity(classes: int, alone: int = 0) -> CheckResult:
+    return CheckResult(
+        "homogeneity",
+        {"sensitive": "diagnosis"},
+        None,
+        classes,
+        details={"singleton_classes": alone},
+    )
+
+
+def closeness(holds: bool, achieved: float, classes: int = 0, records: int = 0) -> CheckResult:
+    parameters = {"t": 0.2, "sensitive": "diagnosis", "distance": "equal"}
+    return CheckResult("t_closeness", parameters, holds, achieved, classes, records)
+
+
+STEPS = (
+    GeneralizationStep("birth_date", 1, "month", 61_204, 812_340),
+    GeneralizationStep("birth_date", 2, "year", 9_310, 300_811),
+    GeneralizationStep("zip", 1, "mask 1 from the right", 1_022, 80_114),
+)
+TABLE = TableResult(
+    name="patients.parquet",
+    engine="duckdb",
+    status="holds",
+    quasi_identifiers=("zip", "birth_date", "sex"),
+    sensitive=("diagnosis",),
+    levels={"zip": 1, "birth_date": 2, "sex": 0},
+    summary=Summary(1_202_334, classes=44_120, k=5, suppressed=0),
+    checks=(k_anonymity(5, True, 5), homogeneity(310)),
+    sql={"classes": "select 1", "classes_diagnosis": "select 2"},
+    seconds=2.13,
+)
+MADE = Anonymization(
+    algorithm="datafly",
+    levels={"zip": 1, "birth_date": 2, "sex": 0},
+    labels={"zip": "mask 1 from the right", "birth_date": "year", "sex": "raw value"},
+    steps=STEPS,
+    reached_top=False,
+    max_suppressed=12_043,
+    records_violating=1_977,
+    suppressed=1_977,
+    step4=0,
+    suppressed_as="remove",
+    k=5,
+    classes=44_120,
+    metrics=Metrics(
+        precision=0.67,
+        loss=0.3125,
+        loss_geometric=0.2987,
+        discernibility=2_412_870_331,
+        average_class_size=1_202_334 / 44_120,
+        non_uniform_entropy=0.4168,
+        non_uniform_entropy_bits=7_094_737.5,
+        loss_by_quasi_identifier={"zip": 0.0004, "birth_date": 0.9371, "sex": 0},
+    ),
+    associations=(
+        Association("zip", "diagnosis", before=0.31, after=0.274),
+        Association("birth_date", "diagnosis", before=0.978, after=0.12),
+        Association("sex", "diagnosis", before=None, after=None),
+    ),
+    views=("create view one", "create view two", "create view three"),
+    before=Before(
+        Summary(1_204_311, classes=812_001, k=1),
+        (k_anonymity(5, False, 1, 640_112, 812_340), homogeneity(433_334, alone=412_330)),
+    ),
+    release=Release("release.parquet", 1_202_334, 14),
+)
+
+
+def released(made: Anonymization = MADE, **table: Any) -> AnonymizationResult:
+    return AnonymizationResult((replace(TABLE, **table),), "0.1.0", made)
+
+
+FEASIBLE = released()
+
+IN_VAIN = released(
+    replace(
+        MADE,
+        levels={"zip": 5, "birth_date": 2, "sex": 1},
+        labels={"zip": "suppress", "birth_date": "year", "sex": "suppress"},
+        reached_top=True,
+        max_suppressed=5,
+        records_violating=7,
+        suppressed=0,
+        k=1,
+        metrics=replace(
+            MADE.metrics,
+            precision=0.0,
+            loss=0.98,
+            loss_geometric=0.98,
+            discernibility=1_204_311**2,
+            loss_by_quasi_identifier={"zip": 1.0, "birth_date": 0.94, "sex": 1.0},
+        ),
+        associations=(),
+        release=None,
+    ),
+    status="violated",
+    sensitive=(),
+    summary=Summary(1_204_311, classes=92, k=1),
+    checks=(k_anonymity(5, False, 1, 4, 7),),
+)
+
+NOT_WRITTEN = released(replace(MADE, release=None))
+
+STAR = released(
+    replace(MADE, suppressed_as="star", release=Release("views.sql", None, None)),
+    summary=Summary(1_204_311, classes=44_121, k=5, suppressed=1_977),
+    warnings=("1,977 records are suppressed and kept; they are a class of their own.",),
+)
+
+STEP_4 = released(
+    replace(MADE, max_suppressed=5, records_violating=3, suppressed=7, step4=4),
+    checks=(k_anonymity(5, True, 5), closeness(True, 0.17)),
+)
+
+FAILS = released(
+    replace(MADE, release=None),
+    status="violated",
+    checks=(k_anonymity(5, True, 5), closeness(False, 0.31, classes=12, records=220)),
+)
+
+ONE = released(
+    replace(
+        MADE,
+        levels={"age": 0},
+        labels={"age": "raw value"},
+        steps=(),
+        records_violating=0,
+        suppressed=0,
+        max_suppressed=5,
+        metrics=Metrics(1.0, 0.0, 0.0, 104, 52 / 6, 0.0, 0.0, {"age": 0.0}),
+        associations=(),
+        views=("create view one",),
+        before=Before(Summary(52, classes=6, k=5), (k_anonymity(5, True, 5),)),
+        release=Release("out.csv", 52, 1),
+    ),
+    name="people.csv",
+    quasi_identifiers=("age",),
+    sensitive=(),
+    summary=Summary(52, classes=6, k=5),
+    checks=(k_anonymity(5, True, 5),),
+    sql={"classes": "select 1"},
+)
+
+_LONG = "date_of_birth_as_recorded_at_the_first_admission"
+WIDE = released(
+    replace(
+        MADE,
+        levels={_LONG: 2, "住所の郵便番号": 1},
+        labels={_LONG: "column 2 of admission_dates_of_the_region.csv", "住所の郵便番号": "prefix"},
+        steps=(
+            GeneralizationStep(_LONG, 1, "column 1 of admission_dates.csv", 61_204, 812_340),
+            GeneralizationStep("住所の郵便番号", 1, "prefix", 9_310, 300_811),
+        ),
+        metrics=replace(MADE.metrics, loss_by_quasi_identifier={_LONG: 0.5}),
+        associations=(Association(_LONG, "diagnosis_at_discharge_from_the_ward", 0.5, 0.25),),
+        before=replace(MADE.before, summary=Summary(901_204_311_000, classes=812_001_444_901, k=1)),
+    ),
+    quasi_identifiers=(_LONG, "住所の郵便番号"),
+    summary=Summary(901_202_334_000, classes=442_120_000_000, k=5),
+)
+
+RESULTS = {
+    "feasible": FEASIBLE,
+    "in_vain": IN_VAIN,
+    "not_written": NOT_WRITTEN,
+    "star": STAR,
+    "step_4": STEP_4,
+    "fails": FAILS,
+    "one": ONE,
+    "wide": WIDE,
+}
+
+
+def text(name: str) -> str:
+    return (TEXTS / name).read_text(encoding="utf-8").removesuffix("\n")
+
+
+# For a terminal
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_release_says_how_it_was_made_what_it_cost_and_whether_it_holds(name: str) -> None:
+    assert render(RESULTS[name]) == text(f"anonymized_{name}.txt")
+
+
+@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+@pytest.mark.parametrize("width", [60, 80, 100, 133])
+def test_no_line_is_wider_than_asked_and_no_number_is_broken(
+    result: AnonymizationResult, width: int
+) -> None:
+    whole, folded = render(result, width=1_000), render(result, width=width)
+
+    assert [line for line in folded.splitlines()[:-1] if cell_len(line) > width] == []
+    assert set(re.findall(r"\d[\d,.]*", folded)) == set(re.findall(r"\d[\d,.]*", whole))
+
+
+def test_a_wide_terminal_has_the_steps_in_columns() -> None:
+    assert render(WIDE, width=150).splitlines()[7:9] == [
+        f"     1  {_LONG}  0 → 1  column 1 of admission_dates.csv  61,204     812,340  < 0.1 %",
+        f"     2  住所の郵便番号{' ' * 36}0 → 1  prefix{' ' * 25}   9,310     300,811  < 0.1 %",
+    ]
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    coloured = render(FAILS, colour=True)
+
+    assert "\x1b[1;31m  VIOLATED" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render(FAILS)
+
+
+def test_a_release_that_fails_is_written_with_force() -> None:
+    forced = replace(FAILS.anonymization, release=Release("release.parquet", 1_202_334, 14))
+
+    assert _words(render(replace(FAILS, anonymization=forced))).count(
+        "The release fails its own audit: t-closeness diagnosis. It was written all the same "
+        "(--force). release.parquet written: 1,202,334 records, 14 columns."
+    )
+
+
+def test_a_table_that_is_suppressed_whole_has_no_release() -> None:
+    nothing = released(status="no_data", summary=Summary(0), checks=())
+
+    assert _words(render(nothing)) == (
+        "patients.parquet: all 1,204,311 records would be suppressed, so nothing is left to "
+        "release (exit code 4). With a lower --max-suppressed the values are generalised further "
+        "instead."
+    )
+
+
+def test_a_table_without_records_has_no_release() -> None:
+    empty = released(replace(MADE, before=Before(Summary(0), ())), status="no_data")
+
+    assert render(empty).startswith("patients.parquet: no data.")
+    assert render_markdown(empty).startswith("**patients.parquet: no data.")
+    assert "patients.parquet: no data." in render_html(empty)
+
+
+def test_metrics_that_are_undefined_are_no_numbers() -> None:
+    undefined = Metrics(None, None, None, None, None, None, None, {})
+    page = _words(render(released(replace(MADE, metrics=undefined))))
+
+    assert "before 1,204,311 812,001 1 – – 1.5 after 1,202,334 44,120 5 – – –" in page  # noqa: RUF001
+    assert "geometric loss –, non-uniform entropy –, discernibility –." in page  # noqa: RUF001
+
+
+def test_the_steps_of_a_run_stand_below_each_other() -> None:
+    lines = [step_line(step, place, step.to_level - 1) for place, step in enumerate(STEPS, start=1)]
+
+    assert lines == [
+        "     1  birth_date    0 → 1  month                      61,204      812,340",
+        "     2  birth_date    1 → 2  year                        9,310      300,811",
+        "     3  zip           0 → 1  mask 1 from the right       1,022       80,114",
+    ]
+
+
+# For a document and a notebook
+
+
+def test_markdown() -> None:
+    assert render_markdown(STEP_4) == text("anonymized_step_4.md")
+
+
+def test_notebook() -> None:
+    assert render_html(ONE) == text("anonymized_one.html")
+
+
+def test_no_name_is_read_as_a_mark() -> None:
+    step = GeneralizationStep("<b>*zip*|x", 1, "month", 12, 12)
+    made = replace(
+        MADE, steps=(step,), levels={step.attribute: 1}, labels={step.attribute: "month"}
+    )
+
+    assert "<b>*zip" not in render_html(released(made))
+    assert "&lt;b&gt;*zip*|x" in render_html(released(made))
+    assert r"\<b\>\*zip\*\|x" in render_markdown(released(made))
+
+
+@pytest.mark.parametrize("shown", [render, render_markdown, render_html])
+@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+def test_no_report_calls_a_release_safe_or_anonymous(
+    shown: Callable[[AnonymizationResult], str], result: AnonymizationResult
+) -> None:
+    words = set(re.findall(r"[a-z-]+", shown(result).lower()))
+
+    assert "k-anonymity" in words
+    assert words.isdisjoint({"safe", "anonymous"})
+
+
+def _words(page: str) -> str:
+    return " ".join(page.split())
