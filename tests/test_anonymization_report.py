@@ -298,6 +298,11 @@ def test_notebook() -> None:
     assert render_html(ONE) == text("anonymized_one.html")
 
 
+def test_a_result_prints_itself() -> None:
+    assert str(STAR) == render(STAR)
+    assert STAR._repr_html_() == render_html(STAR)
+
+
 def test_no_name_is_read_as_a_mark() -> None:
     step = GeneralizationStep("<b>*zip*|x", 1, "month", 12, 12)
     made = replace(
