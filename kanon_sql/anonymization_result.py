@@ -66,11 +66,16 @@ class Association:
 class Before:
     """The same audit of the table as it lay."""
 
+    name: str
     summary: Summary
     checks: tuple[CheckResult, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"summary": vars(self.summary), "checks": [each.to_dict() for each in self.checks]}
+        return {
+            "name": self.name,
+            "summary": vars(self.summary),
+            "checks": [each.to_dict() for each in self.checks],
+        }
 
 
 @dataclass(frozen=True)

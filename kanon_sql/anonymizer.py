@@ -282,7 +282,7 @@ class _Run:
                 ),
                 associations=tuple(associations(sets, self._plan.bound, path.levels)),
                 views=tuple(view.statement for view in self.chain.views) if self.chain else (),
-                before=Before(before.summary, before.checks),
+                before=Before(before.name, before.summary, before.checks),
             ),
         )
 
@@ -397,6 +397,6 @@ def _without_data(before: TableResult, wanted: Wanted) -> AnonymizationResult:
             metrics=nothing,
             associations=(),
             views=(),
-            before=Before(before.summary, before.checks),
+            before=Before(before.name, before.summary, before.checks),
         ),
     )

@@ -300,17 +300,15 @@ def schema() -> int:
 
 
 @main.command()
-@click.argument("model", required=False)
-def explain(model: str | None) -> int:
-    """Say what MODEL promises, with an example, its formula, its SQL and its paper.
+@click.argument("name", required=False)
+def explain(name: str | None) -> int:
+    """Say what a model, a metric or an algorithm means, with an example, its formula and its paper.
 
-    Without MODEL, list the models.
+    NAME is as in l_diversity, precision or datafly. Without it, list them.
     """
-    from kanon_sql import explain as explanation
-    from kanon_sql.models import model_named
+    from kanon_sql.explain import explained
 
-    text = explanation.page(model_named(model).name()) if model else explanation.overview()
-    _deliver(text, None)
+    _deliver(explained(name), None)
     return 0
 
 

@@ -93,6 +93,7 @@ MADE = Anonymization(
     ),
     views=("create view one", "create view two", "create view three"),
     before=Before(
+        "patients.parquet",
         Summary(1_204_311, classes=812_001, k=1),
         (k_anonymity(5, False, 1, 640_112, 812_340), homogeneity(433_334, alone=412_330)),
     ),
@@ -164,7 +165,7 @@ ONE = released(
         metrics=Metrics(1.0, 0.0, 0.0, 104, 52 / 6, 0.0, 0.0, {"age": 0.0}),
         associations=(),
         views=("create view one",),
-        before=Before(Summary(52, classes=6, k=5), (k_anonymity(5, True, 5),)),
+        before=Before("people.csv", Summary(52, classes=6, k=5), (k_anonymity(5, True, 5),)),
         release=Release("out.csv", 52, 1),
     ),
     name="people.csv",
@@ -262,7 +263,9 @@ def test_a_table_that_is_suppressed_whole_has_no_release() -> None:
 
 
 def test_a_table_without_records_has_no_release() -> None:
-    empty = released(replace(MADE, before=Before(Summary(0), ())), status="no_data")
+    empty = released(
+        replace(MADE, before=Before("patients.parquet", Summary(0), ())), status="no_data"
+    )
 
     assert render(empty).startswith("patients.parquet: no data.")
     assert render_markdown(empty).startswith("**patients.parquet: no data.")

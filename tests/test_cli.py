@@ -188,7 +188,7 @@ def test_a_command_that_is_misspelled(run):
 
 @pytest.mark.parametrize(
     "command",
-    ["anonymize", "report", "init", "dbt-package", "diff", "baseline"],
+    ["report", "init", "dbt-package", "diff", "baseline"],
 )
 def test_commands_to_come_say_so_whatever_follows(run, command):
     assert run(command, "patients.csv", "--k", "2", "--help") == Ended(

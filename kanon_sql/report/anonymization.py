@@ -112,7 +112,8 @@ def unanswered(result: AnonymizationResult) -> str | None:
 def headline(result: AnonymizationResult) -> list[str]:
     """What was generalised; how many records there were stands in a table."""
     [table] = result.tables
-    parts = [printable(table.name)]
+    names = dict.fromkeys([result.anonymization.before.name, table.name])
+    parts = [" → ".join(map(printable, names))]
     if table.entity:
         parts.append(f"people {printable(table.entity)}")
     parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")

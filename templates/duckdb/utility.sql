@@ -163,7 +163,7 @@ left join {{ leaves }} as leaves
     How strongly a quasi-identifier and a sensitive attribute go together, before and after:
     Cramér's V, the root of chi-squared over its largest value.
 
-    Cramér 1946, Mathematical methods of statistics, section 21.9.
+    Cramér 1946, Mathematical methods of statistics, chapter 21.
 #}
 {% macro association(marked, values, key, level, sensitive, unknown=false) %}
 with
