@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from kanon_sql.column_types import family
@@ -45,6 +46,17 @@ _UNASKED = tuple(
 
 
 @dataclass(frozen=True)
+class JoinedLabels:
+    """The labels of a hierarchy at a level, joined where a CASE would be too long."""
+
+    name: str
+    sql: str
+    """The table of labels as it stands after LEFT JOIN."""
+    key: str
+    """The SQL of the raw value that the table is joined by."""
+
+
+@dataclass(frozen=True)
 class BoundColumn:
     """A column in the part it plays. `alias` is its name in every set above the records."""
 
@@ -56,6 +68,8 @@ class BoundColumn:
     """Whether frequency sets group it by its hash, which must then be proved to be exact."""
     generalised: str | None = None
     """The SQL of its value at a level, where the table is looked at as it would be."""
+    joined: JoinedLabels | None = None
+    """What must be joined for `generalised` to be read."""
     parts: tuple[BoundColumn, ...] = ()
     """The two columns whose short hashes make up this key, where it stands for two."""
 
@@ -109,11 +123,32 @@ class AtLevel:
     raw: BoundColumn
     levels: ColumnLevels
     level: int
+    place: int = 1
+    """Tells its table of labels from others in a statement."""
 
-    @property
+    @cached_property
+    def joined(self) -> JoinedLabels | None:
+        """What must be joined for the label to be read."""
+        if not self.levels.is_joined(self.level):
+            return None
+        key = self.levels.key(f"kanon_raw.{identifier(self.raw.name)}")
+        return JoinedLabels(
+            f"kanon_hierarchy_{self.place}", self.levels.labels_sql(self.level), key
+        )
+
+    @cached_property
     def label(self) -> str:
         """The SQL of the raw value at the level."""
+        if self.joined:
+            return f"{self.joined.name}.kanon_label"
         return self.levels.sql(self.level, identifier(self.raw.name))
+
+    @property
+    def column(self) -> BoundColumn:
+        """The column as it would be at the level."""
+        return replace(
+            self.raw, type="VARCHAR", few_values=False, generalised=self.label, joined=self.joined
+        )
 
 
 @dataclass(frozen=True)
@@ -166,13 +201,8 @@ def bind(
     """
     raw = tuple(_quasi_identifiers(spec, table))
     levels = tuple(_at_levels(spec, table, raw, longest or {}))
-    labels = {each.raw.name: each.label for each in levels}
-    quasi_identifiers = tuple(
-        replace(column, type="VARCHAR", few_values=False, generalised=labels[column.name])
-        if column.name in labels
-        else column
-        for column in raw
-    )
+    generalised = {each.raw.name: each.column for each in levels}
+    quasi_identifiers = tuple(generalised.get(column.name, column) for column in raw)
     sensitive = tuple(
         _column(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
         for place, name in enumerate(_sensitive_names(spec, table), start=1)
@@ -319,7 +349,7 @@ def _at_levels(
                 f'levels: "{name}" is no quasi-identifier. Quasi-identifiers: '
                 f"{', '.join(names)}.{did_you_mean(name, names)}"
             )
-    for column in columns:
+    for place, column in enumerate(columns, start=1):
         level = _level_of(spec, column)
         if level:
             with _at("quasi_identifiers", column.name):
@@ -334,7 +364,7 @@ def _at_levels(
                     raise SpecError(
                         f'levels: "{column.name}" has levels 0 to {levels.height}; found {level}.'
                     )
-            yield AtLevel(column, levels, level)
+            yield AtLevel(column, levels, level, place)
 
 
 def _level_of(spec: TableSpec, column: BoundColumn) -> int:

@@ -475,6 +475,7 @@ def _read_number(text: str) -> int | float | str:
 # --- hierarchies from files -----------------------------------------------------------------
 
 _DELIMITERS = ";,\t|"
+_LINE_ENDS = tuple("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty"]
 Faults = Literal["error", "warn"]
 
@@ -542,17 +543,18 @@ class HierarchyTable:
             *self._levels_not_nested(),
         )
 
-    def _at(self, line: int) -> str:
+    def at(self, line: int) -> str:
+        """Where a row is, for people."""
         return f"{self.name}:{line}" if self.has_lines else self.name
 
     def _empty_fields(self) -> Iterator[Fault]:
         for row in self.rows:
             if not row.value:
-                sentence = f"{self._at(row.line)}: the raw value is empty."
+                sentence = f"{self.at(row.line)}: the raw value is empty."
                 yield Fault("empty", row.line, sentence)
             elif "" in row.ancestors:
                 level = row.ancestors.index("") + 1
-                sentence = f'{self._at(row.line)}: level {level} of "{row.value}" is empty.'
+                sentence = f'{self.at(row.line)}: level {level} of "{row.value}" is empty.'
                 yield Fault("empty", row.line, sentence)
 
     def _unequal_lengths(self) -> Iterator[Fault]:
@@ -561,7 +563,7 @@ class HierarchyTable:
             if len(row.ancestors) != len(first.ancestors):
                 ours, theirs = len(row.ancestors), len(first.ancestors)
                 sentence = (
-                    f"{self._at(row.line)}: this line has {ours + 1} columns, line {first.line} "
+                    f"{self.at(row.line)}: this line has {ours + 1} columns, line {first.line} "
                     f"has {theirs + 1}."
                     if self.has_lines
                     else f'{self.name}: the height of "{row.value}" is {ours}, of "{first.value}" '
@@ -581,7 +583,7 @@ class HierarchyTable:
                 if len(parents) > 1:
                     both, line = self._both(parents)
                     sentence = (
-                        f'{self._at(line)}: "{value}" lies under {both} (level {level}), so nobody '
+                        f'{self.at(line)}: "{value}" lies under {both} (level {level}), so nobody '
                         "can tell which is meant."
                     )
                     yield Fault("two parents", line, sentence)
@@ -593,7 +595,7 @@ class HierarchyTable:
             line = seen.setdefault((row.value, row.ancestors), row.line)
             if line != row.line:
                 again = f"repeats line {line}" if self.has_lines else "is there twice"
-                sentence = f'{self._at(row.line)}: "{row.value}" {again}.'
+                sentence = f'{self.at(row.line)}: "{row.value}" {again}.'
                 yield Fault("duplicate", row.line, sentence)
 
     def _both(self, parents: Mapping[str, int]) -> tuple[str, int]:
@@ -622,7 +624,7 @@ class HierarchyTable:
         return Fault(
             "not nested",
             line,
-            f'{self._at(line)}: "{node}" lies under {both} (level {level} to {level + 1}), so '
+            f'{self.at(line)}: "{node}" lies under {both} (level {level} to {level + 1}), so '
             f"level {level + 1} would publish a wrong label for {values:,} "
             f"{'value' if values == 1 else 'values'}.",
         )
@@ -674,7 +676,9 @@ def read_hierarchy(path: str | Path) -> HierarchyTable:
         raise SpecError(
             f"{path}:{short}: this line has one column. Put the value's ancestors beside it."
         )
-    return HierarchyTable(str(path), tuple(Row(line, row[0], tuple(row[1:])) for line, row in rows))
+    return _of_single_lines(
+        HierarchyTable(str(path), tuple(Row(line, row[0], tuple(row[1:])) for line, row in rows))
+    )
 
 
 def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> HierarchyTable:
@@ -682,7 +686,18 @@ def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> Hierar
     rows = tuple(
         Row(number, raw, tuple(above)) for number, (raw, above) in enumerate(ancestors.items(), 1)
     )
-    return HierarchyTable(name, rows, has_lines=False)
+    return _of_single_lines(HierarchyTable(name, rows, has_lines=False))
+
+
+def _of_single_lines(table: HierarchyTable) -> HierarchyTable:
+    """The same table, if each of its values can stand in a line of SQL."""
+    for row in table.rows:
+        for text in (row.value, *row.ancestors):
+            if len(text.splitlines()) > 1 or text.endswith(_LINE_ENDS):
+                raise SpecError(
+                    f"{table.at(row.line)}: a value has a line break in it. Write it on one line."
+                )
+    return table
 
 
 def read_tree(path: str | Path) -> Paths:

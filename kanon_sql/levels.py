@@ -223,6 +223,20 @@ class ColumnLevels:
             return []
         return list(self.table.labels(step.column).items())
 
+    def is_joined(self, level: int) -> bool:
+        """Whether the labels of a level are better joined by `mapping` and `key` than spelled out
+        as `sql`, because the hierarchy has many rows."""
+        return (
+            level > 0
+            and self.table is not None
+            and len(self.table.rows) > CASE_ROWS
+            and isinstance(self._step(level), Ancestor)
+        )
+
+    def labels_sql(self, level: int) -> str:
+        """The `mapping` of a level as a table to join: `kanon_value` and its `kanon_label`."""
+        return render("table_of_labels", rows=self.mapping(level))
+
     def key(self, value: str) -> str:
         """The expression of a raw value that equals the raw values of `mapping`."""
         return self._text(value)

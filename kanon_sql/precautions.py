@@ -80,6 +80,7 @@ def _without_label(bound: BoundSpec) -> Iterator[Precaution]:
                     relation=records(bound, [each.raw]),
                     column=each.raw,
                     label=each.label,
+                    joined=each.joined,
                 ),
             ),
             partial(_no_label, bound.table.name, each),

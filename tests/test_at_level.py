@@ -148,6 +148,67 @@ def test_a_value_that_the_file_lacks(tmp_path: Path) -> None:
     assert '1 value of "age", held by 1 record, is not in the hierarchy' in str(refused.value)
 
 
+MANY = asking.table(
+    ["zip", "age", "kanon_value", "kanon_label", "diagnosis"],
+    [
+        ("02138", 34, 1, "a", "flu"), ("02139", 36, 1, "a", "cold"), (None, 34, 2, "b", "flu"),
+        ("02138", 34, 1, "a", "flu"), ("02141", 52, 2, "b", "flu"), ("02139", 34, 2, "b", "cold"),
+    ],
+)  # fmt: skip
+GENERALISED = asking.table(
+    ["zip", "age", "kanon_value"],
+    [("0213*", "30s", 1), ("0213*", "30s", 1), ("0214*", "50s", 2), (None, "30s", 2)],
+)
+LISTED = {
+    "zip": {"hierarchy": {"02138": ["0213*"], "02139": ["0213*"], "02141": ["0214*"]}},
+    "age": {"hierarchy": {34: ["30s"], 36: ["30s"], 52: ["50s"]}},
+    "kanon_value": {},
+}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"where": "kanon_label = 'a' or zip is null"},
+        {"first": 4},
+        {"first": 2, "where": "kanon_value = 1"},
+        {"entity": "kanon_label"},
+        {"checks": [kanon.LDiversity(l=2), kanon.TCloseness(t=0.2)], "sensitive": "diagnosis"},
+        {"references": {"same": GENERALISED}, "checks": [kanon.KMap(k=2)]},
+    ],
+)
+def test_labels_that_are_joined_are_those_of_a_case(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = {"quasi_identifiers": LISTED, "levels": {"zip": 1, "age": 1}, **asked}
+    by_case = kanon.audit(MANY, **question).to_dict()["tables"][0]
+    monkeypatch.setattr("kanon_sql.levels.CASE_ROWS", 0)
+    by_join = kanon.audit(MANY, **question).to_dict()["tables"][0]
+
+    assert "kanon_hierarchy_2" in by_join.pop("sql")["classes"]
+    assert "kanon_hierarchy" not in by_case.pop("sql")["classes"]
+    assert by_join == by_case
+
+
+def test_a_large_hierarchy_is_joined_and_what_it_lacks_is_refused(tmp_path: Path) -> None:
+    zips = [f"{zip:05d}" for zip in range(10_000)]
+    file = tmp_path / "zip.csv"
+    file.write_text("".join(f"{zip},{zip[:3]}**,*\n" for zip in zips))
+    asked = {"quasi_identifiers": {"zip": {"hierarchy": str(file)}}, "levels": {"zip": 1}}
+    people = [(zip,) for zip in zips * 2]
+
+    [listed] = kanon.audit(asking.table(["zip"], [*people, (None,)]), **asked).tables
+    with pytest.raises(kanon.InputError) as refused:
+        kanon.audit(asking.table(["zip"], [*people, ("10000",), ("10000",), (None,)]), **asked)
+
+    assert (listed.summary.classes, listed.summary.largest_class) == (101, 200)
+    assert str(refused.value) == (
+        'pyarrow.Table: 1 value of "zip", held by 2 records, is not in the hierarchy '
+        f"{file}. Add what is lacking, spelled as in the table."
+    )
+
+
 def test_a_spec_file_names_levels_and_files_beside_it(tmp_path: Path) -> None:
     (tmp_path / "zip.csv").write_text("02138;0213*\n02139;0213*\n")
     (tmp_path / "people.csv").write_text("zip\n02138\n02139\n")

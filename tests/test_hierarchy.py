@@ -297,6 +297,10 @@ def test_a_file_is_read_whole(tmp_path: Path, text: str, labels: dict[str, str])
          "divided by a comma, a semicolon, a tab or |."),
         (b"a,x\nb\n", "age.csv:2: this line has one column. Put the value's ancestors beside it."),
         (b"PAR1\x00\xff\xfe", "age.csv: the hierarchy can't be read: it is not UTF-8."),
+        (b'a,x\nb,"y\nz"\n',
+         "age.csv:3: a value has a line break in it. Write it on one line."),
+        ("a,x\nb,y\u2028z\n".encode(),
+         "age.csv:2: a value has a line break in it. Write it on one line."),
         (b'a,x\n"b,y\n', "age.csv:2: this line is no CSV: unexpected end of data."),
     ],
 )  # fmt: skip
