@@ -252,18 +252,33 @@ class GeneralizationHierarchy(BaseModel):
         str | dict[str, Annotated[list[str], Field(min_length=1)]] | None,
         BeforeValidator(_ancestors),
     ] = None
-    """A CSV file without header: the raw value, then one column a level. Or the same as a mapping:
-    each raw value with the list of its ancestors."""
+    """A CSV file without header: the raw value, then one column a level. Or a Parquet, JSON or
+    Arrow file, or a table of the database, with the same in its columns. Or a mapping: each raw
+    value with the list of its ancestors."""
 
     @classmethod
     def from_file(cls, path: str | Path) -> GeneralizationHierarchy:
-        """The levels that a CSV file has: the raw value, then a column a level, no header.
+        """The levels that a file has: the raw value, then a column a level; a CSV has no header.
 
-        Raises `SpecError` if the file can't be read or holds no levels; its faults are found
-        where it is used.
+        Raises `SpecError` if a CSV can't be read or holds no levels; its faults, and all of a
+        Parquet, JSON or Arrow file, are found where it is used.
         """
-        read_hierarchy(path)
-        return cls(hierarchy=str(path))
+        hierarchy = cls(hierarchy=str(path))
+        if hierarchy.source is None:
+            read_hierarchy(path)
+        return hierarchy
+
+    @property
+    def source(self) -> str | None:
+        """The typed file or the table that only an engine can read, where it is one.
+
+        >>> GeneralizationHierarchy(hierarchy="zip.parquet").source
+        'zip.parquet'
+        """
+        name = self.hierarchy
+        if not isinstance(name, str) or name.lower().endswith(_TEXT_FILES):
+            return None
+        return name if is_typed_file(name) or not Path(name).is_file() else None
 
     @property
     def masks(self) -> bool:
@@ -402,17 +417,19 @@ _DEFAULTS = {"mask": ["right"], "date": ["month", "year"]}
 """What a builder means where nothing follows its name."""
 
 
-def parse_builder(text: str) -> GeneralizationHierarchy:
-    """The levels that a text of the command line names: a file, or a builder with its arguments.
+def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy:
+    """The levels that a text of the command line names: a file, or a builder with its arguments,
+    or with `tables` a table of the database.
 
     >>> parse_builder("width:5,10,suppress").levels
     [Width(width=5, origin=0), Width(width=10, origin=0), 'suppress']
 
     Raises `SpecError` if it is neither.
     """
-    if Path(text).is_file():
-        return GeneralizationHierarchy(hierarchy=text)
     name, colon, rest = text.partition(":")
+    is_table = tables and not colon and name not in _BUILDERS
+    if Path(text).is_file() or is_typed_file(text) or is_table:
+        return GeneralizationHierarchy(hierarchy=text)
     if name not in _BUILDERS:
         raise SpecError(
             f"{text}: there is no such file, and no builder of that name. Builders: "
@@ -475,6 +492,10 @@ def _read_number(text: str) -> int | float | str:
 # --- hierarchies from files -----------------------------------------------------------------
 
 _DELIMITERS = ";,\t|"
+_TEXT_FILES = (".csv", ".tsv", ".txt")
+_TYPED_FILES = (
+    ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc",
+)  # fmt: skip
 _LINE_ENDS = tuple("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty"]
 Faults = Literal["error", "warn"]
@@ -510,6 +531,8 @@ class HierarchyTable:
     rows: tuple[Row, ...]
     has_lines: bool = True
     """Whether a row's number is one of a file's lines."""
+    columns: tuple[str, ...] = ()
+    """What the columns are called, where they have names."""
 
     @property
     def height(self) -> int:
@@ -689,6 +712,41 @@ def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> Hierar
     return _of_single_lines(HierarchyTable(name, rows, has_lines=False))
 
 
+def table_of_rows(
+    name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]
+) -> HierarchyTable:
+    """The same of the rows of a table: the raw value, then a column a level; NULL is empty.
+
+    Raises `SpecError` if there are no levels in it.
+    """
+    if len(columns) < 2:
+        raise SpecError(
+            f"{name}: the hierarchy has one column. Put each value's ancestors beside it, in a "
+            "column a level."
+        )
+    if not rows:
+        raise SpecError(f"{name}: the hierarchy is empty. Give each value a row.")
+    texts = [["" if value is None else value for value in row] for row in rows]
+    return _of_single_lines(
+        HierarchyTable(
+            name,
+            tuple(Row(number, raw, tuple(above)) for number, (raw, *above) in enumerate(texts, 1)),
+            has_lines=False,
+            columns=tuple(columns),
+        )
+    )
+
+
+def is_typed_file(name: str) -> bool:
+    """Whether a name is one of a file whose columns have types, by its end."""
+    return name.lower().endswith(_TYPED_FILES)
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name can only be one of a file, by its end."""
+    return name.lower().endswith((*_TEXT_FILES, *_TYPED_FILES))
+
+
 def _of_single_lines(table: HierarchyTable) -> HierarchyTable:
     """The same table, if each of its values can stand in a line of SQL."""
     for row in table.rows:
@@ -752,7 +810,7 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     except csv.Error as error:
         raise SpecError(f"{path}:{reader.line_num}: this line is no CSV: {error}.") from None
     if not rows:
-        raise SpecError(f"{path}: the hierarchy is empty.")
+        raise SpecError(f"{path}: the hierarchy is empty. Give each value a line.")
     return rows
 
 

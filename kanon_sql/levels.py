@@ -155,6 +155,8 @@ class ColumnLevels:
                 return f"mask {characters} from the {side}"
             case Ancestor(column) if self.table is not None and self.table.has_lines:
                 return f"column {column} of {Path(self.table.name).name}"
+            case Ancestor(column) if self.table is not None and self.table.columns:
+                return f"column {self.table.columns[column]} of {Path(self.table.name).name}"
             case Ancestor(column):
                 return f"ancestor {column}"
             case step:

@@ -19,7 +19,10 @@ from kanon_sql.templates import render, value_as_text
 def precautions(bound: BoundSpec) -> Iterator[Precaution]:
     """What to ask before anything else, in the order in which it is asked."""
     yield from _castable(bound, "release", bound.where, bound.table)
-    yield from _without_label(bound)
+    for each in bound.levels:
+        yield from _without_label(
+            bound, each, bound.table, records(bound, [each.raw]), f"labels_{each.raw.name}"
+        )
     yield from _sensitive(bound)
     if bound.weight:
         yield Precaution(
@@ -39,6 +42,9 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
     for reference in bound.references.values():
         name, table = reference.name, reference.table
         yield from _castable(bound, name, reference.where, table)
+        for each in reference.levels:
+            raw = reference_records(reference, [each.raw])
+            yield from _without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
         people = reference_records(reference)
         if reference.entity:
             yield Precaution(
@@ -64,27 +70,28 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
             yield from _comparable(bound, reference, pair)
 
 
-def _without_label(bound: BoundSpec) -> Iterator[Precaution]:
+def _without_label(
+    bound: BoundSpec, each: AtLevel, table: Table, relation: str, name: str
+) -> Iterator[Precaution]:
     """Every value must have a place at a level that is asked for."""
-    for each in bound.levels:
-        if each.levels.needs is None:
-            continue
-        yield Precaution(
-            step(
-                bound,
-                f"labels_{each.raw.name}",
-                f"Which values of {each.raw.name} in {bound.table.name} have no place at the "
-                f"level {each.levels.label(each.level)}?",
-                render(
-                    "values_without_label",
-                    relation=records(bound, [each.raw]),
-                    column=each.raw,
-                    label=each.label,
-                    joined=each.joined,
-                ),
+    if each.levels.needs is None:
+        return
+    yield Precaution(
+        step(
+            bound,
+            name,
+            f"Which values of {each.raw.name} in {table.name} have no place at the level "
+            f"{each.levels.label(each.level)}?",
+            render(
+                "values_without_label",
+                relation=relation,
+                column=each.raw,
+                label=each.label,
+                joined=each.joined,
             ),
-            partial(_no_label, bound.table.name, each),
-        )
+        ),
+        partial(_no_label, table.name, each),
+    )
 
 
 def _no_label(table: str, each: AtLevel, row: Row) -> str | None:

@@ -291,8 +291,8 @@ def test_a_file_is_read_whole(tmp_path: Path, text: str, labels: dict[str, str])
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "age.csv: the hierarchy is empty."),
-        (b"\n\n", "age.csv: the hierarchy is empty."),
+        (b"", "age.csv: the hierarchy is empty. Give each value a line."),
+        (b"\n\n", "age.csv: the hierarchy is empty. Give each value a line."),
         (b"a\nb\n", "age.csv: the hierarchy has one column. Put each value's ancestors beside it, "
          "divided by a comma, a semicolon, a tab or |."),
         (b"a,x\nb\n", "age.csv:2: this line has one column. Put the value's ancestors beside it."),

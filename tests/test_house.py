@@ -30,7 +30,7 @@ steps measures
 precautions
 plan
 answers
-verdicts caveats report explain asking
+verdicts caveats report explain asking beforehand
 auditor
 profiler
 api options demo

@@ -223,6 +223,16 @@ from {{ relation }}
 {%- endmacro %}
 
 
+{# A hierarchy that lies in a table, as text: the raw value, then a column a level. #}
+{% macro hierarchy_rows(relation, columns) %}
+select
+{% for column in columns %}
+    {{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }} as kanon_column_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
 {# The values of a column that a level has no label for: no number, no date, or not listed. #}
 {% macro values_without_label(relation, column, label, joined=none) %}
 with
