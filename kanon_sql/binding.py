@@ -17,7 +17,7 @@ from kanon_sql.errors import SpecError, did_you_mean, no_such_column
 from kanon_sql.estimates import require
 from kanon_sql.expressions import Condition, condition
 from kanon_sql.hierarchy import GeneralizationHierarchy, HierarchyTable, Paths, read_tree
-from kanon_sql.levels import ColumnLevels
+from kanon_sql.levels import ColumnLevels, rows_of
 from kanon_sql.models import (
     MODELS,
     Homogeneity,
@@ -383,13 +383,14 @@ def _column_levels(
     longest: int | None = None,
 ) -> ColumnLevels:
     """The levels of a quasi-identifier for the values of this column: its own, or a reference's."""
+    hierarchy = _hierarchy_of(spec, column)
     with _at("quasi_identifiers", column.name):
         return ColumnLevels.of(
             values.name,
             values.type,
-            _hierarchy_of(spec, column),
+            hierarchy,
             longest=longest,
-            table=known.hierarchies.get(column.name),
+            table=known.hierarchies.get(column.name) or rows_of(column.name, hierarchy),
             faults=spec.hierarchy_faults,
         )
 

@@ -535,6 +535,11 @@ class HierarchyTable:
     """What the columns are called, where they have names."""
 
     @property
+    def spoken(self) -> str:
+        """What people call it: by its file or table, or by its column."""
+        return f"the hierarchy {self.name}" if self.has_lines or self.columns else self.name
+
+    @property
     def height(self) -> int:
         return max(len(row.ancestors) for row in self.rows)
 

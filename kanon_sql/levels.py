@@ -100,7 +100,7 @@ class ColumnLevels:
         Raises `SpecError` if the hierarchy can't be read, has faults (with `faults="warn"` they
         are left in `faults`), or is for values of another type.
         """
-        column = cls(name, type, hierarchy, longest, table or _table(name, hierarchy))
+        column = cls(name, type, hierarchy, longest, table or rows_of(name, hierarchy))
         column._refuse_another_type()
         if faults == "error":
             refuse(column.faults)
@@ -361,8 +361,8 @@ class ColumnLevels:
         return grouped
 
 
-def _table(name: str, hierarchy: GeneralizationHierarchy) -> HierarchyTable | None:
-    """The rows of a hierarchy's file or mapping."""
+def rows_of(name: str, hierarchy: GeneralizationHierarchy) -> HierarchyTable | None:
+    """The rows of a hierarchy's file or mapping, where it has some; `name` is the column's."""
     if isinstance(hierarchy.hierarchy, str):
         return read_hierarchy(hierarchy.hierarchy)
     if hierarchy.hierarchy is not None:

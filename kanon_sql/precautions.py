@@ -100,11 +100,10 @@ def _no_label(table: str, each: AtLevel, row: Row) -> str | None:
         return None
     held = plural(row["kanon_records_without_label"], "record")
     what = f'{plural(lacking, "value")} of "{each.raw.name}", held by {held},'
-    if each.levels.needs == "listed":
+    if each.levels.table is not None:
         return (
-            f"{table}: {what} {'is' if lacking == 1 else 'are'} not in the hierarchy "
-            f"{each.levels.table.name if each.levels.table else ''}. Add what is lacking, spelled "
-            "as in the table."
+            f"{table}: {what} {'is' if lacking == 1 else 'are'} not in "
+            f"{each.levels.table.spoken}. Add what is lacking, spelled as in the table."
         )
     return (
         f"{table}: {what} {'is' if lacking == 1 else 'are'} no {each.levels.needs}, which the "
