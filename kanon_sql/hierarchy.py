@@ -38,8 +38,13 @@ def _finite(value: Any) -> Any:
 
 
 Number = Annotated[int | float, BeforeValidator(_finite)]
-PositiveNumber = Annotated[PositiveInt | PositiveFloat, BeforeValidator(_finite)]
-PositiveWhole = Annotated[PositiveInt, BeforeValidator(_finite)]
+LARGEST = 10**18
+"""The largest step from one interval to the next that a number of 64 bits has room for."""
+PositiveNumber = Annotated[
+    Annotated[PositiveInt, Field(le=LARGEST)] | Annotated[PositiveFloat, Field(le=LARGEST)],
+    BeforeValidator(_finite),
+]
+PositiveWhole = Annotated[PositiveInt, Field(le=LARGEST), BeforeValidator(_finite)]
 
 
 # --- levels ---------------------------------------------------------------------------------
@@ -55,7 +60,9 @@ class _Level(BaseModel):
 class Width(_Level):
     """Intervals of one width."""
 
-    wanted: ClassVar[str] = "must be a number above 0, as in {width: 5} or {width: 5, origin: 2}"
+    wanted: ClassVar[str] = (
+        "must be a number above 0, 10^18 at most, as in {width: 5} or {width: 5, origin: 2}"
+    )
 
     width: PositiveNumber
     """Intervals [a, a + width), found by floor."""
@@ -66,7 +73,7 @@ class Width(_Level):
 class Round(_Level):
     """Fewer digits of a number."""
 
-    wanted: ClassVar[str] = "must be a whole number, 1 or more, as in {round: 10}"
+    wanted: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {round: 10}"
 
     round: PositiveWhole
     """Truncation toward zero to a multiple of this."""
@@ -100,7 +107,7 @@ class Mask(_Level):
 class Prefix(_Level):
     """The beginning of a text."""
 
-    wanted: ClassVar[str] = "must be a whole number, 1 or more, as in {prefix: 3}"
+    wanted: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {prefix: 3}"
 
     prefix: PositiveWhole
     """The first so many characters."""
@@ -123,7 +130,7 @@ class Cuts(_Level):
 class Years(_Level):
     """Periods of a calendar."""
 
-    wanted: ClassVar[str] = "must be a whole number, 1 or more, as in {years: 5}"
+    wanted: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {years: 5}"
 
     years: PositiveWhole
     """Periods of so many years."""
@@ -325,8 +332,12 @@ def _is_finer(finer: Level, coarser: Level) -> bool:
     match finer, coarser:
         case Width(width=first), Width(width=second):
             return second < first
-        case Prefix(prefix=first), Prefix(prefix=second):
+        case (Prefix(prefix=first), Prefix(prefix=second)) | (Top(top=first), Top(top=second)):
             return second > first
+        case Bottom(bottom=first), Bottom(bottom=second):
+            return second < first
+        case Cuts(cuts=few), Cuts(cuts=many):
+            return set(few) < set(many)
         case ((str() | Years()), (str() | Years())) if coarser != SUPPRESS:
             return _months(coarser) < _months(finer)
         case ((Round() | Depths()), (Round() | Depths())):
@@ -805,15 +816,21 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise SpecError(f"{path}: the hierarchy can't be read: {reason}.") from None
+        reason = (
+            f"{error.strerror}. Name a file that is there and may be read."
+            if isinstance(error, OSError)
+            else "it is not UTF-8. Save it as CSV in UTF-8, or name a Parquet, JSON or Arrow file."
+        )
+        raise SpecError(f"{path}: the hierarchy can't be read: {reason}") from None
     first = text.lstrip("\r\n").partition("\n")[0]
     delimiter = max(_DELIMITERS, key=lambda each: _fields(first, each))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
-        raise SpecError(f"{path}:{reader.line_num}: this line is no CSV: {error}.") from None
+        raise SpecError(
+            f"{path}:{reader.line_num}: this line is no CSV: {error}. Close its quotes."
+        ) from None
     if not rows:
         raise SpecError(f"{path}: the hierarchy is empty. Give each value a line.")
     return rows

@@ -106,9 +106,9 @@ def _no_label(table: str, each: AtLevel, row: Row) -> str | None:
             f"{each.levels.table.spoken}. Add what is lacking, spelled as in the table."
         )
     return (
-        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {each.levels.needs}, which the "
-        f"level {each.levels.label(each.level)} needs. Leave those records out with a condition, "
-        "or mend them."
+        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {each.levels.needs} that the "
+        f"level {each.levels.label(each.level)} has a place for. Leave those records out with a "
+        "condition, or mend them."
     )
 
 

@@ -243,6 +243,89 @@ def test_validate_lints_every_hierarchy(
     assert "zip.csv:2" in message
 
 
+# --- what a user may get wrong ---------------------------------------------------------------
+
+MEND = (
+    "\nMend it, or go on with --hierarchy-faults warn: every level is then read from the raw "
+    "value, and the first row of a value wins."
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "how.csv: the hierarchy is empty. Give each value a line."),
+        (b"1\n2\n", "how.csv: the hierarchy has one column. Put each value's ancestors beside it, "
+         "divided by a comma, a semicolon, a tab or |."),
+        (b"1,a,*\n2,b\n", f"how.csv:2: this line has 2 columns, line 1 has 3.{MEND}"),
+        (b"1,a\n2\n", "how.csv:2: this line has one column. Put the value's ancestors beside it."),
+        (b"\x00\xff\xfe", "how.csv: the hierarchy can't be read: it is not UTF-8. Save it as "
+         "CSV in UTF-8, or name a Parquet, JSON or Arrow file."),
+        (b"1,a,x\n2,a,y\n", 'how.csv:2: "a" lies under both "x" (line 1) and "y" (level 1 to 2), '
+         f"so level 2 would publish a wrong label for 2 values.{MEND}"),
+        (b"1,a\n", 'people.csv: 2 values of "size", held by 2 records, are not in the hierarchy '
+         "how.csv. Add what is lacking, spelled as in the table."),
+        (b"".join(b"%d,%d,%d,*\n" % (raw, raw % 977, raw % 31) for raw in range(100_000)),
+         'how.csv:978: "0" lies under both "0" (line 1) and "16" and 29 more (level 1 to 2), so '
+         "level 2 would publish a wrong label for 103 values. In all 977 labels lie under several "
+         f"of the next level.{MEND}"),
+    ],
+    ids=["empty", "one column", "ragged", "short", "binary", "not nested", "lacking", "large"],
+)  # fmt: skip
+def test_a_bad_hierarchy_ends_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("how.csv").write_bytes(content)
+    Path("people.csv").write_text("size\n1\n2\nold\n\n")
+
+    asked = ["audit", "people.csv", "--qi", "size", "--level", "size=1"]
+    run = CliRunner().invoke(main, [*asked, "--hierarchy", "size=how.csv"])
+
+    assert (run.exit_code, run.stdout, run.stderr) == (2, "", f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("width:0", "width:0: width must be a number above 0"),
+        ("width:-5", "width:-5: width must be a number above 0"),
+        ("width:9999999999999999999", "width:9999999999999999999: width must be a number above 0"),
+        ("width:2.5", 'people.csv: 1 value of "size", held by 1 record, is no number that the '
+         "level width 2.5 has a place for. Leave those records out with a condition, or mend "
+         "them.\n"),
+        ("round:1.5", "round:1.5: round must be a whole number from 1 to 10^18"),
+        ("cuts:40,18", "cuts:40,18: cuts must be numbers in ascending order"),
+        ("cuts:18,18", "cuts:18,18: cuts must be numbers in ascending order"),
+        ("date:month", 'people.csv: 3 values of "size", held by 3 records, are no date that the '
+         "level month has a place for."),
+        ("top:80,90", "top:80,90: top 90 comes after top 80 and is finer."),
+    ],
+)  # fmt: skip
+def test_a_bad_builder_ends_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("size\n7.25\n3\nold\n\n")
+
+    asked = ["audit", "people.csv", "--qi", "size", "--level", "size=1"]
+    run = CliRunner().invoke(main, [*asked, "--hierarchy", f"size={how}"])
+
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"error: {message}")
+
+
+def test_several_roots_and_levels_that_repeat_are_levels(tmp_path: Path) -> None:
+    (tmp_path / "zip.csv").write_text("02138,0213*,0213*\n02139,0213*,0213*\n0214,0214*,0214*\n")
+    known = {"zip": {"hierarchy": str(tmp_path / "zip.csv")}}
+
+    def classes(level: int) -> int | None:
+        asked = {"quasi_identifiers": known, "levels": {"zip": level}}
+        return kanon.audit(PATIENTS, **asked).tables[0].summary.classes
+
+    assert [classes(level) for level in (0, 1, 2)] == [4, 3, 3]
+
+
 # --- a hierarchy in a table -----------------------------------------------------------------
 
 ZIPS = asking.table(

@@ -129,6 +129,28 @@ def test_a_value_at_a_level(type: str, builder: str, level: int, expected: dict[
     )
 
 
+OF_NUMBERS = [
+    "width:5", "width:0.5", "round:10", "depths:1", "cuts:1,5", "top:5", "bottom:5", "prefix:1",
+    "mask:right", "mask:left",
+]  # fmt: skip
+OF_DATES = ["date:day", "date:month", "date:quarter", "date:year", "date:5y", "prefix:1"]
+TYPES = ["VARCHAR", "BIGINT", "HUGEINT", "DECIMAL(9,2)", "DOUBLE"]
+
+
+@pytest.mark.parametrize(
+    ("type", "builder"),
+    [
+        *((type, builder) for type in TYPES for builder in OF_NUMBERS),
+        *((type, builder) for type in ("VARCHAR", "DATE", "TIMESTAMP") for builder in OF_DATES),
+    ],
+)
+def test_null_stays_null_below_suppress(type: str, builder: str) -> None:
+    levels = column(type, f"{builder},suppress", longest=1)
+
+    assert labels(levels, 1, [None]) == [None]
+    assert labels(levels, levels.height, [None]) == ["*"]
+
+
 @pytest.mark.parametrize(
     ("builder", "level", "expected"),
     [
