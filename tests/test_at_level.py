@@ -486,7 +486,25 @@ def test_a_reference_at_a_level_is_one_generalised_by_hand(
 
     by_level = matched(VOTERS, hierarchies, zip=2, age=1)
 
+    assert [check.pop("reference_levels", None) for check in by_level] == [
+        *[{"zip": 2, "age": 1}] * 4, None,
+    ]  # fmt: skip
     assert by_level == matched(VOTERS_BY_HAND, {"zip": {}, "age": {}})
+
+
+def test_a_printed_result_says_how_the_reference_was_looked_at() -> None:
+    reference = kanon.ReferenceSpec(source=VOTERS, columns=COLUMNS, levels={"zip": 2, "age": 1})
+    hierarchies = {"zip": {"levels": [{"mask": "right"}]}, "age": {"levels": [{"width": 10}]}}
+
+    result = kanon.audit(
+        RELEASE, quasi_identifiers=hierarchies, references={"voters": reference},
+        checks=[kanon.KMap(k=2)],
+    )  # fmt: skip
+
+    assert (
+        "The records of reference voters were looked at as if generalised to zip 2, age 1."
+        in " ".join(str(result).split())
+    )
 
 
 def test_both_sides_at_a_level(tmp_path: Path) -> None:
@@ -592,6 +610,7 @@ def test_the_command_line_says_the_level_of_a_reference(
 
     voters, by_hand, *_ = by_option["checks"]
     in_file, *_ = in_spec["checks"]
+    assert voters.pop("reference_levels") == in_file.pop("reference_levels")
     assert voters["parameters"].pop("reference") == in_file["parameters"].pop("reference")
     by_hand["parameters"].pop("reference")
     assert voters == by_hand == in_file
