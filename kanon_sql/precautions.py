@@ -10,6 +10,7 @@ from kanon_sql.column_types import family
 from kanon_sql.engines.base import Row, Table
 from kanon_sql.errors import plural
 from kanon_sql.expressions import Condition, TextCast
+from kanon_sql.levels import ColumnLevels
 from kanon_sql.measures import labelled
 from kanon_sql.models import KEAnonymity, Model, SensitiveModel, TCloseness
 from kanon_sql.steps import Precaution, records, reference_records, step
@@ -90,24 +91,25 @@ def _without_label(
                 joined=each.joined,
             ),
         ),
-        partial(_no_label, table.name, each),
+        partial(no_label, table.name, each.raw.name, each.levels, each.level),
     )
 
 
-def _no_label(table: str, each: AtLevel, row: Row) -> str | None:
+def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row) -> str | None:
+    """The sentence to refuse values with that have no label at a level."""
     lacking = row["kanon_values_without_label"]
     if not lacking:
         return None
     held = plural(row["kanon_records_without_label"], "record")
-    what = f'{plural(lacking, "value")} of "{each.raw.name}", held by {held},'
-    if each.levels.table is not None:
+    what = f'{plural(lacking, "value")} of "{column}", held by {held},'
+    if levels.table is not None:
         return (
             f"{table}: {what} {'is' if lacking == 1 else 'are'} not in "
-            f"{each.levels.table.spoken}. Add what is lacking, spelled as in the table."
+            f"{levels.table.spoken}. Add what is lacking, spelled as in the table."
         )
     return (
-        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {each.levels.needs} that the "
-        f"level {each.levels.label(each.level)} has a place for. Leave those records out with a "
+        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {levels.needs} that the "
+        f"level {levels.label(level)} has a place for. Leave those records out with a "
         "condition, or mend them."
     )
 

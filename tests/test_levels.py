@@ -258,12 +258,12 @@ TABLE_OF_LABELS = """\
         split_part(kanon_line, '|', 3) as kanon_label
     from (
         select unnest(string_split(
-                '|Rome|Italy
-                 |L''Aquila|Italy
-                 |東京|日本
-                 |007|Bond',
-                chr(10)
-            )) as kanon_line
+            '|Rome|Italy
+             |L''Aquila|Italy
+             |東京|日本
+             |007|Bond',
+            chr(10)
+        )) as kanon_line
     ) as kanon_lines
 )"""
 

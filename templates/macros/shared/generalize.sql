@@ -203,7 +203,7 @@ end
         {{ kanon_sql.part("kanon_line", divider, 2) }} as kanon_value,
         {{ kanon_sql.part("kanon_line", divider, 3) }} as kanon_label
     from (
-        select {{ kanon_sql.lines(kanon_sql.rows_as_text(rows, divider)) | indent(12) }} as kanon_line
+        select {{ kanon_sql.lines(kanon_sql.rows_as_text(rows, divider)) | indent(8) }} as kanon_line
     ) as kanon_lines
 )
 {%- endmacro %}
