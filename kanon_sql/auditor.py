@@ -12,7 +12,7 @@ from typing import Any
 from kanon_sql.answers import Answers
 from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.beforehand import read_beforehand
-from kanon_sql.binding import lint_hierarchies
+from kanon_sql.binding import column_levels
 from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, InputError, SpecError
@@ -108,7 +108,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
         with opened(table, engine) as hub:
             plan = _planned(spec, place, hub, all_hierarchies=True).plan
             try:
-                lint_hierarchies(table, plan.bound.table, plan.bound.known)
+                column_levels(table, plan.bound.table, plan.bound.known)
             except SpecError as error:
                 raise spec.pointed(error, place) from None
             for step in plan.steps:

@@ -369,13 +369,20 @@ def hierarchy_sources(spec: TableSpec, table: Table, *, every: bool = False) -> 
     return {name: source for name, source in sources.items() if source is not None}
 
 
-def lint_hierarchies(spec: TableSpec, table: Table, known: Known) -> None:
-    """Raise `SpecError` for a hierarchy that can't be read, has faults or is for other values."""
-    for column in _quasi_identifiers(spec, table):
-        _column_levels(spec, column, column, known)
+def column_levels(
+    spec: TableSpec, table: Table, known: Known | None = None
+) -> dict[str, ColumnLevels]:
+    """The levels of every quasi-identifier, by its name.
+
+    Raises `SpecError` for a hierarchy that can't be read, has faults or is for other values.
+    """
+    return {
+        column.name: _levels_for(spec, column, column, known or Known())
+        for column in _quasi_identifiers(spec, table)
+    }
 
 
-def _column_levels(
+def _levels_for(
     spec: TableSpec,
     column: BoundColumn,
     values: BoundColumn,
@@ -401,7 +408,7 @@ def _at_levels(spec: TableSpec, columns: Sequence[BoundColumn], known: Known) ->
         level = _level_of(spec.levels, column)
         if level:
             longest = known.longest.get(column.name)
-            levels = _column_levels(spec, column, column, known, longest)
+            levels = _levels_for(spec, column, column, known, longest)
             with _at("quasi_identifiers", column.name):
                 _refuse_beyond_top("", column.name, levels, level)
             yield AtLevel(column, levels, level, place)
@@ -549,7 +556,7 @@ def _reference_levels(
         if level:
             longest = known.referred.get(name, {}).get(column.name)
             with _at("references", name, "levels"):
-                levels = _column_levels(asked, column, columns[column.name], known, longest)
+                levels = _levels_for(asked, column, columns[column.name], known, longest)
                 _refuse_beyond_top(f"reference {name}: ", column.name, levels, level)
             yield AtLevel(columns[column.name], levels, level, place)
 
