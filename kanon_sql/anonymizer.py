@@ -216,7 +216,7 @@ class _Run:
         self._engine, self._expired, self._watch = engine, expired, watch
         self._tell = tell or (lambda step: None)
         self._started = time.monotonic()
-        self._plan = planned(spec, 0, engine).plan
+        self._plan = planned(spec, 0, engine, all_hierarchies=True).plan
         self.chain: Chain | None = None
         """The views of the release, where there is one."""
 
@@ -291,7 +291,8 @@ class _Run:
 
     def _sets(self) -> FrequencySets:
         try:
-            levels = column_levels(self._asked, self._plan.bound.table)
+            bound = self._plan.bound
+            levels = column_levels(self._asked, bound.table, bound.known)
             return FrequencySets(self._plan.bound, self._asker(), levels)
         except SpecError as error:
             raise self._spec.pointed(error, 0) from None
@@ -309,13 +310,14 @@ class _Run:
     def _audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
         """The audit of the table at some levels, none of its records left out."""
         asked = self._asked.model_copy(update={"levels": dict(levels)})
-        longest = {
-            each.name: each.levels.longest for each in sets.quasi_identifiers if each.levels.longest
-        }
-        bound = self._plan.bound
-        return answered(
-            plan_audit(asked, bound.table, _references(self._plan), longest=longest), self._asker()
+        found = {each.name: each.levels for each in sets.quasi_identifiers}
+        known = replace(
+            self._plan.bound.known,
+            longest={name: each.longest for name, each in found.items() if each.longest},
+            hierarchies={name: each.table for name, each in found.items() if each.table},
         )
+        table, references = self._plan.bound.table, _references(self._plan)
+        return answered(plan_audit(asked, table, references, known=known), self._asker())
 
     def _audited_release(self, chain: Chain, new: Path | None) -> TableResult:
         """The audit of the release: of the file that was written, where there is one."""

@@ -11,14 +11,14 @@ from typing import Any
 
 from kanon_sql.answers import Answers
 from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
-from kanon_sql.binding import BoundColumn, column_levels, masked_columns
+from kanon_sql.beforehand import read_beforehand
+from kanon_sql.binding import column_levels
 from kanon_sql.caveats import warnings
-from kanon_sql.engines.base import Engine, Row, Table
+from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec
-from kanon_sql.templates import checked_select, render
 from kanon_sql.verdicts import (
     histogram,
     refuse_without_entity,
@@ -106,9 +106,9 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     sentences = []
     for place, table in enumerate(spec.tables):
         with opened(table, engine) as hub:
-            plan = planned(spec, place, hub).plan
+            plan = planned(spec, place, hub, all_hierarchies=True).plan
             try:
-                column_levels(table, plan.bound.table)
+                column_levels(table, plan.bound.table, plan.bound.known)
             except SpecError as error:
                 raise spec.pointed(error, place) from None
             for step in plan.steps:
@@ -136,7 +136,12 @@ class PlannedTable:
 
 
 def planned(
-    spec: AuditSpec, place: int, engine: Engine, timeout: float | None = None
+    spec: AuditSpec,
+    place: int,
+    engine: Engine,
+    timeout: float | None = None,
+    *,
+    all_hierarchies: bool = False,
 ) -> PlannedTable:
     """The plan of one table of `spec`, once the engine has opened what it reads."""
     started = time.monotonic()
@@ -147,24 +152,16 @@ def planned(
             name: engine.table(reference.source) for name, reference in asked.references.items()
         }
         try:
-            longest = {
-                column.name: longest_value(engine, table, column)
-                for column in masked_columns(asked, table)
-            }
+            known = read_beforehand(
+                engine, asked, table, references, all_hierarchies=all_hierarchies
+            )
         except SpecError as error:
             raise spec.pointed(error, place) from None
     try:
-        plan = plan_audit(asked, table, references, longest=longest)
+        plan = plan_audit(asked, table, references, known=known)
     except SpecError as error:
         raise spec.pointed(error, place) from None
     return PlannedTable(plan, engine, time.monotonic() - started)
-
-
-def longest_value(engine: Engine, table: Table, column: BoundColumn) -> int:
-    """The length of the longest value, by which a mask is as long for all."""
-    sql = render("longest_value", relation=table.sql, column=column)
-    checked_select(sql, frozenset([table.sql]))
-    return int(engine.query(sql)[0]["kanon_longest"])
 
 
 def _name(plan: Plan) -> str:

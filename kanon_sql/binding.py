@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from kanon_sql.column_types import family
@@ -15,8 +16,8 @@ from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, did_you_mean, no_such_column
 from kanon_sql.estimates import require
 from kanon_sql.expressions import Condition, condition
-from kanon_sql.hierarchy import GeneralizationHierarchy, Paths, read_tree
-from kanon_sql.levels import ColumnLevels
+from kanon_sql.hierarchy import GeneralizationHierarchy, HierarchyTable, Paths, read_tree
+from kanon_sql.levels import ColumnLevels, rows_of
 from kanon_sql.models import (
     MODELS,
     Homogeneity,
@@ -45,6 +46,17 @@ _UNASKED = tuple(
 
 
 @dataclass(frozen=True)
+class JoinedLabels:
+    """The labels of a hierarchy at a level, joined where a CASE would be too long."""
+
+    name: str
+    sql: str
+    """The table of labels as it stands after LEFT JOIN."""
+    key: str
+    """The SQL of the raw value that the table is joined by."""
+
+
+@dataclass(frozen=True)
 class BoundColumn:
     """A column in the part it plays. `alias` is its name in every set above the records."""
 
@@ -56,6 +68,8 @@ class BoundColumn:
     """Whether frequency sets group it by its hash, which must then be proved to be exact."""
     generalised: str | None = None
     """The SQL of its value at a level, where the table is looked at as it would be."""
+    joined: JoinedLabels | None = None
+    """What must be joined for `generalised` to be read."""
     parts: tuple[BoundColumn, ...] = ()
     """The two columns whose short hashes make up this key, where it stands for two."""
 
@@ -84,6 +98,20 @@ class BoundReference:
     entity: BoundColumn | None
     weight: BoundColumn | None
     where: Condition | None
+    levels: tuple[AtLevel, ...] = ()
+    """Its columns that are looked at as they would be at a level above the raw value."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What must be known of the data before levels have names, by quasi-identifier."""
+
+    longest: Mapping[str, int] = field(default_factory=dict)
+    """How many characters the longest value has, where it is masked."""
+    hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
+    """The rows of its hierarchy, where they lie in a table."""
+    referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By reference: how many characters the longest value of either side has."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +137,32 @@ class AtLevel:
     raw: BoundColumn
     levels: ColumnLevels
     level: int
+    place: int = 1
+    """Tells its table of labels from others in a statement."""
 
-    @property
+    @cached_property
+    def joined(self) -> JoinedLabels | None:
+        """What must be joined for the label to be read."""
+        if not self.levels.is_joined(self.level):
+            return None
+        key = self.levels.key(f"kanon_raw.{identifier(self.raw.name)}")
+        return JoinedLabels(
+            f"kanon_hierarchy_{self.place}", self.levels.labels_sql(self.level), key
+        )
+
+    @cached_property
     def label(self) -> str:
         """The SQL of the raw value at the level."""
+        if self.joined:
+            return f"{self.joined.name}.kanon_label"
         return self.levels.sql(self.level, identifier(self.raw.name))
+
+    @property
+    def column(self) -> BoundColumn:
+        """The column as it would be at the level."""
+        return replace(
+            self.raw, type="VARCHAR", few_values=False, generalised=self.label, joined=self.joined
+        )
 
 
 @dataclass(frozen=True)
@@ -133,6 +182,7 @@ class BoundSpec:
     checks: tuple[BoundCheck, ...]
     levels: tuple[AtLevel, ...] = ()
     """The quasi-identifiers that are looked at as they would be at a level above the raw value."""
+    known: Known = Known()
 
     @property
     def unknown(self) -> bool:
@@ -157,22 +207,18 @@ def bind(
     spec: TableSpec,
     table: Table,
     references: Mapping[str, Table],
-    longest: Mapping[str, int] | None = None,
+    known: Known | None = None,
 ) -> BoundSpec:
     """Bind every name of `spec` to the columns of the tables.
 
-    `longest` has the length of the longest value of each column that is masked. Raises
-    `SpecError` that knows where in the spec the fault lies.
+    `known` is what the levels need to know of the data. Raises `SpecError` that knows where in
+    the spec the fault lies.
     """
+    known = known or Known()
     raw = tuple(_quasi_identifiers(spec, table))
-    levels = tuple(_at_levels(spec, table, raw, longest or {}))
-    labels = {each.raw.name: each.label for each in levels}
-    quasi_identifiers = tuple(
-        replace(column, type="VARCHAR", few_values=False, generalised=labels[column.name])
-        if column.name in labels
-        else column
-        for column in raw
-    )
+    levels = tuple(_at_levels(spec, raw, known))
+    generalised = {each.raw.name: each.column for each in levels}
+    quasi_identifiers = tuple(generalised.get(column.name, column) for column in raw)
     sensitive = tuple(
         _column(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
         for place, name in enumerate(_sensitive_names(spec, table), start=1)
@@ -220,11 +266,12 @@ def bind(
         weight=weight,
         where=_condition(spec.where, table, ("where",)),
         references={
-            name: _bind_reference(name, reference, references[name], quasi_identifiers)
-            for name, reference in spec.references.items()
+            name: _bind_reference(name, spec, references[name], quasi_identifiers, known)
+            for name in spec.references
         },
         checks=tuple(_checks(spec, table, sensitive)),
         levels=levels,
+        known=known,
     )
 
 
@@ -292,58 +339,100 @@ def masked_columns(spec: TableSpec, table: Table) -> list[BoundColumn]:
     return [
         column
         for column in _quasi_identifiers(spec, table)
-        if _level_of(spec, column) and _hierarchy_of(spec, column).masks
+        if _level_of(spec.levels, column) and _hierarchy_of(spec, column).masks
     ]
 
 
-def column_levels(spec: TableSpec, table: Table) -> dict[str, ColumnLevels]:
+def masked_references(
+    spec: TableSpec, table: Table, name: str, reference: Table
+) -> list[tuple[BoundColumn, BoundColumn]]:
+    """The quasi-identifiers that a reference must be masked in, each with its column there."""
+    raw = tuple(_quasi_identifiers(spec, table))
+    columns = _reference_columns(name, spec.references[name], reference, raw)
+    levels = spec.references[name].levels
+    return [
+        (column, columns[column.name])
+        for column in raw
+        if _level_of(levels, column) and _hierarchy_of(spec, column).masks
+    ]
+
+
+def hierarchy_sources(spec: TableSpec, table: Table, *, every: bool = False) -> dict[str, str]:
+    """The typed file or table that a hierarchy lies in, by quasi-identifier: where a level of it
+    is asked, or with `every` wherever there is one."""
+    asked = [spec.levels, *(reference.levels for reference in spec.references.values())]
+    sources = {
+        column.name: _hierarchy_of(spec, column).source
+        for column in _quasi_identifiers(spec, table)
+        if every or any(_level_of(levels, column) for levels in asked)
+    }
+    return {name: source for name, source in sources.items() if source is not None}
+
+
+def column_levels(
+    spec: TableSpec, table: Table, known: Known | None = None
+) -> dict[str, ColumnLevels]:
     """The levels of every quasi-identifier, by its name.
 
     Raises `SpecError` for a hierarchy that can't be read, has faults or is for other values.
     """
-    levels = {}
-    for column in _quasi_identifiers(spec, table):
-        with _at("quasi_identifiers", column.name):
-            levels[column.name] = ColumnLevels.of(
-                column.name,
-                column.type,
-                _hierarchy_of(spec, column),
-                faults=spec.hierarchy_faults,
-            )
-    return levels
+    return {
+        column.name: _levels_for(spec, column, column, known or Known())
+        for column in _quasi_identifiers(spec, table)
+    }
 
 
-def _at_levels(
-    spec: TableSpec, table: Table, columns: Sequence[BoundColumn], longest: Mapping[str, int]
-) -> Iterator[AtLevel]:
-    known = {column.name.casefold() for column in columns}
-    for name in spec.levels:
-        if name.casefold() not in known:
-            names = [column.name for column in columns]
+def _levels_for(
+    spec: TableSpec,
+    column: BoundColumn,
+    values: BoundColumn,
+    known: Known,
+    longest: int | None = None,
+) -> ColumnLevels:
+    """The levels of a quasi-identifier for the values of this column: its own, or a reference's."""
+    hierarchy = _hierarchy_of(spec, column)
+    with _at("quasi_identifiers", column.name):
+        return ColumnLevels.of(
+            values.name,
+            values.type,
+            hierarchy,
+            longest=longest,
+            table=known.hierarchies.get(column.name) or rows_of(column.name, hierarchy),
+            faults=spec.hierarchy_faults,
+        )
+
+
+def _at_levels(spec: TableSpec, columns: Sequence[BoundColumn], known: Known) -> Iterator[AtLevel]:
+    _refuse_other_levels("", spec.levels, columns)
+    for place, column in enumerate(columns, start=1):
+        level = _level_of(spec.levels, column)
+        if level:
+            longest = known.longest.get(column.name)
+            levels = _levels_for(spec, column, column, known, longest)
+            with _at("quasi_identifiers", column.name):
+                _refuse_beyond_top("", column.name, levels, level)
+            yield AtLevel(column, levels, level, place)
+
+
+def _refuse_other_levels(
+    prefix: str, levels: Mapping[str, int], columns: Sequence[BoundColumn]
+) -> None:
+    names = [column.name for column in columns]
+    for name in levels:
+        if not any(_same_name(name, each) for each in names):
             raise SpecError(
-                f'levels: "{name}" is no quasi-identifier. Quasi-identifiers: '
+                f'{prefix}levels: "{name}" is no quasi-identifier. Quasi-identifiers: '
                 f"{', '.join(names)}.{did_you_mean(name, names)}"
             )
-    for column in columns:
-        level = _level_of(spec, column)
-        if level:
-            with _at("quasi_identifiers", column.name):
-                levels = ColumnLevels.of(
-                    column.name,
-                    column.type,
-                    _hierarchy_of(spec, column),
-                    longest=longest.get(column.name),
-                    faults=spec.hierarchy_faults,
-                )
-                if level > levels.height:
-                    raise SpecError(
-                        f'levels: "{column.name}" has levels 0 to {levels.height}; found {level}.'
-                    )
-            yield AtLevel(column, levels, level)
 
 
-def _level_of(spec: TableSpec, column: BoundColumn) -> int:
-    return next((n for name, n in spec.levels.items() if _same_name(name, column.name)), 0)
+def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int) -> None:
+    if level > levels.height:
+        raise SpecError(f'{prefix}levels: "{name}" has levels 0 to {levels.height}; found {level}.')
+
+
+def _level_of(levels: Mapping[str, int], column: BoundColumn) -> int:
+    return next((level for name, level in levels.items() if _same_name(name, column.name)), 0)
 
 
 def _hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarchy:
@@ -394,9 +483,36 @@ def _condition(text: str | None, table: Table, location: Location) -> Condition 
 
 
 def _bind_reference(
-    name: str, spec: ReferenceSpec, table: Table, quasi_identifiers: tuple[BoundColumn, ...]
+    name: str,
+    asked: TableSpec,
+    table: Table,
+    quasi_identifiers: Sequence[BoundColumn],
+    known: Known,
 ) -> BoundReference:
-    here = ("references", name)
+    here, spec = ("references", name), asked.references[name]
+    raw = _reference_columns(name, spec, table, quasi_identifiers)
+    levels = tuple(_reference_levels(name, asked, quasi_identifiers, raw, known))
+    generalised = {each.raw.alias: each.column for each in levels}
+    bound = BoundReference(
+        name=name,
+        table=table,
+        columns={own: generalised.get(column.alias, column) for own, column in raw.items()},
+        entity=_column(spec.entity, table, (*here, "entity"), "kanon_entity")
+        if spec.entity
+        else None,
+        weight=_column(spec.weight, table, (*here, "weight")) if spec.weight else None,
+        where=_condition(spec.where, table, (*here, "where")),
+        levels=levels,
+    )
+    with _at(*here, "levels"):
+        _refuse_two_levels(bound)
+    return bound
+
+
+def _reference_columns(
+    name: str, spec: ReferenceSpec, table: Table, quasi_identifiers: Sequence[BoundColumn]
+) -> dict[str, BoundColumn]:
+    """The reference's column for each quasi-identifier, as it lies."""
     known = {column.name for column in quasi_identifiers}
     renamed: dict[str, str] = {}
     for own, there in spec.columns.items():
@@ -411,22 +527,49 @@ def _bind_reference(
         renamed[matches[0]] = there
     columns = {
         column.name: _column(
-            renamed.get(column.name, column.name), table, (*here, "columns"), column.alias
+            renamed.get(column.name, column.name),
+            table,
+            ("references", name, "columns"),
+            column.alias,
         )
         for column in quasi_identifiers
     }
     for column in columns.values():
         _refuse_nested(column, table)
-    return BoundReference(
-        name=name,
-        table=table,
-        columns=columns,
-        entity=_column(spec.entity, table, (*here, "entity"), "kanon_entity")
-        if spec.entity
-        else None,
-        weight=_column(spec.weight, table, (*here, "weight")) if spec.weight else None,
-        where=_condition(spec.where, table, (*here, "where")),
-    )
+    return columns
+
+
+def _reference_levels(
+    name: str,
+    asked: TableSpec,
+    quasi_identifiers: Sequence[BoundColumn],
+    columns: Mapping[str, BoundColumn],
+    known: Known,
+) -> Iterator[AtLevel]:
+    """The reference's columns that are looked at through the hierarchies of the table."""
+    wanted = asked.references[name].levels
+    with _at("references", name, "levels"):
+        _refuse_other_levels(f"reference {name}: ", wanted, quasi_identifiers)
+    # The release's tables of labels, which a statement may join too, have the numbers before.
+    for place, column in enumerate(quasi_identifiers, start=1 + len(quasi_identifiers)):
+        level = _level_of(wanted, column)
+        if level:
+            longest = known.referred.get(name, {}).get(column.name)
+            with _at("references", name, "levels"):
+                levels = _levels_for(asked, column, columns[column.name], known, longest)
+                _refuse_beyond_top(f"reference {name}: ", column.name, levels, level)
+            yield AtLevel(columns[column.name], levels, level, place)
+
+
+def _refuse_two_levels(reference: BoundReference) -> None:
+    """Raise where a column is asked for at a level and in another way too."""
+    read = [*reference.columns.values(), reference.entity, reference.weight]
+    for each in reference.levels:
+        if sum(column is not None and column.name == each.raw.name for column in read) > 1:
+            raise SpecError(
+                f'reference {reference.name}: levels: column "{each.raw.name}" plays two parts, '
+                "so it can't be at a level for one of them. Copy it under another name in a view."
+            )
 
 
 def pairs(bound: BoundSpec, reference: BoundReference, match: str) -> tuple[Pair, ...]:

@@ -15,8 +15,10 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """What a reader must know beside the verdicts, each in a sentence or two."""
     if not answers.sizes:
         return
-    for each in plan.bound.levels:
-        yield from summary_of_faults(each.levels.faults).splitlines()
+    referred = (each for bound in plan.bound.references.values() for each in bound.levels)
+    faults = [summary_of_faults(each.levels.faults) for each in (*plan.bound.levels, *referred)]
+    for fault in dict.fromkeys(faults):
+        yield from fault.splitlines()
     yield from _unassigned_identifiers(plan, answers)
     yield from _profiles(answers)
     for look in plan.looks:

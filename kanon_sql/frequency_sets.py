@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from kanon_sql.asking import Asker
-from kanon_sql.binding import BoundColumn, BoundSpec
+from kanon_sql.binding import BoundColumn, BoundSpec, JoinedLabels
 from kanon_sql.datafly import Attribute, Levels
 from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError
@@ -26,6 +26,14 @@ from kanon_sql.violations import sensitive_demands, violating_classes
 RAW = "kanon_raw_frequency_set"
 RECORDS = "kanon_frequency_set"
 """The set of all records by the places of their raw values, with every sensitive attribute."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """The SQL of a label, and the table to join for it, if there is one."""
+
+    sql: str
+    joined: JoinedLabels | None = None
 
 
 @dataclass(frozen=True)
@@ -198,7 +206,7 @@ class FrequencySets:
                 "values_at_levels",
                 values=raw,
                 labels=[
-                    levels.sql(level, identifier("kanon_raw"))
+                    label_of(levels, level, identifier("kanon_raw"))
                     for level in range(1, levels.height + 1)
                 ],
             ),
@@ -298,6 +306,15 @@ class FrequencySets:
     def _step(self, name: str, question: str, sql: str) -> Step:
         tables = frozenset([self.bound.table.sql, *self._kept])
         return Step(name, question, sql, tables=tables)
+
+
+def label_of(levels: ColumnLevels, level: int, value: str) -> Label:
+    """What a raw value becomes at a level; `value` is its own expression."""
+    if not levels.is_joined(level):
+        return Label(levels.sql(level, value))
+    name = f"kanon_hierarchy_{level}"
+    joined = JoinedLabels(name, levels.labels_sql(level), levels.key(value))
+    return Label(f"{name}.kanon_label", joined)
 
 
 def _spelled(column: BoundColumn, rolled_up: bool) -> BoundColumn:

@@ -38,8 +38,13 @@ def _finite(value: Any) -> Any:
 
 
 Number = Annotated[int | float, BeforeValidator(_finite)]
-PositiveNumber = Annotated[PositiveInt | PositiveFloat, BeforeValidator(_finite)]
-PositiveWhole = Annotated[PositiveInt, BeforeValidator(_finite)]
+LARGEST = 10**18
+"""The largest step from one interval to the next that a number of 64 bits has room for."""
+PositiveNumber = Annotated[
+    Annotated[PositiveInt, Field(le=LARGEST)] | Annotated[PositiveFloat, Field(le=LARGEST)],
+    BeforeValidator(_finite),
+]
+PositiveWhole = Annotated[PositiveInt, Field(le=LARGEST), BeforeValidator(_finite)]
 
 
 # --- levels ---------------------------------------------------------------------------------
@@ -55,7 +60,9 @@ class _Level(BaseModel):
 class Width(_Level):
     """Intervals of one width."""
 
-    wanted: ClassVar[str] = "must be a number above 0, as in {width: 5} or {width: 5, origin: 2}"
+    wanted: ClassVar[str] = (
+        "must be a number above 0, 10^18 at most, as in {width: 5} or {width: 5, origin: 2}"
+    )
 
     width: PositiveNumber
     """Intervals [a, a + width), found by floor."""
@@ -66,7 +73,7 @@ class Width(_Level):
 class Round(_Level):
     """Fewer digits of a number."""
 
-    wanted: ClassVar[str] = "must be a whole number, 1 or more, as in {round: 10}"
+    wanted: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {round: 10}"
 
     round: PositiveWhole
     """Truncation toward zero to a multiple of this."""
@@ -100,7 +107,7 @@ class Mask(_Level):
 class Prefix(_Level):
     """The beginning of a text."""
 
-    wanted: ClassVar[str] = "must be a whole number, 1 or more, as in {prefix: 3}"
+    wanted: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {prefix: 3}"
 
     prefix: PositiveWhole
     """The first so many characters."""
@@ -123,7 +130,7 @@ class Cuts(_Level):
 class Years(_Level):
     """Periods of a calendar."""
 
-    wanted: ClassVar[str] = "must be a whole number, 1 or more, as in {years: 5}"
+    wanted: ClassVar[str] = "must be a whole number from 1 to 10^18, as in {years: 5}"
 
     years: PositiveWhole
     """Periods of so many years."""
@@ -252,18 +259,33 @@ class GeneralizationHierarchy(BaseModel):
         str | dict[str, Annotated[list[str], Field(min_length=1)]] | None,
         BeforeValidator(_ancestors),
     ] = None
-    """A CSV file without header: the raw value, then one column a level. Or the same as a mapping:
-    each raw value with the list of its ancestors."""
+    """A CSV file without header: the raw value, then one column a level. Or a Parquet, JSON or
+    Arrow file, or a table of the database, with the same in its columns. Or a mapping: each raw
+    value with the list of its ancestors."""
 
     @classmethod
     def from_file(cls, path: str | Path) -> GeneralizationHierarchy:
-        """The levels that a CSV file has: the raw value, then a column a level, no header.
+        """The levels that a file has: the raw value, then a column a level; a CSV has no header.
 
-        Raises `SpecError` if the file can't be read or holds no levels; its faults are found
-        where it is used.
+        Raises `SpecError` if a CSV can't be read or holds no levels; its faults, and all of a
+        Parquet, JSON or Arrow file, are found where it is used.
         """
-        read_hierarchy(path)
-        return cls(hierarchy=str(path))
+        hierarchy = cls(hierarchy=str(path))
+        if hierarchy.source is None:
+            read_hierarchy(path)
+        return hierarchy
+
+    @property
+    def source(self) -> str | None:
+        """The typed file or the table that only an engine can read, where it is one.
+
+        >>> GeneralizationHierarchy(hierarchy="zip.parquet").source
+        'zip.parquet'
+        """
+        name = self.hierarchy
+        if not isinstance(name, str) or name.lower().endswith(_TEXT_FILES):
+            return None
+        return name if is_typed_file(name) or not Path(name).is_file() else None
 
     @property
     def masks(self) -> bool:
@@ -310,8 +332,12 @@ def _is_finer(finer: Level, coarser: Level) -> bool:
     match finer, coarser:
         case Width(width=first), Width(width=second):
             return second < first
-        case Prefix(prefix=first), Prefix(prefix=second):
+        case (Prefix(prefix=first), Prefix(prefix=second)) | (Top(top=first), Top(top=second)):
             return second > first
+        case Bottom(bottom=first), Bottom(bottom=second):
+            return second < first
+        case Cuts(cuts=few), Cuts(cuts=many):
+            return set(few) < set(many)
         case ((str() | Years()), (str() | Years())) if coarser != SUPPRESS:
             return _months(coarser) < _months(finer)
         case ((Round() | Depths()), (Round() | Depths())):
@@ -402,17 +428,19 @@ _DEFAULTS = {"mask": ["right"], "date": ["month", "year"]}
 """What a builder means where nothing follows its name."""
 
 
-def parse_builder(text: str) -> GeneralizationHierarchy:
-    """The levels that a text of the command line names: a file, or a builder with its arguments.
+def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy:
+    """The levels that a text of the command line names: a file, or a builder with its arguments,
+    or with `tables` a table of the database.
 
     >>> parse_builder("width:5,10,suppress").levels
     [Width(width=5, origin=0), Width(width=10, origin=0), 'suppress']
 
     Raises `SpecError` if it is neither.
     """
-    if Path(text).is_file():
-        return GeneralizationHierarchy(hierarchy=text)
     name, colon, rest = text.partition(":")
+    is_table = tables and not colon and name not in _BUILDERS
+    if Path(text).is_file() or is_typed_file(text) or is_table:
+        return GeneralizationHierarchy(hierarchy=text)
     if name not in _BUILDERS:
         raise SpecError(
             f"{text}: there is no such file, and no builder of that name. Builders: "
@@ -475,6 +503,11 @@ def _read_number(text: str) -> int | float | str:
 # --- hierarchies from files -----------------------------------------------------------------
 
 _DELIMITERS = ";,\t|"
+_TEXT_FILES = (".csv", ".tsv", ".txt")
+_TYPED_FILES = (
+    ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc",
+)  # fmt: skip
+_LINE_ENDS = tuple("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty"]
 Faults = Literal["error", "warn"]
 
@@ -509,6 +542,13 @@ class HierarchyTable:
     rows: tuple[Row, ...]
     has_lines: bool = True
     """Whether a row's number is one of a file's lines."""
+    columns: tuple[str, ...] = ()
+    """What the columns are called, where they have names."""
+
+    @property
+    def spoken(self) -> str:
+        """What people call it: by its file or table, or by its column."""
+        return f"the hierarchy {self.name}" if self.has_lines or self.columns else self.name
 
     @property
     def height(self) -> int:
@@ -542,17 +582,18 @@ class HierarchyTable:
             *self._levels_not_nested(),
         )
 
-    def _at(self, line: int) -> str:
+    def at(self, line: int) -> str:
+        """Where a row is, for people."""
         return f"{self.name}:{line}" if self.has_lines else self.name
 
     def _empty_fields(self) -> Iterator[Fault]:
         for row in self.rows:
             if not row.value:
-                sentence = f"{self._at(row.line)}: the raw value is empty."
+                sentence = f"{self.at(row.line)}: the raw value is empty."
                 yield Fault("empty", row.line, sentence)
             elif "" in row.ancestors:
                 level = row.ancestors.index("") + 1
-                sentence = f'{self._at(row.line)}: level {level} of "{row.value}" is empty.'
+                sentence = f'{self.at(row.line)}: level {level} of "{row.value}" is empty.'
                 yield Fault("empty", row.line, sentence)
 
     def _unequal_lengths(self) -> Iterator[Fault]:
@@ -561,7 +602,7 @@ class HierarchyTable:
             if len(row.ancestors) != len(first.ancestors):
                 ours, theirs = len(row.ancestors), len(first.ancestors)
                 sentence = (
-                    f"{self._at(row.line)}: this line has {ours + 1} columns, line {first.line} "
+                    f"{self.at(row.line)}: this line has {ours + 1} columns, line {first.line} "
                     f"has {theirs + 1}."
                     if self.has_lines
                     else f'{self.name}: the height of "{row.value}" is {ours}, of "{first.value}" '
@@ -581,7 +622,7 @@ class HierarchyTable:
                 if len(parents) > 1:
                     both, line = self._both(parents)
                     sentence = (
-                        f'{self._at(line)}: "{value}" lies under {both} (level {level}), so nobody '
+                        f'{self.at(line)}: "{value}" lies under {both} (level {level}), so nobody '
                         "can tell which is meant."
                     )
                     yield Fault("two parents", line, sentence)
@@ -593,7 +634,7 @@ class HierarchyTable:
             line = seen.setdefault((row.value, row.ancestors), row.line)
             if line != row.line:
                 again = f"repeats line {line}" if self.has_lines else "is there twice"
-                sentence = f'{self._at(row.line)}: "{row.value}" {again}.'
+                sentence = f'{self.at(row.line)}: "{row.value}" {again}.'
                 yield Fault("duplicate", row.line, sentence)
 
     def _both(self, parents: Mapping[str, int]) -> tuple[str, int]:
@@ -622,7 +663,7 @@ class HierarchyTable:
         return Fault(
             "not nested",
             line,
-            f'{self._at(line)}: "{node}" lies under {both} (level {level} to {level + 1}), so '
+            f'{self.at(line)}: "{node}" lies under {both} (level {level} to {level + 1}), so '
             f"level {level + 1} would publish a wrong label for {values:,} "
             f"{'value' if values == 1 else 'values'}.",
         )
@@ -674,7 +715,9 @@ def read_hierarchy(path: str | Path) -> HierarchyTable:
         raise SpecError(
             f"{path}:{short}: this line has one column. Put the value's ancestors beside it."
         )
-    return HierarchyTable(str(path), tuple(Row(line, row[0], tuple(row[1:])) for line, row in rows))
+    return _of_single_lines(
+        HierarchyTable(str(path), tuple(Row(line, row[0], tuple(row[1:])) for line, row in rows))
+    )
 
 
 def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> HierarchyTable:
@@ -682,7 +725,53 @@ def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> Hierar
     rows = tuple(
         Row(number, raw, tuple(above)) for number, (raw, above) in enumerate(ancestors.items(), 1)
     )
-    return HierarchyTable(name, rows, has_lines=False)
+    return _of_single_lines(HierarchyTable(name, rows, has_lines=False))
+
+
+def table_of_rows(
+    name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]
+) -> HierarchyTable:
+    """The same of the rows of a table: the raw value, then a column a level; NULL is empty.
+
+    Raises `SpecError` if there are no levels in it.
+    """
+    if len(columns) < 2:
+        raise SpecError(
+            f"{name}: the hierarchy has one column. Put each value's ancestors beside it, in a "
+            "column a level."
+        )
+    if not rows:
+        raise SpecError(f"{name}: the hierarchy is empty. Give each value a row.")
+    texts = [["" if value is None else value for value in row] for row in rows]
+    return _of_single_lines(
+        HierarchyTable(
+            name,
+            tuple(Row(number, raw, tuple(above)) for number, (raw, *above) in enumerate(texts, 1)),
+            has_lines=False,
+            columns=tuple(columns),
+        )
+    )
+
+
+def is_typed_file(name: str) -> bool:
+    """Whether a name is one of a file whose columns have types, by its end."""
+    return name.lower().endswith(_TYPED_FILES)
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name can only be one of a file, by its end."""
+    return name.lower().endswith((*_TEXT_FILES, *_TYPED_FILES))
+
+
+def _of_single_lines(table: HierarchyTable) -> HierarchyTable:
+    """The same table, if each of its values can stand in a line of SQL."""
+    for row in table.rows:
+        for text in (row.value, *row.ancestors):
+            if len(text.splitlines()) > 1 or text.endswith(_LINE_ENDS):
+                raise SpecError(
+                    f"{table.at(row.line)}: a value has a line break in it. Write it on one line."
+                )
+    return table
 
 
 def read_tree(path: str | Path) -> Paths:
@@ -727,17 +816,23 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise SpecError(f"{path}: the hierarchy can't be read: {reason}.") from None
+        reason = (
+            f"{error.strerror}. Name a file that is there and may be read."
+            if isinstance(error, OSError)
+            else "it is not UTF-8. Save it as CSV in UTF-8, or name a Parquet, JSON or Arrow file."
+        )
+        raise SpecError(f"{path}: the hierarchy can't be read: {reason}") from None
     first = text.lstrip("\r\n").partition("\n")[0]
     delimiter = max(_DELIMITERS, key=lambda each: _fields(first, each))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
-        raise SpecError(f"{path}:{reader.line_num}: this line is no CSV: {error}.") from None
+        raise SpecError(
+            f"{path}:{reader.line_num}: this line is no CSV: {error}. Close its quotes."
+        ) from None
     if not rows:
-        raise SpecError(f"{path}: the hierarchy is empty.")
+        raise SpecError(f"{path}: the hierarchy is empty. Give each value a line.")
     return rows
 
 

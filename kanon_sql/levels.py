@@ -100,7 +100,7 @@ class ColumnLevels:
         Raises `SpecError` if the hierarchy can't be read, has faults (with `faults="warn"` they
         are left in `faults`), or is for values of another type.
         """
-        column = cls(name, type, hierarchy, longest, table or _table(name, hierarchy))
+        column = cls(name, type, hierarchy, longest, table or rows_of(name, hierarchy))
         column._refuse_another_type()
         if faults == "error":
             refuse(column.faults)
@@ -155,6 +155,8 @@ class ColumnLevels:
                 return f"mask {characters} from the {side}"
             case Ancestor(column) if self.table is not None and self.table.has_lines:
                 return f"column {column} of {Path(self.table.name).name}"
+            case Ancestor(column) if self.table is not None and self.table.columns:
+                return f"column {self.table.columns[column]} of {Path(self.table.name).name}"
             case Ancestor(column):
                 return f"ancestor {column}"
             case step:
@@ -222,6 +224,20 @@ class ColumnLevels:
         if self.table is None or not isinstance(step, Ancestor):
             return []
         return list(self.table.labels(step.column).items())
+
+    def is_joined(self, level: int) -> bool:
+        """Whether the labels of a level are better joined by `mapping` and `key` than spelled out
+        as `sql`, because the hierarchy has many rows."""
+        return (
+            level > 0
+            and self.table is not None
+            and len(self.table.rows) > CASE_ROWS
+            and isinstance(self._step(level), Ancestor)
+        )
+
+    def labels_sql(self, level: int) -> str:
+        """The `mapping` of a level as a table to join: `kanon_value` and its `kanon_label`."""
+        return render("table_of_labels", rows=self.mapping(level))
 
     def key(self, value: str) -> str:
         """The expression of a raw value that equals the raw values of `mapping`."""
@@ -345,8 +361,8 @@ class ColumnLevels:
         return grouped
 
 
-def _table(name: str, hierarchy: GeneralizationHierarchy) -> HierarchyTable | None:
-    """The rows of a hierarchy's file or mapping."""
+def rows_of(name: str, hierarchy: GeneralizationHierarchy) -> HierarchyTable | None:
+    """The rows of a hierarchy's file or mapping, where it has some; `name` is the column's."""
     if isinstance(hierarchy.hierarchy, str):
         return read_hierarchy(hierarchy.hierarchy)
     if hierarchy.hierarchy is not None:

@@ -178,13 +178,19 @@ _DEMANDS = (
         metavar="[NAME:]COL",
         help="How many people its record stands for.",
     ),
+    _asked(
+        "--reference-level",
+        multiple=True,
+        metavar="[NAME:]COL=N,…",
+        help="Generalise it to where the table already is: zip=2, by the table's --hierarchy.",
+    ),
 )
 _HIERARCHIES = (
     _asked(
         "--hierarchy",
         multiple=True,
         metavar="COL=HOW",
-        help="How a column may be generalised: a CSV file, or width:5,10 round:10 mask:right "
+        help="How a column may be generalised: a file, a table, or width:5,10 round:10 mask:right "
         "date:month,year,5y prefix:3 cuts:18,65 suppress.",
     ),
     _asked("--clip", multiple=True, metavar="COL=LOW:HIGH", help="Before any level: age=10:90."),
@@ -408,7 +414,7 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
     return {
         "source": target,
         "quasi_identifiers": _generalisable(quasi_identifiers, values),
-        "levels": _levels(values),
+        "levels": _levels("--level", values.get("level", ())),
         "sensitive": _names("--sensitive", values["sensitive"]),
         "identifiers": _names("--identifiers", values["identifiers"]),
         "null_strings": list(values["null_string"]),
@@ -474,7 +480,11 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
             name, how = _of_column(flag, text)
             if key in said.setdefault(name, {}):
                 raise SpecError(f'{flag} names "{name}" twice.')
-            said[name][key] = parse_clip(how) if key == "clip" else parse_builder(how)
+            said[name][key] = (
+                parse_clip(how)
+                if key == "clip"
+                else parse_builder(how, tables=bool(values.get("connect")))
+            )
     repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if repeated is not None:
         raise SpecError(f'column "{repeated}" is named twice.')
@@ -493,16 +503,16 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
     return generalisable
 
 
-def _levels(values: Mapping[str, Any]) -> dict[str, int]:
-    """The level of each column that `--level` names."""
+def _levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
+    """The level of each column that an option names."""
     levels: dict[str, int] = {}
-    for text in values.get("level", ()):
-        for pair in column_names("--level", text):
-            name, number = _of_column("--level", pair)
-            if not number.isdigit():
-                raise SpecError(f"--level {pair!r} is not COL=N, as in zip=2.")
+    for text in texts:
+        for pair in column_names(flag, text):
+            name, number = _of_column(flag, pair)
+            if not re.fullmatch("[0-9]+", number):
+                raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
             if name in levels:
-                raise SpecError(f'--level names "{name}" twice.')
+                raise SpecError(f'{flag} names "{name}" twice.')
             levels[name] = int(number)
     return levels
 
@@ -607,6 +617,11 @@ def _references(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             if column in columns:
                 raise SpecError(f'--reference-columns names "{column}" twice.')
             columns[column] = own
+    at_level: dict[str, list[str]] = {}
+    for name, text in _of_references("--reference-level", values, references):
+        at_level.setdefault(name, []).append(text)
+    for name, texts in at_level.items():
+        references[name]["levels"] = _levels("--reference-level", texts)
     for part in ("where", "entity", "weight"):
         for name, text in _of_references(f"--reference-{part}", values, references):
             if part in references[name]:

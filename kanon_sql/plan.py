@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kanon_sql.binding import BoundCheck, BoundColumn, BoundSpec, bind, pairs
+from kanon_sql.binding import BoundCheck, BoundColumn, BoundReference, BoundSpec, Known, bind, pairs
 from kanon_sql.engines.base import Table
 from kanon_sql.measures import (
     LabelledCheck,
@@ -156,16 +156,16 @@ def plan_audit(
     table: Table,
     references: Mapping[str, Table],
     *,
-    longest: Mapping[str, int] | None = None,
+    known: Known | None = None,
     short_keys: bool = True,
 ) -> Plan:
     """The plan that answers `spec` over `table` and its references. Raises `SpecError`.
 
     With `short_keys` text of few values is grouped by its hash, which is several times cheaper;
-    the plan's `keys` step says whether that is exact in this table. `longest` has the length of
-    the longest value of each column that is masked.
+    the plan's `keys` step says whether that is exact in this table. `known` is what the
+    levels need to know of the data.
     """
-    bound = bind(spec, table, references, longest)
+    bound = bind(spec, table, references, known)
     keyed = _with_short_keys(bound) if short_keys else bound
     reads_sensitive = bound.sensitive and not bound.wildcard
     return Plan(
@@ -188,12 +188,8 @@ def plan_audit(
 def without_short_keys(plan: Plan) -> Plan:
     """The same plan grouping by the values themselves."""
     references = {name: reference.table for name, reference in plan.bound.references.items()}
-    longest = {
-        each.raw.name: each.levels.longest for each in plan.bound.levels if each.levels.longest
-    }
-    return plan_audit(
-        plan.bound.spec, plan.bound.table, references, longest=longest, short_keys=False
-    )
+    bound = plan.bound
+    return plan_audit(bound.spec, bound.table, references, known=bound.known, short_keys=False)
 
 
 # --- the steps ------------------------------------------------------------------------------
@@ -516,7 +512,7 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
                 bound,
                 f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}",
                 f"How many {'people' if reference.entity or reference.weight else 'records'} in "
-                f"{reference.table.name} match each combination of "
+                f"{reference.table.name}{_generalised(reference)} match each combination of "
                 f"{spoken(bound.quasi_identifiers)} in {bound.table.name}?",
                 render_known(
                     macro,
@@ -534,6 +530,12 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             ),
             checks,
         )
+
+
+def _generalised(reference: BoundReference) -> str:
+    """What is said of a reference that is not looked at as it lies."""
+    levels = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in reference.levels]
+    return f" ({', '.join(levels)})" if levels else ""
 
 
 def _first_records(bound: BoundSpec) -> Iterator[tuple[Step, tuple[str, ...]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from kanon_sql.binding import BoundReference, BoundSpec, Pair, pairs
+from kanon_sql.binding import AtLevel, BoundReference, BoundSpec, Pair, pairs
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Row, Table
 from kanon_sql.errors import plural
@@ -20,7 +20,10 @@ from kanon_sql.templates import render, value_as_text
 def precautions(bound: BoundSpec) -> Iterator[Precaution]:
     """What to ask before anything else, in the order in which it is asked."""
     yield from _castable(bound, "release", bound.where, bound.table)
-    yield from _without_label(bound)
+    for each in bound.levels:
+        yield from _without_label(
+            bound, each, bound.table, records(bound, [each.raw]), f"labels_{each.raw.name}"
+        )
     yield from _sensitive(bound)
     if bound.weight:
         yield Precaution(
@@ -40,6 +43,9 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
     for reference in bound.references.values():
         name, table = reference.name, reference.table
         yield from _castable(bound, name, reference.where, table)
+        for each in reference.levels:
+            raw = reference_records(reference, [each.raw])
+            yield from _without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
         people = reference_records(reference)
         if reference.entity:
             yield Precaution(
@@ -65,26 +71,28 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
             yield from _comparable(bound, reference, pair)
 
 
-def _without_label(bound: BoundSpec) -> Iterator[Precaution]:
+def _without_label(
+    bound: BoundSpec, each: AtLevel, table: Table, relation: str, name: str
+) -> Iterator[Precaution]:
     """Every value must have a place at a level that is asked for."""
-    for each in bound.levels:
-        if each.levels.needs is None:
-            continue
-        yield Precaution(
-            step(
-                bound,
-                f"labels_{each.raw.name}",
-                f"Which values of {each.raw.name} in {bound.table.name} have no place at the "
-                f"level {each.levels.label(each.level)}?",
-                render(
-                    "values_without_label",
-                    relation=records(bound, [each.raw]),
-                    column=each.raw,
-                    label=each.label,
-                ),
+    if each.levels.needs is None:
+        return
+    yield Precaution(
+        step(
+            bound,
+            name,
+            f"Which values of {each.raw.name} in {table.name} have no place at the level "
+            f"{each.levels.label(each.level)}?",
+            render(
+                "values_without_label",
+                relation=relation,
+                column=each.raw,
+                label=each.label,
+                joined=each.joined,
             ),
-            partial(no_label, bound.table.name, each.raw.name, each.levels, each.level),
-        )
+        ),
+        partial(no_label, table.name, each.raw.name, each.levels, each.level),
+    )
 
 
 def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row) -> str | None:
@@ -94,16 +102,15 @@ def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row
         return None
     held = plural(row["kanon_records_without_label"], "record")
     what = f'{plural(lacking, "value")} of "{column}", held by {held},'
-    if levels.needs == "listed":
+    if levels.table is not None:
         return (
-            f"{table}: {what} {'is' if lacking == 1 else 'are'} not in the hierarchy "
-            f"{levels.table.name if levels.table else ''}. Add what is lacking, spelled "
-            "as in the table."
+            f"{table}: {what} {'is' if lacking == 1 else 'are'} not in "
+            f"{levels.table.spoken}. Add what is lacking, spelled as in the table."
         )
     return (
-        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {levels.needs}, which the "
-        f"level {levels.label(level)} needs. Leave those records out with a condition, "
-        "or mend them."
+        f"{table}: {what} {'is' if lacking == 1 else 'are'} no {levels.needs} that the "
+        f"level {levels.label(level)} has a place for. Leave those records out with a "
+        "condition, or mend them."
     )
 
 

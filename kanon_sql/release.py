@@ -15,7 +15,7 @@ from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError
-from kanon_sql.frequency_sets import QuasiIdentifier
+from kanon_sql.frequency_sets import QuasiIdentifier, label_of
 from kanon_sql.steps import spoken
 from kanon_sql.templates import identifier, render, transpiled
 from kanon_sql.violations import violating_classes
@@ -214,6 +214,8 @@ class Chain:
         for number, step in enumerate(self.steps, start=1):
             levels = by_name[step.attribute].levels
             value = identifier(f"{_RAW}{step.attribute}")
+            joined = levels.is_joined(step.to_level)
+            label = label_of(levels, step.to_level, f"records.{value}" if joined else value)
             yield View(
                 f"kanon_step_{number}",
                 _words(number, step, levels.label(step.to_level - 1)),
@@ -223,7 +225,8 @@ class Chain:
                     columns=list(self.columns),
                     raw=raw,
                     generalised=step.attribute,
-                    label=levels.sql(step.to_level, value),
+                    label=label.sql,
+                    joined=label.joined,
                 ),
             )
 

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.hierarchy import GeneralizationHierarchy
+from kanon_sql.hierarchy import GeneralizationHierarchy, is_file_name
 from kanon_sql.models import MODELS, Count, Model, TCloseness, model_named
 from kanon_sql.yaml_document import YamlDocument
 
@@ -84,6 +84,9 @@ class ReferenceSpec(_Part):
     """The column that says which person a record is about; people are counted, not records."""
     weight: str | None = None
     """A column of whole numbers: how many people a record stands for."""
+    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Generalise it to where the release already is: quasi-identifiers at these levels of the
+    table's hierarchies."""
 
     @model_validator(mode="after")
     def _counts_one_thing(self) -> ReferenceSpec:
@@ -314,11 +317,18 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
         else check
         for check in table.checks
     ]
+
+    def located(hierarchy: GeneralizationHierarchy) -> GeneralizationHierarchy:
+        name = hierarchy.hierarchy
+        if not isinstance(name, str):
+            return hierarchy
+        file = folder / name
+        if table.connect and not is_file_name(name) and not file.is_file():
+            return hierarchy
+        return hierarchy.model_copy(update={"hierarchy": str(file)})
+
     quasi_identifiers = {
-        name: hierarchy.model_copy(update={"hierarchy": str(folder / hierarchy.hierarchy)})
-        if isinstance(hierarchy.hierarchy, str)
-        else hierarchy
-        for name, hierarchy in table.quasi_identifiers.items()
+        name: located(hierarchy) for name, hierarchy in table.quasi_identifiers.items()
     }
     return table.model_copy(
         update={

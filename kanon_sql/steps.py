@@ -74,13 +74,18 @@ def records(bound: BoundSpec, columns: list[BoundColumn]) -> str:
     )
 
 
-def reference_records(reference: BoundReference) -> str:
-    columns = [*reference.columns.values(), reference.entity, reference.weight]
+def reference_records(
+    reference: BoundReference, columns: Sequence[BoundColumn] | None = None
+) -> str:
+    """The same of a reference, by default with every column that plays a part."""
+    parts = [*reference.columns.values(), reference.entity, reference.weight]
+    read = list({column.name: column for column in columns or parts if column}.values())
     return render(
         "records",
         relation=reference.table.sql,
-        columns=list({column.name: column for column in columns if column}.values()),
+        columns=read,
         where=reference.where.sql if reference.where else None,
+        generalised=any(column.generalised for column in read),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
 from functools import cache
@@ -264,6 +265,35 @@ def _suffix(text: str, length: int) -> str:
     return f"right({text}, {length})"
 
 
+def _rows_as_text(rows: Sequence[tuple[str, str]], divider: str) -> str:
+    """A line a row, each of its values behind a divider, as one literal.
+
+    Raises `SpecError` where a value has more than one line.
+    """
+    text = "\n     ".join(f"{divider}{value}{divider}{label}" for value, label in rows)
+    if len(text.splitlines()) != len(rows):
+        raise SpecError("a value of the hierarchy has a line break in it; write it in one line.")
+    return exp.Literal.string(text).sql(dialect=DIALECT)
+
+
+def _unused_character(rows: Sequence[tuple[str, str]]) -> str:
+    """A character that no value has, one that people like to see between columns if any is left."""
+    used = {character for row in rows for value in row for character in value}
+    return next(
+        each for each in ("|", ";", "~", *map(chr, range(0xE000, 0xF900))) if each not in used
+    )
+
+
+def _lines(text: str) -> str:
+    """A row for each line of a text, where it stands in SELECT."""
+    return f"unnest(string_split(\n    {text},\n    chr(10)\n))"
+
+
+def _part(text: str, divider: str, place: int) -> str:
+    """What stands in the place between dividers, the first being 1."""
+    return f"split_part({text}, {literal(divider)}, {place})"
+
+
 HOST = {
     "ident": _ident,
     "source": _source,
@@ -290,6 +320,10 @@ HOST = {
     "pad_right": _pad_right,
     "pad_left": _pad_left,
     "suffix": _suffix,
+    "rows_as_text": _rows_as_text,
+    "unused_character": _unused_character,
+    "lines": _lines,
+    "part": _part,
     "slack": lambda: repr(SLACK),
     "slack_of_distances": lambda: repr(SLACK_OF_DISTANCES),
     "number": lambda threshold: repr(float(threshold)),

@@ -306,6 +306,9 @@ def _against_reference(
         "unmatched_records": int(row["kanon_unmatched_records"]),
         "exceeding_classes": exceeding,
     }
+    levels = plan.bound.spec.references[step.reference].levels
+    if any(levels.values()):
+        details["reference_levels"] = dict(levels)
     violating = (
         _or_none(row.get(f"kanon_{label}_violated_classes")),
         _or_none(row.get(f"kanon_{label}_violated_records")),

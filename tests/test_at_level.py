@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import asking
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from test_worked_examples import DATA
@@ -148,6 +152,67 @@ def test_a_value_that_the_file_lacks(tmp_path: Path) -> None:
     assert '1 value of "age", held by 1 record, is not in the hierarchy' in str(refused.value)
 
 
+MANY = asking.table(
+    ["zip", "age", "kanon_value", "kanon_label", "diagnosis"],
+    [
+        ("02138", 34, 1, "a", "flu"), ("02139", 36, 1, "a", "cold"), (None, 34, 2, "b", "flu"),
+        ("02138", 34, 1, "a", "flu"), ("02141", 52, 2, "b", "flu"), ("02139", 34, 2, "b", "cold"),
+    ],
+)  # fmt: skip
+GENERALISED = asking.table(
+    ["zip", "age", "kanon_value"],
+    [("0213*", "30s", 1), ("0213*", "30s", 1), ("0214*", "50s", 2), (None, "30s", 2)],
+)
+LISTED = {
+    "zip": {"hierarchy": {"02138": ["0213*"], "02139": ["0213*"], "02141": ["0214*"]}},
+    "age": {"hierarchy": {34: ["30s"], 36: ["30s"], 52: ["50s"]}},
+    "kanon_value": {},
+}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"where": "kanon_label = 'a' or zip is null"},
+        {"first": 4},
+        {"first": 2, "where": "kanon_value = 1"},
+        {"entity": "kanon_label"},
+        {"checks": [kanon.LDiversity(l=2), kanon.TCloseness(t=0.2)], "sensitive": "diagnosis"},
+        {"references": {"same": GENERALISED}, "checks": [kanon.KMap(k=2)]},
+    ],
+)
+def test_labels_that_are_joined_are_those_of_a_case(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = {"quasi_identifiers": LISTED, "levels": {"zip": 1, "age": 1}, **asked}
+    by_case = kanon.audit(MANY, **question).to_dict()["tables"][0]
+    monkeypatch.setattr("kanon_sql.levels.CASE_ROWS", 0)
+    by_join = kanon.audit(MANY, **question).to_dict()["tables"][0]
+
+    assert "kanon_hierarchy_2" in by_join.pop("sql")["classes"]
+    assert "kanon_hierarchy" not in by_case.pop("sql")["classes"]
+    assert by_join == by_case
+
+
+def test_a_large_hierarchy_is_joined_and_what_it_lacks_is_refused(tmp_path: Path) -> None:
+    zips = [f"{zip:05d}" for zip in range(10_000)]
+    file = tmp_path / "zip.csv"
+    file.write_text("".join(f"{zip},{zip[:3]}**,*\n" for zip in zips))
+    asked = {"quasi_identifiers": {"zip": {"hierarchy": str(file)}}, "levels": {"zip": 1}}
+    people = [(zip,) for zip in zips * 2]
+
+    [listed] = kanon.audit(asking.table(["zip"], [*people, (None,)]), **asked).tables
+    with pytest.raises(kanon.InputError) as refused:
+        kanon.audit(asking.table(["zip"], [*people, ("10000",), ("10000",), (None,)]), **asked)
+
+    assert (listed.summary.classes, listed.summary.largest_class) == (101, 200)
+    assert str(refused.value) == (
+        'pyarrow.Table: 1 value of "zip", held by 2 records, is not in the hierarchy '
+        f"{file}. Add what is lacking, spelled as in the table."
+    )
+
+
 def test_a_spec_file_names_levels_and_files_beside_it(tmp_path: Path) -> None:
     (tmp_path / "zip.csv").write_text("02138;0213*\n02139;0213*\n")
     (tmp_path / "people.csv").write_text("zip\n02138\n02139\n")
@@ -176,3 +241,376 @@ def test_validate_lints_every_hierarchy(
     message = capsys.readouterr().err
     assert message.startswith("error: kanon.yml:3:")
     assert "zip.csv:2" in message
+
+
+# --- what a user may get wrong ---------------------------------------------------------------
+
+MEND = (
+    "\nMend it, or go on with --hierarchy-faults warn: every level is then read from the raw "
+    "value, and the first row of a value wins."
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "how.csv: the hierarchy is empty. Give each value a line."),
+        (b"1\n2\n", "how.csv: the hierarchy has one column. Put each value's ancestors beside it, "
+         "divided by a comma, a semicolon, a tab or |."),
+        (b"1,a,*\n2,b\n", f"how.csv:2: this line has 2 columns, line 1 has 3.{MEND}"),
+        (b"1,a\n2\n", "how.csv:2: this line has one column. Put the value's ancestors beside it."),
+        (b"\x00\xff\xfe", "how.csv: the hierarchy can't be read: it is not UTF-8. Save it as "
+         "CSV in UTF-8, or name a Parquet, JSON or Arrow file."),
+        (b"1,a,x\n2,a,y\n", 'how.csv:2: "a" lies under both "x" (line 1) and "y" (level 1 to 2), '
+         f"so level 2 would publish a wrong label for 2 values.{MEND}"),
+        (b"1,a\n", 'people.csv: 2 values of "size", held by 2 records, are not in the hierarchy '
+         "how.csv. Add what is lacking, spelled as in the table."),
+        (b"".join(b"%d,%d,%d,*\n" % (raw, raw % 977, raw % 31) for raw in range(100_000)),
+         'how.csv:978: "0" lies under both "0" (line 1) and "16" and 29 more (level 1 to 2), so '
+         "level 2 would publish a wrong label for 103 values. In all 977 labels lie under several "
+         f"of the next level.{MEND}"),
+    ],
+    ids=["empty", "one column", "ragged", "short", "binary", "not nested", "lacking", "large"],
+)  # fmt: skip
+def test_a_bad_hierarchy_ends_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("how.csv").write_bytes(content)
+    Path("people.csv").write_text("size\n1\n2\nold\n\n")
+
+    asked = ["audit", "people.csv", "--qi", "size", "--level", "size=1"]
+    run = CliRunner().invoke(main, [*asked, "--hierarchy", "size=how.csv"])
+
+    assert (run.exit_code, run.stdout, run.stderr) == (2, "", f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("width:0", "width:0: width must be a number above 0"),
+        ("width:-5", "width:-5: width must be a number above 0"),
+        ("width:9999999999999999999", "width:9999999999999999999: width must be a number above 0"),
+        ("width:2.5", 'people.csv: 1 value of "size", held by 1 record, is no number that the '
+         "level width 2.5 has a place for. Leave those records out with a condition, or mend "
+         "them.\n"),
+        ("round:1.5", "round:1.5: round must be a whole number from 1 to 10^18"),
+        ("cuts:40,18", "cuts:40,18: cuts must be numbers in ascending order"),
+        ("cuts:18,18", "cuts:18,18: cuts must be numbers in ascending order"),
+        ("date:month", 'people.csv: 3 values of "size", held by 3 records, are no date that the '
+         "level month has a place for."),
+        ("top:80,90", "top:80,90: top 90 comes after top 80 and is finer."),
+    ],
+)  # fmt: skip
+def test_a_bad_builder_ends_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("size\n7.25\n3\nold\n\n")
+
+    asked = ["audit", "people.csv", "--qi", "size", "--level", "size=1"]
+    run = CliRunner().invoke(main, [*asked, "--hierarchy", f"size={how}"])
+
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"error: {message}")
+
+
+def test_several_roots_and_levels_that_repeat_are_levels(tmp_path: Path) -> None:
+    (tmp_path / "zip.csv").write_text("02138,0213*,0213*\n02139,0213*,0213*\n0214,0214*,0214*\n")
+    known = {"zip": {"hierarchy": str(tmp_path / "zip.csv")}}
+
+    def classes(level: int) -> int | None:
+        asked = {"quasi_identifiers": known, "levels": {"zip": level}}
+        return kanon.audit(PATIENTS, **asked).tables[0].summary.classes
+
+    assert [classes(level) for level in (0, 1, 2)] == [4, 3, 3]
+
+
+# --- a hierarchy in a table -----------------------------------------------------------------
+
+ZIPS = asking.table(
+    ["zip", "area", "state"],
+    [("02138", "0213*", "MA"), ("02139", "0213*", "MA"), ("0214", "0214*", "MA")],
+)
+
+
+def written(folder: Path, kind: str, rows: pa.Table = ZIPS) -> str:
+    """The rows as a file of this kind, or as a table of a database."""
+    file = folder / f"zips.{kind}"
+    if kind == "parquet":
+        pq.write_table(rows, file)
+    elif kind == "arrow":
+        with pa.ipc.new_file(file, rows.schema) as writer:
+            writer.write_table(rows)
+    elif kind == "json":
+        file.write_text("\n".join(json.dumps(row) for row in rows.to_pylist()))
+    else:
+        with file.open("w", newline="") as opened:
+            csv.writer(opened, delimiter="\t").writerows(map(dict.values, rows.to_pylist()))
+    return str(file)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "json", "tsv"])
+def test_a_hierarchy_may_lie_in_any_file(tmp_path: Path, kind: str) -> None:
+    hierarchy = {"hierarchy": written(tmp_path, kind), "levels": ["suppress"]}
+
+    [table] = kanon.audit(PATIENTS, quasi_identifiers={"zip": hierarchy}, levels={"zip": 1}).tables
+
+    assert table.summary.classes == 3
+    assert kanon.GeneralizationHierarchy.from_file(hierarchy["hierarchy"]).hierarchy
+
+
+def test_a_hierarchy_may_lie_in_the_database(tmp_path: Path) -> None:
+    database = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        connection.register("zips_frame", ZIPS)
+        connection.register("patients_frame", PATIENTS)
+        connection.execute("create table zips as from zips_frame")
+        connection.execute("create table patients as from patients_frame")
+    (tmp_path / "kanon.yml").write_text(
+        "tables:\n  - source: patients\n    connect: duckdb:clinic.duckdb\n"
+        "    quasi_identifiers: {zip: {hierarchy: zips}}\n    levels: {zip: 2}\n"
+    )
+    url = f"duckdb:{database}"
+
+    in_spec = kanon.audit(kanon.AuditSpec.from_file(tmp_path / "kanon.yml"))
+    by_option = audited(
+        "patients", "--connect", url, "--qi", "zip", "--hierarchy", "zip=main.zips",
+        "--level", "zip=2",
+    )  # fmt: skip
+    in_python = kanon.compile(
+        "patients", engine=url, quasi_identifiers={"zip": {"hierarchy": "zips"}}, levels={"zip": 2}
+    )
+
+    assert in_spec.tables[0].summary.classes == by_option["summary"]["classes"] == 2
+    assert "at the level column state of zips?" in " ".join(str(in_python).split()).replace(
+        "--", ""
+    )
+    assert (
+        kanon.audit("patients", engine=url, quasi_identifiers={"zip": {"hierarchy": "zips"}})
+        .tables[0]
+        .levels
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "message"),
+    [
+        (["zip"], [("02138",)], "the hierarchy has one column. Put each value's ancestors beside "
+         "it, in a column a level."),
+        (["zip", "area"], [], "the hierarchy is empty. Give each value a row."),
+        (["zip", "area"], [("02138", "a\nb")],
+         "a value has a line break in it. Write it on one line."),
+        (["zip", "area"], [("02138", "a"), ("02138", "b")],
+         '"02138" lies under both "a" and "b" (level 1), so nobody can tell which is meant.'),
+        (["zip", "area"], [("02138", "a"), ("02138", "a")], '"02138" is there twice.'),
+        (["zip", "area"], [("02138", None)], 'level 1 of "02138" is empty.'),
+        (["zip", "area"], [(None, "a"), ("02138", "a")], "the raw value is empty."),
+    ],
+)  # fmt: skip
+def test_a_table_is_held_to_what_a_file_is(
+    tmp_path: Path, columns: list[str], rows: list[Any], message: str
+) -> None:
+    types = [pa.string()] * len(columns)
+    file = written(tmp_path, "parquet", asking.table(columns, rows, types))
+
+    with pytest.raises(kanon.SpecError) as refused:
+        kanon.audit(PATIENTS, quasi_identifiers={"zip": {"hierarchy": file}}, levels={"zip": 1})
+
+    assert str(refused.value).splitlines()[0] == f"{file}: {message}"
+
+
+def test_a_table_that_is_not_there_is_refused() -> None:
+    with pytest.raises(kanon.InputError) as refused:
+        kanon.audit(
+            PATIENTS, quasi_identifiers={"zip": {"hierarchy": "no.parquet"}}, levels={"zip": 1}
+        )
+
+    assert str(refused.value) == "no.parquet: no such file."
+
+
+# --- a reference at the level of the release ------------------------------------------------
+
+RELEASE = asking.table(
+    ["zip", "age"],
+    [("021**", "[30,40)"), ("021**", "[30,40)"), ("022**", "[50,60)"), (None, "[30,40)")],
+)
+VOTERS = asking.table(
+    ["zip_code", "age"],
+    [
+        ("02138", 34), ("02139", 36), ("02141", 39), ("02251", 52), ("02251", 50), ("02251", 49),
+        (None, 31), ("02199", None),
+    ],
+)  # fmt: skip
+VOTERS_BY_HAND = asking.table(
+    ["zip_code", "age"],
+    [
+        *[("021**", "[30,40)")] * 3, *[("022**", "[50,60)")] * 2, ("022**", "[40,50)"),
+        (None, "[30,40)"), ("021**", None),
+    ],
+)  # fmt: skip
+LISTED_ZIPS = {
+    f"02{area}{rest}": [f"02{area}{rest}"[:4] + "*", f"02{area}**"]
+    for area in (1, 2)
+    for rest in ("38", "39", "41", "51", "99")
+}
+COLUMNS = {"zip": "zip_code"}
+
+
+def matched(voters: Any, hierarchies: dict[str, Any], **levels: int) -> list[dict[str, Any]]:
+    reference = kanon.ReferenceSpec(source=voters, columns=COLUMNS, levels=levels)
+    result = kanon.audit(
+        RELEASE,
+        quasi_identifiers=hierarchies,
+        references={"voters": reference},
+        checks=[
+            kanon.KMap(k=2), kanon.KMap(k=2, match="exact"), kanon.JournalistRisk(),
+            kanon.DeltaPresence(max=0.7),
+        ],
+    )  # fmt: skip
+    checks = result.to_dict()["tables"][0]["checks"]
+    assert checks[0]["achieved"] == 1
+    return checks
+
+
+@pytest.mark.parametrize(
+    "zip", [{"levels": [{"mask": "right"}]}, {"hierarchy": LISTED_ZIPS}], ids=["mask", "listed"]
+)
+@pytest.mark.parametrize("case_rows", [200, 0])
+def test_a_reference_at_a_level_is_one_generalised_by_hand(
+    zip: dict[str, Any], case_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kanon_sql.levels.CASE_ROWS", case_rows)
+    hierarchies = {"zip": zip, "age": {"levels": [{"width": 10}]}}
+
+    by_level = matched(VOTERS, hierarchies, zip=2, age=1)
+
+    assert [check.pop("reference_levels", None) for check in by_level] == [
+        *[{"zip": 2, "age": 1}] * 4, None,
+    ]  # fmt: skip
+    assert by_level == matched(VOTERS_BY_HAND, {"zip": {}, "age": {}})
+
+
+def test_a_printed_result_says_how_the_reference_was_looked_at() -> None:
+    reference = kanon.ReferenceSpec(source=VOTERS, columns=COLUMNS, levels={"zip": 2, "age": 1})
+    hierarchies = {"zip": {"levels": [{"mask": "right"}]}, "age": {"levels": [{"width": 10}]}}
+
+    result = kanon.audit(
+        RELEASE, quasi_identifiers=hierarchies, references={"voters": reference},
+        checks=[kanon.KMap(k=2)],
+    )  # fmt: skip
+
+    assert (
+        "The records of reference voters were looked at as if generalised to zip 2, age 1."
+        in " ".join(str(result).split())
+    )
+
+
+def test_both_sides_at_a_level(tmp_path: Path) -> None:
+    """Each side joins its own table of labels."""
+    file = tmp_path / "zip.csv"
+    file.write_text("".join(f"{zip:05d},{zip // 100:03d}**\n" for zip in range(1_000)))
+    raw = asking.table(["zip"], [(f"{zip:05d}",) for zip in (1, 2, 3, 101, 102)])
+    reference = kanon.ReferenceSpec(source=raw, levels={"zip": 1})
+
+    [table] = kanon.audit(
+        raw,
+        quasi_identifiers={"zip": {"hierarchy": str(file)}},
+        levels={"zip": 1},
+        references={"same": reference},
+        checks=[kanon.KMap(k=3)],
+    ).tables
+
+    assert [(check.model, check.achieved) for check in table.checks] == [
+        ("k_map", 2), ("k_anonymity", 2),
+    ]  # fmt: skip
+
+
+def test_a_mask_of_a_reference_is_as_long_as_the_longest_of_both_sides() -> None:
+    """`0213*` stands for five characters, so neither a longer nor a shorter value is meant."""
+    release = asking.table(["zip"], [("0213*",)])
+    voters = asking.table(["zip"], [("02138",), ("02138-1234",)])
+    mask = {"zip": {"levels": [{"mask": "right"}]}}
+
+    def achieved(source: Any) -> Any:
+        reference = kanon.ReferenceSpec(source=source, levels={"zip": 1})
+        asked = {"references": {"voters": reference}, "checks": [kanon.KMap(k=1)]}
+        return kanon.audit(release, quasi_identifiers=mask, **asked).tables[0].checks[0].achieved
+
+    assert (achieved(voters), achieved(voters.slice(0, 1))) == (0, 1)
+
+
+def test_a_value_of_the_reference_that_the_hierarchy_lacks() -> None:
+    reference = kanon.ReferenceSpec(source=VOTERS, columns=COLUMNS, levels={"zip": 1})
+    lacking = {zip: above for zip, above in LISTED_ZIPS.items() if zip != "02251"}
+
+    with pytest.raises(kanon.InputError) as refused:
+        kanon.audit(
+            RELEASE.rename_columns(["zip", "a"]),
+            quasi_identifiers={"zip": {"hierarchy": lacking}},
+            references={"voters": reference},
+        )
+
+    assert str(refused.value) == (
+        'pyarrow.Table: 1 value of "zip_code", held by 3 records, is not in the hierarchy of zip. '
+        "Add what is lacking, spelled as in the table."
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"levels": {"zip": 3}},
+         'reference voters: levels: "zip" has levels 0 to 2; found 3.'),
+        ({"levels": {"zup": 1}},
+         'reference voters: levels: "zup" is no quasi-identifier. Quasi-identifiers: zip, age. '
+         'Did you mean "zip"?'),
+        ({"levels": {"zip": 1}, "entity": "zip_code"},
+         'reference voters: levels: column "zip_code" plays two parts, so it can\'t be at a level '
+         "for one of them. Copy it under another name in a view."),
+    ],
+)  # fmt: skip
+def test_levels_of_a_reference_that_are_none(parts: dict[str, Any], message: str) -> None:
+    reference = kanon.ReferenceSpec(source=VOTERS, columns=COLUMNS, **parts)
+
+    with pytest.raises(kanon.SpecError) as refused:
+        kanon.audit(
+            RELEASE,
+            quasi_identifiers={"zip": {"hierarchy": LISTED_ZIPS}, "age": {}},
+            references={"voters": reference},
+        )
+
+    assert str(refused.value) == message
+
+
+def test_the_command_line_says_the_level_of_a_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(RELEASE, "release.parquet")
+    pq.write_table(VOTERS, "voters.parquet")
+    pq.write_table(VOTERS_BY_HAND, "by_hand.parquet")
+    (tmp_path / "kanon.yml").write_text(
+        "tables:\n  - source: release.parquet\n"
+        "    quasi_identifiers: {zip: {levels: [{mask: right}]}, age: {levels: [{width: 10}]}}\n"
+        "    references:\n      voters: {source: voters.parquet, columns: {zip: zip_code}, "
+        "levels: {zip: 2, age: 1}}\n"
+        "    checks: [{k_map: {k: 2, reference: voters}}]\n"
+    )
+
+    by_option = audited(
+        "release.parquet", "--qi", "zip,age", "--hierarchy", "zip=mask:right",
+        "--hierarchy", "age=width:10", "--reference", "voters=voters.parquet",
+        "--reference", "by_hand=by_hand.parquet", "--reference-columns", "voters:zip=zip_code",
+        "--reference-columns", "by_hand:zip=zip_code", "--reference-level", "voters:zip=2,age=1",
+        "--check", "k_map:k=2,reference=voters", "--check", "k_map:k=2,reference=by_hand",
+    )  # fmt: skip
+    in_spec = audited("kanon.yml")
+
+    voters, by_hand, *_ = by_option["checks"]
+    in_file, *_ = in_spec["checks"]
+    assert voters.pop("reference_levels") == in_file.pop("reference_levels")
+    assert voters["parameters"].pop("reference") == in_file["parameters"].pop("reference")
+    by_hand["parameters"].pop("reference")
+    assert voters == by_hand == in_file

@@ -80,6 +80,17 @@ ASKED = {
         class_sizes((1, 2, 3, 1, 0, 0), (2, 1, 3, 0, 0, 0), also="without_entity"),
     ),
     "k_anonymity_where": Asked({"where": "age >= 50"}, class_sizes((2, 1, 2, 0, 0))),
+    "k_anonymity_at_a_joined_level": Asked(
+        {
+            "quasi_identifiers": {
+                "zip": {},
+                "age": {"hierarchy": {age: f"from {age // 20 * 20}" for age in range(201)}},
+            },
+            "levels": {"age": 1},
+            "where": "age < 60",
+        },
+        class_sizes((2, 1, 2, 0, 0), (3, 1, 3, 0, 0)),
+    ),
     "k_anonymity_with_wildcards": Asked(
         {"nulls": "wildcard"},
         class_sizes(
@@ -282,6 +293,25 @@ ASKED = {
         ],
         step="k_map_voters",
         voters={"weight": "people"},
+    ),
+    "k_map_at_a_level": Asked(
+        {
+            "quasi_identifiers": {"zip": {"levels": [{"mask": "right"}]}, "age": {}},
+            "levels": {"zip": 1},
+            "checks": [kanon.KMap(k=5)],
+        },
+        [
+            {
+                "kanon_classes": 3,
+                "kanon_sizes": 6,
+                "kanon_least_population": 1,
+                "kanon_unions": 9 + 2 + 4,
+                "kanon_unmatched_classes": 0,
+                "kanon_k_map_violated_classes": 2,
+            }
+        ],
+        step="k_map_voters",
+        voters={"weight": "people", "levels": {"zip": 1}},
     ),
     "weights": Asked(
         {},

@@ -33,6 +33,7 @@ LEVELS = (
     "{prefix: 3}, {cuts: [18, 65]}, {top: 90}, {bottom: 18}, {years: 5}, day, month, quarter, "
     "year, suppress."
 )
+WIDTH = "width must be a number above 0, 10^18 at most, as in {width: 5} or {width: 5, origin: 2}"
 BUILDERS = (
     "Builders: width:5,10,20 · round:10,100 · depths:1,2 · mask:right · date:month,year,5y · "
     "prefix:3,2 · cuts:18,40,65 · top:90 · bottom:18 · suppress."
@@ -73,30 +74,35 @@ def test_levels_are_called_what_they_are(levels: list[Any], words: list[str] | N
         ({"levels": [5]}, LEVELS),
         ({"levels": [{"wdth": 5}]}, LEVELS),
         ({"levels": [{"width": 0}]},
-         "width must be a number above 0, as in {width: 5} or {width: 5, origin: 2}; found 0."),
+         f"{WIDTH}; found 0."),
         ({"levels": [{"width": -5}]},
-         "width must be a number above 0, as in {width: 5} or {width: 5, origin: 2}; found -5."),
+         f"{WIDTH}; found -5."),
         ({"levels": [{"width": float("inf")}]},
-         "width must be a number above 0, as in {width: 5} or {width: 5, origin: 2}; found inf."),
+         f"{WIDTH}; found inf."),
         ({"levels": [{"width": True}]},
-         "width must be a number above 0, as in {width: 5} or {width: 5, origin: 2}; found True."),
+         f"{WIDTH}; found True."),
         ({"levels": [{"width": 5, "orign": 2}]},
          'unknown key "orign" beside width. Did you mean "origin"?'),
+        ({"levels": [{"width": 1e19}]},
+         f"{WIDTH}; found 1e+19."),
+        ({"levels": [{"round": 10**19}]},
+         "round must be a whole number from 1 to 10^18, as in {round: 10}; found "
+         "10000000000000000000."),
         ({"levels": [{"round": 2.5}]},
-         "round must be a whole number, 1 or more, as in {round: 10}; found 2.5."),
+         "round must be a whole number from 1 to 10^18, as in {round: 10}; found 2.5."),
         ({"levels": [{"depths": [2, 1]}]},
          "depths must be whole numbers from 1 to 18 in ascending order, as in {depths: [1, 2]}; "
          "found [2, 1]."),
         ({"levels": [{"mask": "middle"}]},
          "mask must be left or right, as in {mask: right}; found 'middle'."),
         ({"levels": [{"prefix": 0}]},
-         "prefix must be a whole number, 1 or more, as in {prefix: 3}; found 0."),
+         "prefix must be a whole number from 1 to 10^18, as in {prefix: 3}; found 0."),
         ({"levels": [{"cuts": []}]},
          "cuts must be numbers in ascending order, as in {cuts: [18, 40, 65]}; found []."),
         ({"levels": [{"cuts": [18, 18]}]},
          "cuts must be numbers in ascending order, as in {cuts: [18, 40, 65]}; found [18, 18]."),
         ({"levels": [{"years": 0}]},
-         "years must be a whole number, 1 or more, as in {years: 5}; found 0."),
+         "years must be a whole number from 1 to 10^18, as in {years: 5}; found 0."),
         ({"levels": [{"top": "ninety"}]},
          "top must be a number, as in {top: 90}; found 'ninety'."),
         ({"levels": []},
@@ -112,6 +118,15 @@ def test_levels_are_called_what_they_are(levels: list[Any], words: list[str] | N
          "month comes after year and is finer. Order the levels from the finest to the coarsest."),
         ({"levels": [{"prefix": 2}, {"prefix": 3}]},
          "prefix 3 comes after prefix 2 and is finer. Order the levels from the finest to the "
+         "coarsest."),
+        ({"levels": [{"top": 80}, {"top": 90}]},
+         "top 90 comes after top 80 and is finer. Order the levels from the finest to the "
+         "coarsest."),
+        ({"levels": [{"bottom": 18}, {"bottom": 10}]},
+         "bottom 10 comes after bottom 18 and is finer. Order the levels from the finest to the "
+         "coarsest."),
+        ({"levels": [{"cuts": [40]}, {"cuts": [18, 40]}]},
+         "cuts 18, 40 comes after cuts 40 and is finer. Order the levels from the finest to the "
          "coarsest."),
         ({"levels": [{"depths": [1, 2]}, {"round": 10}]},
          "round 10 comes after depths 1, 2 and is finer. Order the levels from the finest to the "
@@ -151,8 +166,7 @@ def test_an_error_of_a_level_points_at_it(tmp_path: Path) -> None:
         kanon.AuditSpec.from_file(file)
 
     assert str(refused.value).splitlines() == [
-        f"{file}:4:22: width must be a number above 0, as in {{width: 5}} or {{width: 5, "
-        "origin: 2}; found 0.",
+        f"{file}:4:22: {WIDTH}; found 0.",
         "    3 |     quasi_identifiers:",
         "    4 |       age: {levels: [{width: 0}]}",
         "      |                      ^^^^^^^^^^",
@@ -222,8 +236,7 @@ def test_an_existing_path_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("width:5,,10", "width:5,,10: width lacks an argument. Write it as width:5,10,20."),
         ("width:suppress",
          "width:suppress: width lacks an argument. Write it as width:5,10,20."),
-        ("width:five", "width:five: width must be a number above 0, as in {width: 5} or "
-         "{width: 5, origin: 2}; found 'five'."),
+        ("width:five", f"width:five: {WIDTH}; found 'five'."),
         ("width:10,5", "width:10,5: width 5 comes after width 10 and is finer. Order the levels "
          "from the finest to the coarsest."),
         ("cuts:65,18", "cuts:65,18: cuts must be numbers in ascending order, as in "
@@ -291,13 +304,19 @@ def test_a_file_is_read_whole(tmp_path: Path, text: str, labels: dict[str, str])
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "age.csv: the hierarchy is empty."),
-        (b"\n\n", "age.csv: the hierarchy is empty."),
+        (b"", "age.csv: the hierarchy is empty. Give each value a line."),
+        (b"\n\n", "age.csv: the hierarchy is empty. Give each value a line."),
         (b"a\nb\n", "age.csv: the hierarchy has one column. Put each value's ancestors beside it, "
          "divided by a comma, a semicolon, a tab or |."),
         (b"a,x\nb\n", "age.csv:2: this line has one column. Put the value's ancestors beside it."),
-        (b"PAR1\x00\xff\xfe", "age.csv: the hierarchy can't be read: it is not UTF-8."),
-        (b'a,x\n"b,y\n', "age.csv:2: this line is no CSV: unexpected end of data."),
+        (b"PAR1\x00\xff\xfe", "age.csv: the hierarchy can't be read: it is not UTF-8. Save it as "
+         "CSV in UTF-8, or name a Parquet, JSON or Arrow file."),
+        (b'a,x\nb,"y\nz"\n',
+         "age.csv:3: a value has a line break in it. Write it on one line."),
+        ("a,x\nb,y\u2028z\n".encode(),
+         "age.csv:2: a value has a line break in it. Write it on one line."),
+        (b'a,x\n"b,y\n',
+         "age.csv:2: this line is no CSV: unexpected end of data. Close its quotes."),
     ],
 )  # fmt: skip
 def test_what_holds_no_levels_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -315,7 +334,8 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         read_hierarchy(tmp_path / "age.csv")
 
     assert str(refused.value).endswith(
-        "age.csv: the hierarchy can't be read: No such file or directory."
+        "age.csv: the hierarchy can't be read: No such file or directory. Name a file that is "
+        "there and may be read."
     )
 
 

@@ -26,7 +26,7 @@ estimates templates spec result
 levels
 expressions engines profile_result anonymization_result
 binding
-steps measures
+steps measures beforehand
 precautions
 plan
 answers violations

@@ -129,6 +129,28 @@ def test_a_value_at_a_level(type: str, builder: str, level: int, expected: dict[
     )
 
 
+OF_NUMBERS = [
+    "width:5", "width:0.5", "round:10", "depths:1", "cuts:1,5", "top:5", "bottom:5", "prefix:1",
+    "mask:right", "mask:left",
+]  # fmt: skip
+OF_DATES = ["date:day", "date:month", "date:quarter", "date:year", "date:5y", "prefix:1"]
+TYPES = ["VARCHAR", "BIGINT", "HUGEINT", "DECIMAL(9,2)", "DOUBLE"]
+
+
+@pytest.mark.parametrize(
+    ("type", "builder"),
+    [
+        *((type, builder) for type in TYPES for builder in OF_NUMBERS),
+        *((type, builder) for type in ("VARCHAR", "DATE", "TIMESTAMP") for builder in OF_DATES),
+    ],
+)
+def test_null_stays_null_below_suppress(type: str, builder: str) -> None:
+    levels = column(type, f"{builder},suppress", longest=1)
+
+    assert labels(levels, 1, [None]) == [None]
+    assert labels(levels, levels.height, [None]) == ["*"]
+
+
 @pytest.mark.parametrize(
     ("builder", "level", "expected"),
     [
@@ -227,6 +249,47 @@ FLOATS = st.floats(-1e12, 1e12, allow_nan=False, allow_subnormal=False) | st.int
     -300, 300
 ).map(lambda n: n / 10)
 WIDTHS = st.integers(1, 10**4) | st.sampled_from([0.1, 0.25, 0.5, 2.5, 0.05, 12.75])
+
+
+TABLE_OF_LABELS = """\
+(
+    select
+        split_part(kanon_line, '|', 2) as kanon_value,
+        split_part(kanon_line, '|', 3) as kanon_label
+    from (
+        select unnest(string_split(
+            '|Rome|Italy
+             |L''Aquila|Italy
+             |東京|日本
+             |007|Bond',
+            chr(10)
+        )) as kanon_line
+    ) as kanon_lines
+)"""
+
+
+def test_a_table_of_labels_is_the_lines_of_one_text() -> None:
+    levels = column("VARCHAR", {"hierarchy": CITIES})
+
+    assert levels.labels_sql(1) == TABLE_OF_LABELS
+    assert ENGINE.execute(f"from {TABLE_OF_LABELS}").fetchall() == levels.mapping(1)
+
+
+@given(st.dictionaries(st.text("a|;~' \t*\ue000", min_size=1), st.text("|;~' \\-/"), min_size=1))
+def test_a_table_of_labels_holds_any_value(labels: dict[str, str]) -> None:
+    levels = column(
+        "VARCHAR", {"hierarchy": {raw: [label or "-"] for raw, label in labels.items()}}
+    )
+
+    assert ENGINE.execute(f"from {levels.labels_sql(1)}").fetchall() == levels.mapping(1)
+
+
+@pytest.mark.parametrize(("rows", "joined"), [(200, False), (201, True)])
+def test_a_hierarchy_of_many_rows_is_joined(rows: int, joined: bool) -> None:
+    mapping = {str(row): [str(row // 10)] for row in range(rows)}
+    levels = column("VARCHAR", {"hierarchy": mapping, "levels": ["suppress"]})
+
+    assert [levels.is_joined(level) for level in (0, 1, 2)] == [False, joined, False]
 
 
 def interval(value: Any, width: float, origin: float) -> str:

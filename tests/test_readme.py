@@ -38,6 +38,8 @@ def clinic(tmp_path, monkeypatch):
     }
     voters = {"zip_code": zips * 2, "birth_year": years * 2, "sex": sexes * 2}
     pq.write_table(pa.table(patients), "patients.parquet")
+    masked = {"zip": [f"{zip[:3]}**" for zip in zips], "birth_year": years}
+    pq.write_table(pa.table(masked), "release.parquet")
     pq.write_table(pa.table(voters), "voters.parquet")
     [spec] = blocks("yaml")
     Path("kanon.yml").write_text(spec)

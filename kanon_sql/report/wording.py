@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from kanon_sql.answers import the_reference
 from kanon_sql.models import MODELS
 from kanon_sql.result import SHOWN, AuditResult, CheckResult, TableResult
 
@@ -568,6 +569,7 @@ def findings(table: TableResult) -> list[str]:
     return [
         *_prosecutor(table),
         *_assumed_attackers(table),
+        *_generalised_references(table),
         *_journalist(table),
         *_individual(table),
     ]
@@ -601,6 +603,21 @@ def _assumed_attackers(table: TableResult) -> Iterator[str]:
     }
     for title, attacker in assumed.items():
         yield f"{title} has this attacker in mind: {attacker}."
+
+
+def _generalised_references(table: TableResult) -> Iterator[str]:
+    """The levels at which a reference was looked at, where it was not as it lies."""
+    levels = {
+        check.parameters["reference"]: check.details["reference_levels"]
+        for check in table.checks
+        if "reference_levels" in check.details
+    }
+    for reference, by_column in levels.items():
+        named = ", ".join(f"{printable(column)} {level}" for column, level in by_column.items())
+        yield (
+            f"The records of {printable(the_reference(reference))} were looked at as if "
+            f"generalised to {named}."
+        )
 
 
 def _journalist(table: TableResult) -> Iterator[str]:

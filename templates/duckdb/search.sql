@@ -26,10 +26,13 @@ labelled_values as (
         kanon_raw,
         kanon_records
 {%- for label in labels %},
-        {{ label | indent(8) }} as kanon_label_{{ loop.index }}
+        {{ label.sql | indent(8) }} as kanon_label_{{ loop.index }}
 {%- endfor %}
 
     from {{ values }}
+{% for label in labels if label.joined %}
+    {{ kanon_sql.join_labels(label.joined) | indent(4) }}
+{% endfor %}
 )
 
 select

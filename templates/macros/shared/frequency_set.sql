@@ -1,26 +1,47 @@
 {#
     The records that a question is about: a relation, or those of its records that pass a filter,
-    or what they would be with some columns at a level of their hierarchy.
+    or what they would be with some columns at a level of their hierarchy. A hierarchy of many
+    values is joined as a table of labels; the records are chosen before, in their own order.
 #}
 {% macro records(relation, columns, where=none, first=none, generalised=false) %}
+{% set joins = columns | selectattr("joined") | map(attribute="joined") | list %}
 {% if where is none and first is none and not generalised %}
 {{ relation }}
 {%- else %}
 (
     select
 {% for column in columns %}
-        {{ kanon_sql.source(column) | indent(8) }}{{ "," if not loop.last }}
+        {{ "kanon_raw." if joins and not column.generalised }}{{ kanon_sql.source(column) | indent(8) }}{{ "," if not loop.last }}
 {% endfor %}
-    from {{ relation }}
-{% if where is not none %}
-    where {{ where }}
-{% endif %}
-{% if first is not none %}
-    limit {{ kanon_sql.positive_int(first, "first") }}
+{% if joins %}
+    from (
+        select
+{{ kanon_sql.names(columns) | indent(8, first=true) }}
+        {{ kanon_sql.chosen(relation, where, first) | indent(8) }}
+    ) as kanon_raw
+{% for labels in joins %}
+    {{ kanon_sql.join_labels(labels) | indent(4) }}
+{% endfor %}
+{% else %}
+    {{ kanon_sql.chosen(relation, where, first) | indent(4) }}
 {% endif %}
 ) as kanon_source
 {%- endif %}
 {% endmacro %}
+
+
+{# The relation, or those of its records that pass a filter, or the first of these. #}
+{% macro chosen(relation, where, first) -%}
+from {{ relation }}
+{%- if where is not none %}
+
+where {{ where }}
+{%- endif %}
+{%- if first is not none %}
+
+limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endif %}
+{%- endmacro %}
 
 
 {#

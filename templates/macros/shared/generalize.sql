@@ -191,6 +191,31 @@ end
 {%- endmacro %}
 
 
+{#
+    Each raw value of a hierarchy with its label, as a table to join. Its rows are the lines of
+    one text, because a database reads a long text a hundred times faster than many short ones.
+    What stands before the first divider of a line is its indentation.
+#}
+{% macro table_of_labels(rows) -%}
+{% set divider = kanon_sql.unused_character(rows) %}
+(
+    select
+        {{ kanon_sql.part("kanon_line", divider, 2) }} as kanon_value,
+        {{ kanon_sql.part("kanon_line", divider, 3) }} as kanon_label
+    from (
+        select {{ kanon_sql.lines(kanon_sql.rows_as_text(rows, divider)) | indent(8) }} as kanon_line
+    ) as kanon_lines
+)
+{%- endmacro %}
+
+
+{# The labels beside the records; a value that the hierarchy lacks has none. #}
+{% macro join_labels(labels) -%}
+left join {{ labels.sql }} as {{ labels.name }}
+    on {{ labels.name }}.kanon_value = {{ labels.key }}
+{%- endmacro %}
+
+
 {# How many characters the longest value of a column has. #}
 {% macro longest_value(relation, column) %}
 select coalesce(max(length({{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }})), 0) as kanon_longest
@@ -198,17 +223,37 @@ from {{ relation }}
 {%- endmacro %}
 
 
+{# A hierarchy that lies in a table, as text: the raw value, then a column a level. #}
+{% macro hierarchy_rows(relation, columns) %}
+select
+{% for column in columns %}
+    {{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }} as kanon_column_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
 {# The values of a column that a level has no label for: no number, no date, or not listed. #}
-{% macro values_without_label(relation, column, label) %}
+{% macro values_without_label(relation, column, label, joined=none) %}
 with
 
-labelled_values as (
+raw_values as (
     select
-        {{ label | indent(8) }} as kanon_label,
+        {{ kanon_sql.ident(column) }},
         count(*) as kanon_records
     from {{ relation | indent(4) }}
     where {{ kanon_sql.ident(column) }} is not null
     group by {{ kanon_sql.ident(column) }}
+),
+
+labelled_values as (
+    select
+        {{ label | indent(8) }} as kanon_label,
+        kanon_records
+    from raw_values as kanon_raw
+{% if joined is not none %}
+    {{ kanon_sql.join_labels(joined) | indent(4) }}
+{% endif %}
 )
 
 select

@@ -28,16 +28,20 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 {%- endmacro %}
 
 
-{# The same records with one column at a level. #}
-{% macro generalised_records(finer, columns, raw, generalised, label) %}
+{# The same records with one column at a level; the labels of a large hierarchy are joined. #}
+{% macro generalised_records(finer, columns, raw, generalised, label, joined=none) %}
+{% set records = "records." if joined is not none else "" %}
 select
 {% for column in columns %}
-    {{ label | indent(4) ~ " as " ~ kanon_sql.ident(column) if column.name == generalised else kanon_sql.ident(column) }}{{ "," if not loop.last or raw }}
+    {{ label | indent(4) ~ " as " ~ kanon_sql.ident(column) if column.name == generalised else records ~ kanon_sql.ident(column) }}{{ "," if not loop.last or raw }}
 {% endfor %}
 {% for column in raw %}
-    {{ kanon_sql.ident("kanon_raw_" ~ column.name) }}{{ "," if not loop.last }}
+    {{ records }}{{ kanon_sql.ident("kanon_raw_" ~ column.name) }}{{ "," if not loop.last }}
 {% endfor %}
-from {{ finer }}
+from {{ finer }}{{ " as records" if joined is not none }}
+{% if joined is not none %}
+{{ kanon_sql.join_labels(joined) }}
+{% endif %}
 {%- endmacro %}
 
 

@@ -1,0 +1,83 @@
+"""What is read of the data before a question can be bound: hierarchies that lie in tables, and
+how long the values are that a mask is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kanon_sql.binding import (
+    BoundColumn,
+    Known,
+    hierarchy_sources,
+    masked_columns,
+    masked_references,
+)
+from kanon_sql.engines.base import Engine, Row, Table
+from kanon_sql.hierarchy import HierarchyTable, table_of_rows
+from kanon_sql.spec import TableSpec
+from kanon_sql.templates import checked_select, render
+
+
+def read_beforehand(
+    engine: Engine,
+    spec: TableSpec,
+    table: Table,
+    references: Mapping[str, Table],
+    *,
+    all_hierarchies: bool = False,
+) -> Known:
+    """What a bound question needs to know of the data; with `all_hierarchies` those too of which
+    no level is asked.
+
+    Raises `SpecError` for a hierarchy that has no levels, `InputError` for one that can't be read.
+    """
+    sources = hierarchy_sources(spec, table, every=all_hierarchies)
+    # An engine shuts off every file that is not named before its first query.
+    tables = {name: engine.table(source) for name, source in sources.items()}
+    return Known(
+        longest={
+            column.name: longest_value(engine, table, column)
+            for column in masked_columns(spec, table)
+        },
+        hierarchies={
+            name: hierarchy_rows(engine, sources[name], each) for name, each in tables.items()
+        },
+        referred=dict(_longest_referred(engine, spec, table, references)),
+    )
+
+
+def longest_value(engine: Engine, table: Table, column: BoundColumn) -> int:
+    """The length of the longest value, by which a mask is as long for all."""
+    [row] = _asked(engine, table, "longest_value", column=column)
+    return int(row["kanon_longest"])
+
+
+def hierarchy_rows(engine: Engine, name: str, table: Table) -> HierarchyTable:
+    """The hierarchy in a table: the raw value, then a column a level, all as text."""
+    rows = _asked(engine, table, "hierarchy_rows", columns=list(table.columns))
+    return table_of_rows(name, table.column_names, [tuple(row.values()) for row in rows])
+
+
+def _longest_referred(
+    engine: Engine, spec: TableSpec, table: Table, references: Mapping[str, Table]
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """A mask of a reference is as long as the longest value of either side: the release is masked
+    already, to the length of its own, and what can't be as long there must not match here."""
+    for name, reference in references.items():
+        pairs = masked_references(spec, table, name, reference)
+        yield (
+            name,
+            {
+                column.name: max(
+                    longest_value(engine, table, column), longest_value(engine, reference, other)
+                )
+                for column, other in pairs
+            },
+        )
+
+
+def _asked(engine: Engine, table: Table, macro: str, **arguments: Any) -> list[Row]:
+    sql = render(macro, relation=table.sql, **arguments)
+    checked_select(sql, frozenset([table.sql]))
+    return engine.query(sql)
