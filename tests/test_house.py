@@ -23,7 +23,7 @@ LAYERS = """
 errors version column_types
 yaml_document hierarchy models metrics output datafly
 estimates templates spec result
-levels
+levels manifest
 expressions engines profile_result anonymization_result
 binding
 steps measures beforehand
