@@ -202,6 +202,9 @@ class FrequencySets:
             sql = render("longest_value", relation=raw, column=replace(column, name="kanon_raw"))
             [row] = self.ask(f"longest_{place}", f"How long is {column.name}?", sql)
             levels = levels.with_longest(int(row["kanon_longest"]))
+        for level in filter(levels.is_joined, range(1, levels.height + 1)):
+            labels = kept_labels(place, level)
+            self.keep_rows(labels, ("kanon_value", "kanon_label"), levels.mapping(level))
         values = self._keep(
             f"kanon_values_{place}",
             f"What does each value of {column.name} become at each level?",
@@ -209,7 +212,7 @@ class FrequencySets:
                 "values_at_levels",
                 values=raw,
                 labels=[
-                    label_of(levels, level, identifier("kanon_raw"))
+                    label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
                     for level in range(1, levels.height + 1)
                 ],
             ),
@@ -316,12 +319,18 @@ class FrequencySets:
         return Step(name, question, sql, tables=tables)
 
 
-def label_of(levels: ColumnLevels, level: int, value: str) -> Label:
-    """What a raw value becomes at a level; `value` is its own expression."""
+def kept_labels(place: int, level: int) -> str:
+    """What the labels of a large hierarchy are kept as."""
+    return f"kanon_labels_{place}_{level}"
+
+
+def label_of(levels: ColumnLevels, level: int, value: str, kept: str | None = None) -> Label:
+    """What a raw value becomes at a level; `value` is its own expression. The labels of a large
+    hierarchy are `kept` under a name, or else stand in the SQL."""
     if not levels.is_joined(level):
         return Label(levels.sql(level, value))
     name = f"kanon_hierarchy_{level}"
-    joined = JoinedLabels(name, levels.labels_sql(level), levels.key(value))
+    joined = JoinedLabels(name, kept or levels.labels_sql(level), levels.key(value))
     return Label(f"{name}.kanon_label", joined)
 
 
