@@ -37,10 +37,10 @@ from kanon_sql.hierarchy import summary as summary_of_faults
 from kanon_sql.models import KAnonymity
 from kanon_sql.output import beside, check_writable, put_in_place, write_whole
 from kanon_sql.plan import Plan, plan_audit
-from kanon_sql.release import RELEASE, Chain, as_text
+from kanon_sql.release import Chain, as_text
 from kanon_sql.result import TableResult
 from kanon_sql.spec import AuditSpec, TableSpec
-from kanon_sql.suppression import nothing_suppressed, suppress
+from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
 from kanon_sql.utility import associations, losses, metrics
 from kanon_sql.version import VERSION
 from kanon_sql.violations import is_judged_by_class
@@ -350,9 +350,9 @@ class _Run:
     def _audited_release(self, chain: Chain, new: Path | None) -> TableResult:
         """The audit of the release: of the file that was written, where there is one."""
         if new is None:
-            table = self._engine.kept(RELEASE, chain.bound.table.name)
+            table = self._engine.kept(RELEASED, chain.bound.table.name)
         else:
-            self._engine.write(RELEASE, new)
+            self._engine.write(RELEASED, new)
             table = self._engine.table(str(new))
         bound = self._plan.bound
         named = self._wanted.output.name if new and self._wanted.output else _name(self._plan)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from kanon_sql.asking import Asker
@@ -23,8 +24,10 @@ from kanon_sql.steps import Step, records, spoken
 from kanon_sql.templates import identifier, render
 from kanon_sql.violations import sensitive_demands, too_small_classes, violating_classes
 
-RAW = "kanon_raw_frequency_set"
-RECORDS = "kanon_frequency_set"
+PRIVATE = "kanon_private_"
+"""What every kept name begins with, so that it is never taken for a table of the user's."""
+RAW = f"{PRIVATE}raw_frequency_set"
+RECORDS = f"{PRIVATE}frequency_set"
 """The set of all records by the places of their raw values, with every sensitive attribute."""
 
 
@@ -68,7 +71,7 @@ class QuasiIdentifier:
 
     @property
     def values(self) -> str:
-        return f"kanon_values_{self.place}"
+        return f"{PRIVATE}values_{self.place}"
 
     @property
     def key(self) -> str:
@@ -97,6 +100,7 @@ class FrequencySets:
         self._ask = ask
         self._entity = [bound.entity] if bound.entity else []
         self._kept: list[str] = []
+        self._numbers = count()
         relation, rolled_up = self._source()
         self.quasi_identifiers = tuple(
             self._values(column, place, levels[column.name], relation, rolled_up)
@@ -194,7 +198,7 @@ class FrequencySets:
     ) -> QuasiIdentifier:
         spelled = _spelled(column, rolled_up)
         raw = self._keep(
-            f"kanon_raw_values_{place}",
+            f"{PRIVATE}raw_values_{place}",
             f"Which values has {column.name}?",
             render("column_values", relation=relation, column=spelled, rolled_up=rolled_up),
         )
@@ -206,7 +210,7 @@ class FrequencySets:
             labels = kept_labels(place, level)
             self.keep_rows(labels, ("kanon_value", "kanon_label"), levels.mapping(level))
         values = self._keep(
-            f"kanon_values_{place}",
+            f"{PRIVATE}values_{place}",
             f"What does each value of {column.name} become at each level?",
             render(
                 "values_at_levels",
@@ -238,7 +242,7 @@ class FrequencySets:
         """The set of the raw values that is searched: what no demand reads is added up."""
         if len(self._searched_beside) == len(self.carried):
             return RECORDS
-        return self._rolled_up(RECORDS, "kanon_set_0", {})
+        return self._rolled_up(RECORDS, self._new_name(), {})
 
     @cached_property
     def _keyed(self) -> BoundSpec:
@@ -268,7 +272,6 @@ class FrequencySets:
         ]
         if not steps:
             return
-        number = sum(levels.values())
         near = all(
             self._at[each.name] + 1 == levels[each.name] and each.nested(levels[each.name])
             for each in steps
@@ -283,7 +286,7 @@ class FrequencySets:
                 for each in self.quasi_identifiers
                 if levels[each.name]
             }
-        before, self._set = self._set, self._rolled_up(finer, f"kanon_set_{number}", moves)
+        before, self._set = self._set, self._rolled_up(finer, self._new_name(), moves)
         self._at = dict(levels)
         if before != RECORDS:
             self._ask.engine.forget(before)
@@ -295,6 +298,9 @@ class FrequencySets:
         demanded = {check.column for check in sensitive_demands(self.bound)}
         read = [column for column in self.bound.sensitive if column in demanded]
         return [*read, *self._entity]
+
+    def _new_name(self) -> str:
+        return f"{PRIVATE}set_{next(self._numbers)}"
 
     def _rolled_up(self, finer: str, name: str, moves: Mapping[str, Move]) -> str:
         return self._keep(
@@ -321,7 +327,7 @@ class FrequencySets:
 
 def kept_labels(place: int, level: int) -> str:
     """What the labels of a large hierarchy are kept as."""
-    return f"kanon_labels_{place}_{level}"
+    return f"{PRIVATE}labels_{place}_{level}"
 
 
 def label_of(levels: ColumnLevels, level: int, value: str, kept: str | None = None) -> Label:

@@ -15,16 +15,17 @@ from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError
-from kanon_sql.frequency_sets import QuasiIdentifier, kept_labels, label_of
+from kanon_sql.frequency_sets import PRIVATE, QuasiIdentifier, kept_labels, label_of
 from kanon_sql.steps import spoken
 from kanon_sql.templates import identifier, render, transpiled
 from kanon_sql.violations import violating_classes
 
-VIOLATING = "kanon_violating_classes"
-CLASSES = "kanon_classes"
-GIVING = "kanon_classes_that_give"
-NUMBERED = "kanon_numbered_records"
-RELEASE = "kanon_release"
+VIOLATING = "violating_classes"
+CLASSES = "classes"
+GIVING = "classes_that_give"
+NUMBERED = "numbered_records"
+RELEASE = "release"
+_SHIPPED = "kanon_"
 _RAW = "kanon_raw_"
 
 
@@ -60,7 +61,13 @@ class Chain:
     gives: bool
     """Whether records are suppressed in step 4."""
     kept: bool = False
-    """Whether the labels of large hierarchies are kept, and need not stand in the views."""
+    """Whether the views are for this run: under names of their own, with the labels of large
+    hierarchies kept beside them."""
+    dialect: str = "duckdb"
+
+    def named(self, what: str) -> str:
+        """What a view is called: where it is kept for a run, as no table of the user's is."""
+        return f"{PRIVATE if self.kept else _SHIPPED}{what}"
 
     @property
     def records(self) -> tuple[View, ...]:
@@ -70,12 +77,12 @@ class Chain:
     @property
     def last(self) -> str:
         """The view of the records at the levels of the release."""
-        return f"kanon_step_{len(self.steps)}"
+        return self.named(f"step_{len(self.steps)}")
 
     @property
     def violating(self) -> View:
         return View(
-            VIOLATING,
+            self.named(VIOLATING),
             ("The violating classes: below k, or failing a demanded check.",),
             violating_classes(self.released, self.last),
         )
@@ -88,14 +95,14 @@ class Chain:
         columns = list(self.released.quasi_identifiers)
         return (
             View(
-                CLASSES,
+                self.named(CLASSES),
                 ("Every class with its size.",),
                 render(
                     "class_counts", relation=self.last, columns=columns, entity=self.bound.entity
                 ),
             ),
             View(
-                GIVING,
+                self.named(GIVING),
                 (
                     "Step 4: the suppressed records are fewer than k, so the smallest classes "
                     "above k give some more.",
@@ -109,8 +116,8 @@ class Chain:
         """How many records each class gives; `also` are more columns of the classes."""
         return render(
             "classes_that_give",
-            classes=CLASSES,
-            violating=VIOLATING,
+            classes=self.named(CLASSES),
+            violating=self.named(VIOLATING),
             columns=list(self.released.quasi_identifiers),
             k=self.k,
             also=list(also),
@@ -119,12 +126,12 @@ class Chain:
     @property
     def numbered(self) -> View:
         return View(
-            NUMBERED,
+            self.named(NUMBERED),
             ("Their records, the first to go in front.",),
             render(
                 "numbered_records",
                 records=self.last,
-                giving=GIVING,
+                giving=self.named(GIVING),
                 columns=list(self.released.quasi_identifiers),
                 order=list(self._order()),
             ),
@@ -134,17 +141,17 @@ class Chain:
     def release(self) -> View:
         what = "are *" if self.suppressed_as == "star" else "are left out"
         return View(
-            RELEASE,
+            self.named(RELEASE),
             (f"What may be published: the records of violating classes {what}.",),
             render(
                 "released_records",
                 records=self.last,
-                violating=VIOLATING,
+                violating=self.named(VIOLATING),
                 columns=list(self.columns),
                 quasi_identifiers=list(self.released.quasi_identifiers),
                 star=self.suppressed_as == "star",
-                giving=GIVING if self.gives else None,
-                numbered=NUMBERED if self.gives else None,
+                giving=self.named(GIVING) if self.gives else None,
+                numbered=self.named(NUMBERED) if self.gives else None,
             ),
         )
 
@@ -201,7 +208,7 @@ class Chain:
         bound, raw = self.bound, list(self.raw.values())
         self._refuse_taken_names()
         yield View(
-            "kanon_step_0",
+            self.named("step_0"),
             (f"The records of {bound.table.name} as they lie.",),
             render(
                 "raw_records",
@@ -223,11 +230,11 @@ class Chain:
                 kept_labels(place, step.to_level) if self.kept else None,
             )
             yield View(
-                f"kanon_step_{number}",
+                self.named(f"step_{number}"),
                 _words(number, step, levels.label(step.to_level - 1)),
                 render(
                     "generalised_records",
-                    finer=f"kanon_step_{number - 1}",
+                    finer=self.named(f"step_{number - 1}"),
                     columns=list(self.columns),
                     raw=raw,
                     generalised=step.attribute,
