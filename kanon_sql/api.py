@@ -163,7 +163,6 @@ def anonymize(
         memory_limit=memory_limit,
         threads=threads,
         timeout=timeout,
-        inputs=[str(source) for source in (data,) if isinstance(source, str | Path)],
     )
 
 

@@ -28,7 +28,6 @@ from kanon_sql.options import (
     audit_options,
     compile_options,
     demo_options,
-    is_spec_file,
     profile_options,
     profile_question,
     question,
@@ -375,22 +374,8 @@ def _writable(
     from kanon_sql.output import check_writable
 
     path = Path(name)
-    check_writable(path, inputs=_inputs(target, spec), force=values["force"])
+    check_writable(path, inputs=spec.files(), force=values["force"])
     return path
-
-
-def _inputs(target: str, spec: AuditSpec) -> Iterator[str]:
-    """Every file that the audit may read."""
-    if is_spec_file(target):
-        yield target
-    for table in spec.tables:
-        yield str(table.source)
-        if table.connect:
-            yield table.connect.removeprefix("duckdb:")
-        yield from (str(reference.source) for reference in table.references.values())
-        for hierarchy in table.quasi_identifiers.values():
-            if isinstance(hierarchy.hierarchy, str):
-                yield hierarchy.hierarchy
 
 
 @contextmanager

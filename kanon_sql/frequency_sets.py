@@ -330,13 +330,22 @@ def kept_labels(place: int, level: int) -> str:
     return f"{PRIVATE}labels_{place}_{level}"
 
 
-def label_of(levels: ColumnLevels, level: int, value: str, kept: str | None = None) -> Label:
+def label_of(
+    levels: ColumnLevels,
+    level: int,
+    value: str,
+    kept: str | None = None,
+    *,
+    portable: bool = False,
+) -> Label:
     """What a raw value becomes at a level; `value` is its own expression. The labels of a large
-    hierarchy are `kept` under a name, or else stand in the SQL."""
+    hierarchy are `kept` under a name, or else stand in the SQL, which may be `portable`."""
     if not levels.is_joined(level):
         return Label(levels.sql(level, value))
     name = f"kanon_hierarchy_{level}"
-    joined = JoinedLabels(name, kept or levels.labels_sql(level), levels.key(value))
+    joined = JoinedLabels(
+        name, kept or levels.labels_sql(level, portable=portable), levels.key(value)
+    )
     return Label(f"{name}.kanon_label", joined)
 
 

@@ -57,6 +57,9 @@ class Chain:
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     steps: tuple[GeneralizationStep, ...]
     k: int
+    """How many records those suppressed must be, if there are any."""
+    class_size: int
+    """How many each class must keep."""
     suppressed_as: Suppressed
     gives: bool
     """Whether records are suppressed in step 4."""
@@ -120,6 +123,7 @@ class Chain:
             violating=self.named(VIOLATING),
             columns=list(self.released.quasi_identifiers),
             k=self.k,
+            least=self.class_size,
             also=list(also),
         )
 
@@ -134,6 +138,10 @@ class Chain:
                 giving=self.named(GIVING),
                 columns=list(self.released.quasi_identifiers),
                 order=list(self._order()),
+                shown=[
+                    *(column.name for column in self.columns),
+                    *(f"{_RAW}{name}" for name in self.raw),
+                ],
             ),
         )
 
@@ -206,7 +214,6 @@ class Chain:
 
     def _generalised(self) -> Iterator[View]:
         bound, raw = self.bound, list(self.raw.values())
-        self._refuse_taken_names()
         yield View(
             self.named("step_0"),
             (f"The records of {bound.table.name} as they lie.",),
@@ -228,6 +235,7 @@ class Chain:
                 step.to_level,
                 f"records.{value}" if levels.is_joined(step.to_level) else value,
                 kept_labels(place, step.to_level) if self.kept else None,
+                portable=self.dialect != "duckdb",
             )
             yield View(
                 self.named(f"step_{number}"),
@@ -243,14 +251,17 @@ class Chain:
                 ),
             )
 
-    def _refuse_taken_names(self) -> None:
-        taken = {column.name.casefold() for column in self.bound.table.columns}
-        for name in self.raw:
-            if f"{_RAW}{name}".casefold() in taken:
-                raise SpecError(
-                    f'{self.bound.table.name} has a column "{_RAW}{name}", which the views need '
-                    f'for the raw values of "{name}". Rename it.'
-                )
+
+def refuse_taken_names(table: Table) -> None:
+    """Raise `SpecError` for a column that is called as the views call one of their own."""
+    needed = {"kanon_given", "kanon_number"}
+    needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}
+    for column in table.columns:
+        if column.name.casefold() in needed:
+            raise SpecError(
+                f'{table.name} has a column "{column.name}", a name that the views of a release '
+                "need for themselves. Rename it."
+            )
 
 
 def _words(number: int, step: GeneralizationStep, label_before: str) -> tuple[str, ...]:
@@ -277,7 +288,7 @@ def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
     if not executed and chain.bound.table.sql.startswith("read_"):
         head.append("Put the name of your table where kanon_step_0 reads it.")
     parts = [_comment(head)]
-    for view in chain.views:
+    for view in replace(chain, dialect=dialect).views:
         statement = view.statement if executed else transpiled(view.statement, dialect)
         parts.append(f"{_comment(view.words)}\n{statement};")
     return "\n\n\n".join(parts) + "\n"

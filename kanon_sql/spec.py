@@ -225,6 +225,19 @@ class AuditSpec(_Part):
             raise ValueError(f'two tables have the name "{repeated}".')
         return self
 
+    def files(self, engine: Any = None) -> Iterator[str]:
+        """Every file that an audit may read: it is never written. `engine` may name one too."""
+        if self._document is not None:
+            yield str(self._document.path)
+        for connect in (engine, *(table.connect for table in self.tables)):
+            if isinstance(connect, str):
+                yield connect.removeprefix("duckdb:")
+        for table in self.tables:
+            sources = [table.source, *(each.source for each in table.references.values())]
+            sources += [each.hierarchy for each in table.quasi_identifiers.values()]
+            sources += [getattr(check, "hierarchy", None) for check in table.checks]
+            yield from (str(each) for each in sources if isinstance(each, str | Path))
+
     def pointed(self, error: SpecError, table: int) -> SpecError:
         """The error with the place in the file that the spec came from, if it came from one."""
         if self._document is None:

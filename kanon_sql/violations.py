@@ -16,10 +16,12 @@ from kanon_sql.measures import (
     needs,
 )
 from kanon_sql.models import (
+    AlphaKAnonymity,
     Homogeneity,
     KAnonymity,
     Model,
     ProsecutorRisk,
+    PSensitiveKAnonymity,
     SensitiveModel,
     TCloseness,
     exactly,
@@ -37,6 +39,8 @@ def class_size(checks: Sequence[BoundCheck]) -> int | None:
 def _sizes(model: Model) -> Iterator[int]:
     match model:
         case KAnonymity(k=int(k)):
+            yield k
+        case AlphaKAnonymity(k=int(k)) | PSensitiveKAnonymity(k=int(k)):
             yield k
         case ProsecutorRisk() if model.max_highest:
             yield math.ceil(1 / exactly(model.max_highest))
