@@ -14,7 +14,6 @@ from kanon_sql.report.outcomes import (
     TableOutcomes,
     file_name,
     outcomes,
-    plain,
     summary,
 )
 from kanon_sql.result import AuditResult
@@ -43,7 +42,7 @@ def _of_table(found: TableOutcomes) -> Iterator[str]:
     for outcome in found.outcomes:
         yield _of_check(outcome)
     for warning in found.warnings:
-        message = f"{plain(found.table.name)}: {warning}"
+        message = f"{found.name}: {warning}"
         yield _command("warning", "kanon-sql", message, found.place)
 
 

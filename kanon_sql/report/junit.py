@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from kanon_sql.models import MODELS
-from kanon_sql.report.outcomes import Outcome, TableOutcomes, file_name, outcomes, plain
+from kanon_sql.report.outcomes import Outcome, TableOutcomes, file_name, outcomes
 from kanon_sql.result import AuditResult
 from kanon_sql.spec import TablePlaces
 
@@ -47,7 +47,7 @@ def _add_suite(root: ElementTree.Element, found: TableOutcomes) -> None:
     suite = ElementTree.SubElement(
         root,
         "testsuite",
-        name=plain(found.table.name),
+        name=found.name,
         tests=str(len(found.outcomes)),
         failures=str(found.count("violated", "no_data")),
         errors=str(found.count("error")),

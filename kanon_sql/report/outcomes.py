@@ -15,7 +15,7 @@ from typing import Any, Literal
 from kanon_sql.errors import plural
 from kanon_sql.models import MODELS
 from kanon_sql.report import wording
-from kanon_sql.report.wording import KEPT_TOGETHER, printable
+from kanon_sql.report.wording import printable
 from kanon_sql.result import AuditResult, CheckResult, TableResult
 from kanon_sql.spec import TablePlaces
 from kanon_sql.yaml_document import Place
@@ -72,6 +72,10 @@ class TableOutcomes:
     outcomes: tuple[Outcome, ...]
 
     @property
+    def name(self) -> str:
+        return printable(self.table.name)
+
+    @property
     def warnings(self) -> list[str]:
         return [plain(warning) for warning in wording.warnings(self.table)]
 
@@ -116,7 +120,7 @@ def file_name(file: Path) -> str:
 
 def plain(text: str) -> str:
     """The text in one line, with ordinary spaces."""
-    return wording.plain(" ".join(printable(line) for line in text.splitlines()))
+    return printable(wording.plain(text).replace("\n", " "))
 
 
 def _of_table(table: TableResult, asked: TablePlaces | None) -> Iterator[Outcome]:
@@ -175,4 +179,4 @@ def _said(model: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _parameter(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"{len(value)} named"
-    return printable(str(value)).replace(KEPT_TOGETHER, " ")
+    return plain(str(value))

@@ -102,7 +102,7 @@ def _result(outcome: Outcome, number: int) -> dict[str, Any]:
         "ruleIndex": number,
         "kind": "fail",
         "level": "note" if is_accepted else "error",
-        "message": {"text": f"{outcome.title[:1].upper()}{outcome.title[1:]}. {outcome.text}."},
+        "message": {"text": f"{outcome.text.rstrip('.')}."},
         "locations": [_location(outcome.table, outcome.place)],
         "partialFingerprints": {_FINGERPRINT: _fingerprint(outcome)},
         **(suppressed if is_accepted else {}),
@@ -129,7 +129,7 @@ def _notifications(
             yield {
                 "level": "warning",
                 "message": {"text": warning},
-                "locations": [_location(each.table.name, each.place)],
+                "locations": [_location(each.name, each.place)],
             }
 
 
