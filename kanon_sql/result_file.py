@@ -27,7 +27,8 @@ from kanon_sql.result import (
 
 BASELINE_VERSION = 1
 """What a baseline has under "baseline", so that a later form of it can be told apart."""
-_HOW_TO_WRITE = "Write one with kanon-sql audit … --format json --output FILE."
+_HOW_A_RESULT = "kanon-sql audit … --format json --output FILE writes one."
+_HOW_A_BASELINE = "kanon-sql baseline … --output FILE writes one."
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
           float: "a number", type(None): "null"}  # fmt: skip
 Kind = TypeVar("Kind")
@@ -44,13 +45,13 @@ class ResultFile:
 
 def read_result(path: Path) -> ResultFile:
     """The result that a file holds. Raises `InputError` for what is no result of an audit."""
-    whole = _whole(path)
+    whole = _whole(path, _HOW_A_RESULT)
     if "baseline" in whole.value:
         raise InputError(
-            f"{path} is a baseline, and a result of an audit is needed. {_HOW_TO_WRITE}"
+            f"{path} is a baseline, and a result of an audit is needed. {_HOW_A_RESULT}"
         )
     if "old" in whole.value and "new" in whole.value:
-        raise InputError(f"{path} is a comparison, and a result is needed. {_HOW_TO_WRITE}")
+        raise InputError(f"{path} is a comparison, and a result is needed. {_HOW_A_RESULT}")
     result = AuditResult(_tables(whole), whole.get("kanon_sql", str))
     made = whole.find("anonymization")
     return ResultFile(path, result, made.object() if made else None)
@@ -58,7 +59,7 @@ def read_result(path: Path) -> ResultFile:
 
 def read_baseline(path: Path) -> tuple[TableResult, ...]:
     """The tables of a baseline. Raises `InputError` for what is none."""
-    whole = _whole(path)
+    whole = _whole(path, _HOW_A_BASELINE)
     if "baseline" not in whole.value:
         raise InputError(
             f"{path} is a result and no baseline. kanon-sql baseline {path} --output baseline.json "
@@ -81,14 +82,16 @@ class _Part(NamedTuple):
     """A value of the file, with the place where it stands."""
 
     path: Path
+    how: str
+    """How a file of this kind is written."""
     place: str
     value: Any
 
     def error(self, wanted: str) -> InputError:
         place = self.place or "the whole"
         return InputError(
-            f"{self.path}: {place} must be {wanted}; found {_KINDS[type(self.value)]}. Is this a "
-            f"result of kanon-sql as it was written? {_HOW_TO_WRITE}"
+            f"{self.path}: {place} must be {wanted}; found {_KINDS[type(self.value)]}. Is this "
+            f"file as kanon-sql wrote it? {self.how}"
         )
 
     def as_(self, kind: type[Kind]) -> Kind:
@@ -103,7 +106,7 @@ class _Part(NamedTuple):
 
     def items(self) -> Iterator[_Part]:
         for number, value in enumerate(self.as_(list)):
-            yield _Part(self.path, f"{self.place}[{number}]", value)
+            yield _Part(self.path, self.how, f"{self.place}[{number}]", value)
 
     def find(self, key: str) -> _Part | None:
         """What stands under a key; None where that is nothing or null."""
@@ -113,8 +116,8 @@ class _Part(NamedTuple):
     def part(self, key: str) -> _Part:
         if key not in self.object():
             raise InputError(
-                f'{self.path}: {self.place or "the whole"} has no "{key}". Is this a result of '
-                f"kanon-sql as it was written? {_HOW_TO_WRITE}"
+                f'{self.path}: {self.place or "the whole"} has no "{key}". Is this file '
+                f"as kanon-sql wrote it? {self.how}"
             )
         return self._under(key, self.value[key])
 
@@ -130,27 +133,29 @@ class _Part(NamedTuple):
         return tuple(name.as_(str) for name in found.items()) if found else ()
 
     def _under(self, key: str, value: Any) -> _Part:
-        return _Part(self.path, f"{self.place}.{key}".lstrip("."), value)
+        return _Part(self.path, self.how, f"{self.place}.{key}".lstrip("."), value)
 
 
-def _whole(path: Path) -> _Part:
-    whole = _Part(path, "", _parsed(path))
+def _whole(path: Path, how: str) -> _Part:
+    whole = _Part(path, how, "", _parsed(path, how))
     is_ours = isinstance(whole.value, dict) and {"kanon_sql", "tables"} <= set(whole.value)
     if not is_ours:
         raise InputError(
-            f"{path} is no result of kanon-sql: it is {_KINDS[type(whole.value)]} without "
-            f'"kanon_sql" and "tables". {_HOW_TO_WRITE}'
+            f"{path} is nothing that kanon-sql wrote: it is {_KINDS[type(whole.value)]} without "
+            f'"kanon_sql" and "tables". {how}'
         )
     return whole
 
 
-def _parsed(path: Path) -> Any:
+def _parsed(path: Path, how: str) -> Any:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}. {_HOW_TO_WRITE}") from None
+        raise InputError(f"there is no file {path}. {how}") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text, so it is no result. {_HOW_TO_WRITE}") from None
+        raise InputError(
+            f"{path} is not UTF-8 text, so kanon-sql did not write it. {how}"
+        ) from None
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}.") from None
     try:
@@ -158,10 +163,10 @@ def _parsed(path: Path) -> Any:
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}. Was the file cut "
-            f"off, or edited? {_HOW_TO_WRITE}"
+            f"off, or edited? {how}"
         ) from None
     except (RecursionError, ValueError):
-        raise InputError(f"{path} is not JSON that can be read. {_HOW_TO_WRITE}") from None
+        raise InputError(f"{path} is not JSON that can be read. {how}") from None
 
 
 # --- the parts of a result ------------------------------------------------------------------
@@ -170,13 +175,13 @@ def _parsed(path: Path) -> Any:
 def _tables(whole: _Part) -> tuple[TableResult, ...]:
     tables = tuple(_table(part) for part in whole.part("tables").items())
     if not tables:
-        raise InputError(f"{whole.path} has no table. {_HOW_TO_WRITE}")
+        raise InputError(f"{whole.path} has no table. {whole.how}")
     return tables
 
 
 def _table(part: _Part) -> TableResult:
     if "attacker_knows" in part.object():
-        raise InputError(f"{part.path} is a profile, and an audit is needed. {_HOW_TO_WRITE}")
+        raise InputError(f"{part.path} is a profile, and an audit is needed. {part.how}")
     histogram, levels, risk = part.find("histogram"), part.find("levels"), part.find("risk")
     return TableResult(
         name=part.get("name", str),

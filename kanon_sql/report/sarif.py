@@ -43,9 +43,9 @@ def render(result: AuditResult, places: Sequence[TablePlaces] = ()) -> str:
 
 def _run(result: AuditResult, found: Sequence[TableOutcomes]) -> dict[str, Any]:
     every = [outcome for each in found for outcome in each.outcomes]
-    rules = [rule for rule in _rules() if any(each.rule == rule["id"] for each in every)]
-    numbers = {rule["id"]: number for number, rule in enumerate(rules)}
-    driver = {"name": "kanon-sql", "semanticVersion": result.version, "rules": rules}
+    used = [rule for rule in rules() if any(each.rule == rule["id"] for each in every)]
+    numbers = {rule["id"]: number for number, rule in enumerate(used)}
+    driver = {"name": "kanon-sql", "semanticVersion": result.version, "rules": used}
     invocation = {
         "executionSuccessful": result.status != "error",
         "exitCode": result.exit_code,
@@ -64,7 +64,8 @@ def _run(result: AuditResult, found: Sequence[TableOutcomes]) -> dict[str, Any]:
     }
 
 
-def _rules() -> Iterator[dict[str, Any]]:
+def rules() -> Iterator[dict[str, Any]]:
+    """Every rule that there may be, in the words of the models."""
     for name, model in MODELS.items():
         text = (
             f"{model.promise} It holds when {model.formula}. What it does not promise: "
