@@ -159,7 +159,7 @@ def _parsed(path: Path, how: str) -> Any:
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}.") from None
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}. Was the file cut "
@@ -167,6 +167,11 @@ def _parsed(path: Path, how: str) -> Any:
         ) from None
     except (RecursionError, ValueError):
         raise InputError(f"{path} is not JSON that can be read. {how}") from None
+
+
+def _refuse_constant(name: str) -> None:
+    """JSON has no NaN and no bare Infinity, and kanon-sql writes neither."""
+    raise ValueError(name)
 
 
 # --- the parts of a result ------------------------------------------------------------------
@@ -182,7 +187,7 @@ def _tables(whole: _Part) -> tuple[TableResult, ...]:
 def _table(part: _Part) -> TableResult:
     if "attacker_knows" in part.object():
         raise InputError(f"{part.path} is a profile, and an audit is needed. {part.how}")
-    histogram, levels, risk = part.find("histogram"), part.find("levels"), part.find("risk")
+    histogram, levels = part.find("histogram"), part.find("levels")
     return TableResult(
         name=part.get("name", str),
         engine=part.get_or_none("engine", str) or "",
@@ -199,7 +204,7 @@ def _table(part: _Part) -> TableResult:
         summary=_summary(part),
         histogram=tuple(_bin(size) for size in histogram.items()) if histogram else (),
         checks=tuple(_check(check) for check in part.part("checks").items()),
-        risk=_numbers(risk.object()) if risk else {},
+        risk=dict(_risks(part)),
         error=part.get_or_none("error", str),
     )
 
@@ -229,6 +234,17 @@ def _summary(part: _Part) -> Summary:
     return Summary(**counts, average_class_size=_real(average) if average else None)
 
 
+def _risks(part: _Part) -> Iterator[tuple[str, dict[str, float] | None]]:
+    """The figures of each attacker; None for one that was not looked at."""
+    risks = part.find("risk")
+    for attacker in risks.object() if risks else ():
+        figures = risks.find(attacker) if risks else None
+        yield (
+            attacker,
+            {name: _real(figures.part(name)) for name in figures.object()} if figures else None,
+        )
+
+
 def _bin(part: _Part) -> HistogramBin:
     return HistogramBin(*(part.get(key, int) for key in ("size", "classes", "records")))
 
@@ -239,12 +255,8 @@ _OWN_KEYS = ("model", "parameters", "holds", "achieved", "violating_classes", "v
 
 def _check(part: _Part) -> CheckResult:
     model = _model(part)
-    for name in model.figures:
-        achieved = part.part("achieved")
-        is_end = name in ("min", "max") and isinstance(achieved.value, dict)
-        figure = (achieved if is_end else part).part(name)
-        if figure.value is not None:
-            _real(figure)
+    if part.part("achieved").value is not None:
+        _refuse_without_figures(part, model)
     in_baseline = part.find("baseline")
     return CheckResult(
         model=model.name(),
@@ -259,6 +271,16 @@ def _check(part: _Part) -> CheckResult:
         accepted=part.get_or_none("accepted", bool),
         baseline=_in_baseline(in_baseline) if in_baseline else None,
     )
+
+
+def _refuse_without_figures(part: _Part, model: Model) -> None:
+    """Raise unless everything that counts of a check is there and is a number, or undefined."""
+    achieved = part.part("achieved")
+    for name in model.figures:
+        is_end = name in ("min", "max") and isinstance(achieved.value, dict)
+        figure = (achieved if is_end else part).part(name)
+        if figure.value is not None:
+            _real(figure)
 
 
 def _model(part: _Part) -> Model:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kanon_sql.diff import SEVERAL_RELEASES, CheckDiff, Diff, Figure, TableDiff
+from kanon_sql.errors import InputError
 from kanon_sql.report import human, markdown, wording
 from kanon_sql.report.human import Line, Part
-from kanon_sql.report.wording import STATUS_WORDS, figure_name, percent, printable
+from kanon_sql.report.wording import STATUS_WORDS, Verdict, figure_name, percent, printable
+from kanon_sql.result import CheckResult, TableResult
 
 _INDENT = "  "
 _WIDEST_PROSE = 100
@@ -132,10 +134,7 @@ def _check_word(check: CheckDiff) -> str:
 
 def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
     """What was found of a check, and how far it reached, then and now."""
-    old, new = (
-        wording.verdict(each, of) if each and of and not wording.unanswered(of) else None
-        for each, of in ((check.old, table.old), (check.new, table.new))
-    )
+    old, new = _verdict(check.old, table.old), _verdict(check.new, table.new)
     if old is None or new is None:
         only = new or old
         if only is None:
@@ -147,6 +146,19 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
         found = f"{old.word}: {old.achieved} → {new.word}: {new.achieved}"
     counts = [each for each in check.figures if each.change != "same" and each.name != "achieved"]
     return found, "; ".join(f"{figure_name(each.name)} {_then_and_now(each)}" for each in counts)
+
+
+def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:
+    """A check in words, where there is one and it was answered."""
+    if check is None or table is None or wording.unanswered(table):
+        return None
+    try:
+        return wording.verdict(check, table)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(
+            f"a result has a {check.model} of {printable(table.name)} that is incomplete, or has "
+            "something else where numbers stand. Take the file as kanon-sql wrote it."
+        ) from None
 
 
 def _then_and_now(figure: Figure) -> str:

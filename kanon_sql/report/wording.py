@@ -500,6 +500,7 @@ _FIGURE_NAMES = {
     "max": "greatest",
     "at_risk": "at risk",
     "distinct": "distinct values",
+    "step4": "of them in step 4",
 }
 
 
