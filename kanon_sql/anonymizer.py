@@ -313,7 +313,9 @@ class _Run:
         found = {each.name: each.levels for each in sets.quasi_identifiers}
         known = replace(
             self._plan.bound.known,
-            longest={name: each.longest for name, each in found.items() if each.longest},
+            longest={
+                name: each.longest for name, each in found.items() if each.longest is not None
+            },
             hierarchies={name: each.table for name, each in found.items() if each.table},
         )
         table, references = self._plan.bound.table, _references(self._plan)

@@ -15,7 +15,7 @@ from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError
-from kanon_sql.frequency_sets import QuasiIdentifier, label_of
+from kanon_sql.frequency_sets import QuasiIdentifier, kept_labels, label_of
 from kanon_sql.steps import spoken
 from kanon_sql.templates import identifier, render, transpiled
 from kanon_sql.violations import violating_classes
@@ -59,6 +59,8 @@ class Chain:
     suppressed_as: Suppressed
     gives: bool
     """Whether records are suppressed in step 4."""
+    kept: bool = False
+    """Whether the labels of large hierarchies are kept, and need not stand in the views."""
 
     @property
     def records(self) -> tuple[View, ...]:
@@ -212,10 +214,14 @@ class Chain:
         )
         by_name = {each.name: each for each in self.quasi_identifiers}
         for number, step in enumerate(self.steps, start=1):
-            levels = by_name[step.attribute].levels
+            levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
             value = identifier(f"{_RAW}{step.attribute}")
-            joined = levels.is_joined(step.to_level)
-            label = label_of(levels, step.to_level, f"records.{value}" if joined else value)
+            label = label_of(
+                levels,
+                step.to_level,
+                f"records.{value}" if levels.is_joined(step.to_level) else value,
+                kept_labels(place, step.to_level) if self.kept else None,
+            )
             yield View(
                 f"kanon_step_{number}",
                 _words(number, step, levels.label(step.to_level - 1)),

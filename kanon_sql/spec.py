@@ -215,7 +215,7 @@ class TablePlaces:
     """Where a table and its checks are asked for."""
 
     table: Place
-    checks: tuple[Place, ...]
+    checks: tuple[Place, ...] = ()
     """In the order in which a result has the checks that were asked: first those that gate."""
 
 

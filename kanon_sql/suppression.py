@@ -64,7 +64,8 @@ def suppress(
         sets.keep(GIVING, "Which classes give more?", chain.classes_that_give(keys))
         step4 = _total(sets, GIVING, "kanon_given")
     chain = replace(chain, gives=step4 > 0)
-    _keep_views(sets, (*chain.records, *([chain.numbered] if step4 else []), chain.release))
+    run = replace(chain, kept=True)
+    _keep_views(sets, (*run.records, *([run.numbered] if step4 else []), run.release))
     if step4:
         _keep_given(sets, chain)
     _mark(sets, levels, given=step4 > 0)

@@ -103,7 +103,8 @@ def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> R
     table = each.levels.table
     leaves = None
     if table and level:
-        under = Counter(table.labels(level).values())
+        suppressed = level > table.height
+        under = {"*": _leaves(each)} if suppressed else Counter(table.labels(level).values())
         leaves = sets.keep_rows(
             f"kanon_leaves_{each.place}",
             ("kanon_label", "kanon_leaves"),

@@ -73,6 +73,16 @@ def violating_classes(bound: BoundSpec, relation: str, *, rolled_up: bool = Fals
     return statements[0] if len(statements) == 1 else render("union_of", statements=statements)
 
 
+def too_small_classes(bound: BoundSpec, classes: str) -> str:
+    """The same where sizes alone are demanded, and a set has a row for each class."""
+    return render(
+        "violating_classes",
+        columns=list(bound.quasi_identifiers),
+        violating=render("too_few_records", k=class_size(bound.checks)),
+        classes=classes,
+    )
+
+
 def _statements(bound: BoundSpec, relation: str, rolled_up: bool) -> Iterator[str]:
     """A statement for each sensitive attribute and each distance of its own; the first one looks
     at the sizes too, where it knows them."""

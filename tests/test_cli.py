@@ -501,7 +501,7 @@ def test_help_loads_nothing_heavy():
     heavy = ("duckdb", "sqlglot", "pydantic", "rich", "jinja2", "yaml")
     script = (
         "import sys; from kanon_sql.cli import main\n"
-        "for command in ([], ['audit'], ['compile'], ['demo']):\n"
+        "for command in ([], ['audit'], ['baseline'], ['compile'], ['diff'], ['demo']):\n"
         "    main([*command, '--help'], standalone_mode=False)\n"
         f"print('loaded:', [name for name in {heavy} if name in sys.modules])"
     )

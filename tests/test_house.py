@@ -23,7 +23,7 @@ LAYERS = """
 errors version column_types
 yaml_document hierarchy models metrics output datafly
 estimates templates spec result
-levels comparison result_file
+levels manifest comparison result_file
 expressions engines profile_result anonymization_result baseline diff
 binding
 steps measures beforehand
