@@ -26,9 +26,6 @@ class Place(NamedTuple):
     line: int
     column: int
 
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
-
 
 class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers = {}  # noqa: RUF012  PyYAML's own name for it

@@ -296,6 +296,17 @@ def test_what_was_only_measured_is_not_accepted_once_it_is_demanded():
     assert held.checks[1].baseline is None
 
 
+def test_what_is_only_measured_now_is_beside_nothing():
+    """Homogeneity has no parameter that says whether it is demanded."""
+    baseline = baseline_of(with_checks(VIOLATED.checks[0], violated("homogeneity", SENSITIVE)))
+    measured = dataclasses.replace(violated("homogeneity", SENSITIVE), holds=None)
+    [held] = baseline.held_against(audited(with_checks(VIOLATED.checks[0], measured))).tables
+    assert [(check.accepted, check.baseline is None) for check in held.checks] == [
+        (True, False),
+        (False, True),
+    ]
+
+
 # What follows from it
 
 

@@ -218,6 +218,8 @@ def test_a_table_that_appears_is_worse_where_it_is_violated():
     assert not between(audited(HOLDS, HOLDS), audited(HOLDS, HOLDS)).is_worse
     assert not between(audited(HOLDS), audited(HOLDS, CAME)).is_worse
     assert between(audited(HOLDS), audited(HOLDS, VIOLATED)).is_worse
+    empty = dataclasses.replace(HOLDS, name="empty.csv", status="no_data", checks=())
+    assert between(audited(HOLDS), audited(HOLDS, empty)).is_worse
 
 
 def test_the_only_tables_are_compared_whatever_they_are_called():

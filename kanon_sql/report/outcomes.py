@@ -58,10 +58,6 @@ class Outcome:
     place: Place | None
     """Where it is asked for, if that is in a file."""
 
-    @property
-    def is_problem(self) -> bool:
-        return self.kind in ("violated", "no_data", "error")
-
 
 @dataclass(frozen=True)
 class TableOutcomes:
