@@ -18,6 +18,7 @@ from kanon_sql.anonymization_result import (
     Anonymization,
     AnonymizationResult,
     Before,
+    Emitted,
     GeneralizationStep,
     Metrics,
     Release,
@@ -27,6 +28,7 @@ from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.auditor import answered, planned
 from kanon_sql.binding import column_levels
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
+from kanon_sql.dbt_model import dbt_model, name_of
 from kanon_sql.engines.base import Engine, Table
 from kanon_sql.errors import InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets
@@ -59,6 +61,8 @@ class Wanted:
     suppressed: Suppressed = "remove"
     output: Path | None = None
     dialect: str = "duckdb"
+    emit: Emitted = "views"
+    """What a .sql file holds."""
     force: bool = False
 
     def __post_init__(self) -> None:
@@ -73,6 +77,10 @@ class Wanted:
             raise SpecError(
                 f"{self.output}: a release is a .parquet, .csv or .tsv file, or .sql for its views."
             )
+        if self.emit not in ("views", "dbt-model"):
+            raise SpecError(f"emit must be views or dbt-model; found {self.emit!r}.")
+        if self.emit == "dbt-model" and not (self.writes_views and self.dialect == "duckdb"):
+            raise SpecError("a dbt model is a .sql file without a dialect: --output released.sql.")
         if self.dialect != "duckdb" and not self.writes_views:
             raise SpecError("a dialect is for views: --output release.sql.")
 
@@ -83,6 +91,19 @@ class Wanted:
     @property
     def writes_records(self) -> bool:
         return self.output is not None and self.output.suffix.lower() in _RECORDS
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file that will be written."""
+        if self.output is None:
+            return []
+        return [self.output, *([self.properties] if self.emit == "dbt-model" else [])]
+
+    @property
+    def properties(self) -> Path:
+        """The YAML file of a dbt model."""
+        assert self.output is not None
+        return self.output.with_suffix(".yml")
 
     def allowed(self, *, records: int, k: int) -> int:
         """How many records may be suppressed, of so many."""
@@ -120,8 +141,8 @@ def anonymize(
     """
     asked = _the_table(spec)
     k = _demanded_k(asked)
-    if wanted.output is not None:
-        check_writable(wanted.output, inputs=inputs, force=wanted.force)
+    for path in wanted.files:
+        check_writable(path, inputs=inputs, force=wanted.force)
     with opened(asked, engine, memory_limit, threads) as hub, _new_file(wanted) as new:
         refuse_time_limit(hub, timeout)
         if new is not None:
@@ -179,13 +200,18 @@ def _delivered(
     fails = table.status != "holds" and not (wanted.force and table.status == "violated")
     if chain is None or wanted.output is None or fails:
         return result
-    columns = len(chain.columns)
     if new is not None:
         put_in_place(new, wanted.output)
-        release = Release(str(wanted.output), table.summary.records, columns)
+        release = Release(str(wanted.output), table.summary.records, len(chain.columns))
+    elif wanted.emit == "dbt-model":
+        source = name_of(chain.bound.spec.name or chain.bound.table.name)
+        model = dbt_model(chain, wanted.output.stem, source, result.anonymization.levels)
+        write_whole(wanted.properties, model.yaml)
+        write_whole(wanted.output, model.sql + "\n")
+        release = Release(str(wanted.output), None, None, "dbt-model")
     else:
         write_whole(wanted.output, as_text(chain, [_closing(result)], wanted.dialect))
-        release = Release(str(wanted.output), None, columns)
+        release = Release(str(wanted.output), None, None, "views")
     return replace(result, anonymization=replace(result.anonymization, release=release))
 
 

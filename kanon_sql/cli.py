@@ -232,6 +232,7 @@ def anonymize(
     max_suppressed: str | None,
     suppressed: Any,
     dialect: str,
+    emit: Any,
     **values: Any,
 ) -> int:
     """Generalise and suppress until the demands hold.
@@ -254,6 +255,7 @@ def anonymize(
             suppressed=suppressed,
             output=_writable(values["output"], target, spec, values),
             dialect=dialect,
+            emit=emit,
             force=values["force"],
         )
         if wanted.output is not None and wanted.output == result_file:

@@ -306,6 +306,13 @@ _RELEASE = (
         help="The release: .parquet, .csv or .tsv, or .sql for the views that make it.",
     ),
     _run("--dialect", default="duckdb", show_default=True, help="The SQL to write the views in."),
+    _run(
+        "--emit",
+        metavar="views|dbt-model",
+        default="views",
+        show_default=True,
+        help="What the .sql file holds; a dbt model has a .yml with its tests beside it.",
+    ),
     _run("--result", metavar="FILE", help="Write the result there, whole or not at all."),
     _run(
         "--force",

@@ -62,6 +62,17 @@ def scalar_or_list(text: str) -> Any:
     return value
 
 
+def as_yaml(value: Any) -> str:
+    """Plain values as YAML, in their own order."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=96)
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write a list out wherever it stands."""
+        return True
+
+
 @dataclass(frozen=True)
 class YamlDocument:
     """A parsed file: its value, and the node behind each part of the value."""

@@ -33,6 +33,7 @@ answers violations
 verdicts caveats report explain asking
 auditor frequency_sets
 utility release
+dbt_model
 suppression
 anonymizer profiler
 api options demo
