@@ -22,12 +22,17 @@ import click
 
 from kanon_sql.errors import KanonError, SpecError, did_you_mean
 from kanon_sql.options import (
+    PIPELINE_FORMATS,
     VERBOSITY,
     anonymize_options,
+    are_results,
     attacker_knows,
     audit_options,
+    baseline_options,
     compile_options,
     demo_options,
+    diff_options,
+    is_spec_file,
     profile_options,
     profile_question,
     question,
@@ -37,6 +42,8 @@ from kanon_sql.options import (
 if TYPE_CHECKING:
     from kanon_sql.anonymization_result import AnonymizationResult, GeneralizationStep
     from kanon_sql.auditor import CompiledAudit
+    from kanon_sql.baseline import Baseline
+    from kanon_sql.diff import Diff
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
     from kanon_sql.spec import AuditSpec
@@ -44,7 +51,7 @@ if TYPE_CHECKING:
 ENGINE_FAILED = 3
 INTERRUPTED = 130
 _LATER = (
-    "report", "init", "dbt-package", "diff", "baseline",
+    "report", "init", "dbt-package",
 )  # fmt: skip
 
 
@@ -156,6 +163,15 @@ def _only_one(_: click.Context, __: click.Parameter, targets: Sequence[str]) -> 
     return targets[0]
 
 
+def _one_or_specs(
+    context: click.Context, parameter: click.Parameter, targets: Sequence[str]
+) -> Sequence[str]:
+    """One target or several spec files, which a pre-commit hook passes in one go."""
+    if all(map(is_spec_file, targets)):
+        return targets
+    return [_only_one(context, parameter, targets)]
+
+
 @main.command()
 @click.argument("target", nargs=-1, required=True, callback=_only_one)
 @audit_options
@@ -170,14 +186,38 @@ def audit(context: click.Context, /, target: str, **values: Any) -> int:
     question or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     spec = question(context, target, values)
+    baseline = _baseline(values)
     output = _output(target, spec, values)
     with _watching(context) as watch:
         from kanon_sql.auditor import audit as run
 
         result = run(spec, watch=watch, **_limits(values))
+    if baseline:
+        result = baseline.held_against(result)
+    if values["format"] in PIPELINE_FORMATS:
+        _deliver(_for_pipeline(result, spec, values["format"]), output)
+        _refuse_failed(result)
+        return result.exit_code
     _refuse_failed(result)
     _deliver(_rendered(result, values["format"], to_terminal=output is None), output)
     return result.exit_code
+
+
+def _baseline(values: dict[str, Any]) -> Baseline | None:
+    """The baseline that is asked for, read before anything runs."""
+    if not values["baseline"]:
+        return None
+    from kanon_sql.baseline import Baseline
+
+    return Baseline.read(Path(values["baseline"]))
+
+
+def _for_pipeline(result: AuditResult, spec: AuditSpec, form: str) -> str:
+    """The result as a pipeline reads it; a table on which the engine failed is told in it too."""
+    from kanon_sql.report import github, junit, sarif
+
+    render = {"junit": junit.render, "sarif": sarif.render, "github": github.render}[form]
+    return render(result, spec.places())
 
 
 @main.command()
@@ -277,16 +317,108 @@ def compile_(
 
 
 @main.command()
-@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET", callback=_one_or_specs)
 @validate_options
 @click.pass_context
-def validate(context: click.Context, /, target: str, **values: Any) -> int:
-    """Open the tables and resolve the columns, without asking anything of the data."""
-    spec = question(context, target, values)
+def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
+    """Open the tables and resolve the columns, without asking anything of the data.
+
+    TARGET is as for audit; spec files may be several.
+    """
+    specs = [question(context, target, values) for target in targets]
     from kanon_sql.auditor import validate as look
 
-    _deliver("\n".join(look(spec)), None)
+    _deliver("\n".join(sentence for spec in specs for sentence in look(spec)), None)
     return 0
+
+
+@main.command()
+@click.argument("targets", nargs=-1, required=True, metavar="RESULT.json…|TARGET")
+@baseline_options
+@click.pass_context
+def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
+    """Write down what is accepted today.
+
+    Takes results that audit wrote as JSON, or a TARGET with the options of audit, which is then
+    audited. With audit --baseline FILE a check that is violated in them stays accepted until it
+    gets worse; one that holds in them must still hold.
+
+    Exit codes: 0 written, whatever is violated; 2 a bad question or input, or nothing to accept;
+    3 the engine failed; 4 no data.
+    """
+    from kanon_sql.baseline import Baseline, summary
+
+    if are_results(context, targets, values):
+        from kanon_sql.result_file import read_result
+
+        output = _writable_beside(values, targets)
+        results = [read_result(Path(target)).result for target in targets]
+    else:
+        target = _only_one(context, context.command.params[0], targets)
+        spec = question(context, target, values)
+        output = _output(target, spec, values)
+        result = _audited(context, spec, values)
+        if result.status == "no_data":
+            raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
+        results = [result]
+    accepted = Baseline.of(results)
+    _deliver(accepted.to_json(), output)
+    if output:
+        _deliver(f"{output} written: {summary(accepted)}.", None)
+    return 0
+
+
+def _audited(context: click.Context, spec: AuditSpec, values: dict[str, Any]) -> AuditResult:
+    with _watching(context) as watch:
+        from kanon_sql.auditor import audit as run
+
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        result = run(spec, watch=watch, **limits)
+    _refuse_failed(result)
+    return result
+
+
+@main.command()
+@click.argument("old", metavar="OLD.json")
+@click.argument("new", metavar="NEW.json")
+@diff_options
+def diff(old: str, new: str, **values: Any) -> int:
+    """Say what changed from one result to the next.
+
+    OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Told are the checks,
+    sizes and risks that got better or worse, and the tables that appeared or vanished. That
+    several releases are about the same people is a risk of its own, which is not measured.
+
+    Exit codes: 0 compared; 1 anything got worse, with --fail-on-worse; 2 a bad input.
+    """
+    from kanon_sql.diff import diff as compare
+    from kanon_sql.result_file import read_result
+
+    output = _writable_beside(values, (old, new))
+    result = compare(read_result(Path(old)), read_result(Path(new)))
+    _deliver(_rendered_diff(result, values["format"], to_terminal=output is None), output)
+    return int(values["fail_on_worse"] and result.is_worse)
+
+
+def _rendered_diff(result: Diff, form: str, *, to_terminal: bool) -> str:
+    if form == "json":
+        return result.to_json()
+    from kanon_sql.report import diff as report
+
+    if form == "markdown":
+        return report.render_markdown(result)
+    return report.render(result, **_page(to_terminal))
+
+
+def _writable_beside(values: dict[str, Any], inputs: Sequence[str]) -> Path | None:
+    """The file to write, once it is sure that it may be written and is none that is read."""
+    if values["output"] is None:
+        return None
+    from kanon_sql.output import check_writable
+
+    path = Path(values["output"])
+    check_writable(path, inputs=inputs, force=values["force"])
+    return path
 
 
 @main.command()
@@ -362,6 +494,7 @@ def _limits(values: dict[str, Any]) -> dict[str, Any]:
 
 def _output(target: str, spec: AuditSpec, values: dict[str, Any]) -> Path | None:
     """The file to write the result to."""
+    _writable_beside(values, [values["baseline"]] if values.get("baseline") else [])
     return _writable(values["output"], target, spec, values)
 
 
