@@ -36,6 +36,7 @@ from kanon_sql.options import (
     profile_options,
     profile_question,
     question,
+    selected,
     validate_options,
 )
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from kanon_sql.diff import Diff
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
-    from kanon_sql.spec import AuditSpec
+    from kanon_sql.spec import AuditSpec, TablePlaces
 
 ENGINE_FAILED = 3
 INTERRUPTED = 130
@@ -163,6 +164,12 @@ def _only_one(_: click.Context, __: click.Parameter, targets: Sequence[str]) -> 
     return targets[0]
 
 
+def _at_most_one(
+    context: click.Context, parameter: click.Parameter, targets: Sequence[str]
+) -> str | None:
+    return _only_one(context, parameter, targets) if targets else None
+
+
 def _one_or_specs(
     context: click.Context, parameter: click.Parameter, targets: Sequence[str]
 ) -> Sequence[str]:
@@ -173,34 +180,60 @@ def _one_or_specs(
 
 
 @main.command()
-@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@click.argument("target", nargs=-1, callback=_at_most_one)
 @audit_options
 @click.pass_context
-def audit(context: click.Context, /, target: str, **values: Any) -> int:
+def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     """Check which privacy models hold.
 
     TARGET is a file or glob (.parquet .csv .tsv .json .arrow), a table (with --connect), or a
-    spec file (.yml). Without a threshold the audit measures what the table has.
+    spec file (.yml); with --manifest there is none. Without a threshold the audit measures what
+    the table has.
 
     Exit codes: 0 every check holds, or nothing was demanded; 1 a check is violated; 2 a bad
     question or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
-    spec = question(context, target, values)
+    if values["manifest"]:
+        chosen = selected(context, target, values)
+        spec, places = chosen.spec, chosen.places
+    else:
+        chosen, spec = None, question(context, _required(target), values)
+        places = spec.places()
     baseline = _baseline(values)
-    output = _output(target, spec, values)
+    output = _output(spec, values)
     with _watching(context) as watch:
-        from kanon_sql.auditor import audit as run
-
-        result = run(spec, watch=watch, **_limits(values))
+        result = _audit_of(spec, watch, values)
+    if chosen:
+        result = chosen.noted(result)
     if baseline:
         result = baseline.held_against(result)
     if values["format"] in PIPELINE_FORMATS:
-        _deliver(_for_pipeline(result, spec, values["format"]), output)
+        _deliver(_for_pipeline(result, places, values["format"]), output)
         _refuse_failed(result)
         return result.exit_code
     _refuse_failed(result)
     _deliver(_rendered(result, values["format"], to_terminal=output is None), output)
     return result.exit_code
+
+
+def _required(target: str | None) -> str:
+    if target is None:
+        raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
+    return target
+
+
+def _audit_of(
+    spec: AuditSpec | None, watch: Callable[[str], None], values: dict[str, Any]
+) -> AuditResult:
+    """The audit of a spec; of none where nothing was selected."""
+    if spec is None:
+        from kanon_sql.result import AuditResult
+        from kanon_sql.version import VERSION
+
+        return AuditResult((), VERSION)
+    from kanon_sql.auditor import audit as run
+
+    return run(spec, watch=watch, **_limits(values))
 
 
 def _baseline(values: dict[str, Any]) -> Baseline | None:
@@ -212,12 +245,12 @@ def _baseline(values: dict[str, Any]) -> Baseline | None:
     return Baseline.read(Path(values["baseline"]))
 
 
-def _for_pipeline(result: AuditResult, spec: AuditSpec, form: str) -> str:
+def _for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str) -> str:
     """The result as a pipeline reads it; a table on which the engine failed is told in it too."""
     from kanon_sql.report import github, junit, sarif
 
     render = {"junit": junit.render, "sarif": sarif.render, "github": github.render}[form]
-    return render(result, spec.places())
+    return render(result, places)
 
 
 @main.command()
@@ -244,7 +277,7 @@ def anonymize(
     or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     spec = question(context, target, values)
-    result_file = _writable(values["result"], target, spec, values)
+    result_file = _writable(values["result"], spec, values)
     with _watching(context) as watch, _telling(context) as tell:
         from kanon_sql.anonymizer import Wanted
         from kanon_sql.anonymizer import anonymize as run
@@ -253,7 +286,7 @@ def anonymize(
             algorithm=algorithm,
             max_suppressed=max_suppressed,
             suppressed=suppressed,
-            output=_writable(values["output"], target, spec, values),
+            output=_writable(values["output"], spec, values),
             dialect=dialect,
             emit=emit,
             force=values["force"],
@@ -282,7 +315,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
     spec = profile_question(context, target, values)
-    output = _output(target, spec, values)
+    output = _output(spec, values)
     with _watching(context) as watch:
         from kanon_sql.profiler import profile as run
 
@@ -308,7 +341,7 @@ def compile_(
     if dialect != "duckdb":
         raise SpecError(f"--dialect {dialect} comes in a later release; there is duckdb.")
     spec = question(context, target, values)
-    output = _output(target, spec, values)
+    output = _output(spec, values)
     from kanon_sql.auditor import compile as compile_audit
 
     compiled = compile_audit(spec)
@@ -356,7 +389,7 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
     else:
         target = _only_one(context, context.command.params[0], targets)
         spec = question(context, target, values)
-        output = _output(target, spec, values)
+        output = _output(spec, values)
         result = _audited(context, spec, values)
         if result.status == "no_data":
             raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
@@ -492,22 +525,20 @@ def _limits(values: dict[str, Any]) -> dict[str, Any]:
     return {key: values[key] for key in ("show_values", "memory_limit", "threads", "timeout")}
 
 
-def _output(target: str, spec: AuditSpec, values: dict[str, Any]) -> Path | None:
+def _output(spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     """The file to write the result to."""
     _writable_beside(values, [values["baseline"]] if values.get("baseline") else [])
-    return _writable(values["output"], target, spec, values)
+    return _writable(values["output"], spec, values)
 
 
-def _writable(
-    name: str | None, target: str, spec: AuditSpec, values: dict[str, Any]
-) -> Path | None:
+def _writable(name: str | None, spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     """A file to write, once it is sure that it may be written."""
     if name is None:
         return None
     from kanon_sql.output import check_writable
 
     path = Path(name)
-    check_writable(path, inputs=spec.files(), force=values["force"])
+    check_writable(path, inputs=spec.files() if spec else (), force=values["force"])
     return path
 
 

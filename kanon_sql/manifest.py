@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.errors import InputError, SpecError, did_you_mean
-from kanon_sql.spec import AuditSpec, TableSpec, table_spec
+from kanon_sql.result import AuditResult
+from kanon_sql.spec import AuditSpec, TablePlaces, TableSpec, table_spec
+from kanon_sql.yaml_document import Place, YamlDocument
 
 Role = Literal["quasi_identifier", "sensitive", "identifier", "entity", "weight", "insensitive"]
 
@@ -39,8 +41,16 @@ class Selected:
     spec: AuditSpec | None
     """None where nothing was selected."""
     notes: Mapping[str, tuple[str, ...]]
-    locations: Mapping[str, str]
-    """The file of the project in which each table is described."""
+    places: tuple[TablePlaces, ...] = ()
+    """Where the project describes each table."""
+
+    def noted(self, result: AuditResult) -> AuditResult:
+        """The audit of these tables, with what a reader must know besides among its warnings."""
+        tables = (
+            replace(each, warnings=(*self.notes.get(each.name, ()), *each.warnings))
+            for each in result.tables
+        )
+        return replace(result, tables=tuple(tables))
 
 
 def read_manifest(path: str | Path, select: Iterable[str], connect: str | None) -> Selected:
@@ -53,7 +63,7 @@ def read_manifest(path: str | Path, select: Iterable[str], connect: str | None) 
     manifest = _Manifest.read(Path(path))
     chosen = [node for node in manifest.tagged() if _is_selected(node, list(select))]
     if not chosen:
-        return Selected(None, {}, {})
+        return Selected(None, {})
     if connect is None:
         raise SpecError(
             f"{path} does not say how to connect to the warehouse: --connect duckdb:FILE."
@@ -62,12 +72,27 @@ def read_manifest(path: str | Path, select: Iterable[str], connect: str | None) 
     return Selected(
         AuditSpec(tables=tables),
         {node.name: tuple(node.unassigned_marks()) for node in chosen},
-        {node.name: node.location for node in chosen},
+        tuple(TablePlaces(_place(manifest.project, node)) for node in chosen),
     )
 
 
 def _is_selected(node: _Node, select: list[str]) -> bool:
     return not select or any(node.matches(each) for text in select for each in text.split())
+
+
+def _place(project: Path, node: _Node) -> Place:
+    """Where the project describes a node: at its name, if the file is there and has it."""
+    file = project / node.location
+    try:
+        document = YamlDocument.read(file)
+    except SpecError:
+        return Place(file, 1, 1)
+    for kind in ("models", "seeds", "snapshots"):
+        described = document.value.get(kind) if isinstance(document.value, dict) else None
+        for number, each in enumerate(described or ()):
+            if isinstance(each, dict) and each.get("name") == node.name:
+                return document.place((kind, number))
+    return Place(file, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -143,6 +168,11 @@ class _Manifest:
         raw = [*found["nodes"].values(), *found.get("sources", {}).values()]
         nodes = [_node(each) for each in raw if each.get("resource_type") in kinds]
         return cls(path, nodes, found.get("metadata", {}).get("adapter_type"))
+
+    @property
+    def project(self) -> Path:
+        """The project's folder: the manifest lies in its target folder."""
+        return self._path.parent.parent
 
     def tagged(self) -> Iterator[_Node]:
         """The nodes that say something to kanon-sql."""

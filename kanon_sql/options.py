@@ -16,6 +16,7 @@ from click.types import FloatParamType, IntParamType, StringParamType
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
+    from kanon_sql.manifest import Selected
     from kanon_sql.models import Model
     from kanon_sql.spec import AuditSpec
 
@@ -335,6 +336,20 @@ def _format(formats: Sequence[str]) -> Callable[[Command], Command]:
 
 _FORMAT = (_format(FORMATS),)
 _AUDIT_FORMAT = (_format((*FORMATS, *PIPELINE_FORMATS)),)
+_MANIFEST = (
+    _run(
+        "--manifest",
+        metavar="FILE",
+        help="In place of TARGET: the models of a dbt project whose columns have roles.",
+    ),
+    _run(
+        "--select",
+        multiple=True,
+        type=OneALine(),
+        metavar="NAME|tag:…|path:…",
+        help="Only these models of the manifest.",
+    ),
+)
 _BASELINE = (
     _run(
         "--baseline",
@@ -376,7 +391,7 @@ def _together(
     return decorate
 
 
-audit_options = _together(_QUESTION, _BASELINE, _AUDIT_FORMAT, _OUTPUT, _RUN, _TELL)
+audit_options = _together(_QUESTION, _MANIFEST, _BASELINE, _AUDIT_FORMAT, _OUTPUT, _RUN, _TELL)
 baseline_options = _together(_QUESTION, _OUTPUT, _LIMITS, _TELL)
 diff_options = _together(_FORMAT, _WORSE, _OUTPUT, _TELL)
 compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)
@@ -480,6 +495,25 @@ def _refuse_a_second_question(context: click.Context, target: str) -> None:
             f"{target} asks the question, so {', '.join(given)} has no place beside it. "
             "Write it into the file, or name a table in place of the file."
         )
+
+
+def selected(context: click.Context, target: str | None, values: Mapping[str, Any]) -> Selected:
+    """The tables of a dbt manifest that are audited. Raises `SpecError`."""
+    from kanon_sql.manifest import read_manifest
+
+    manifest = values["manifest"]
+    given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
+    if target is not None:
+        given.insert(0, target)
+    if given:
+        raise SpecError(
+            f"{manifest} asks the question, so {', '.join(given)} has no place beside it. Write "
+            "it into the config.meta.kanon_sql of the model."
+        )
+    return read_manifest(manifest, values["select"], values["connect"])
+
+
+_BESIDE_A_MANIFEST = ("--connect", "KANON_SQL_CONNECT")
 
 
 def _given(context: click.Context) -> list[str]:

@@ -176,7 +176,7 @@ class AuditResult:
     @property
     def status(self) -> Status:
         """The worst status of any table: error, violated, no_data, accepted, holds, measured."""
-        found = {table.status for table in self.tables}
+        found = {table.status for table in self.tables} or {"no_data"}
         return next(status for status in EXIT_CODES if status in found)
 
     @property

@@ -11,6 +11,7 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql import auditor
+from kanon_sql.cli import main
 from kanon_sql.manifest import Selected, read_manifest
 
 ROLES = {"zip": "quasi_identifier", "sex": "quasi_identifier", "diagnosis": "sensitive"}
@@ -202,3 +203,49 @@ def test_a_file_that_is_no_manifest(tmp_path: Path, text: str, said: str) -> Non
 def test_a_connection_must_be_given(tmp_path: Path) -> None:
     with pytest.raises(kanon.SpecError, match="--connect"):
         selected(tmp_path, model(), connect=None)  # type: ignore[arg-type]
+
+
+def run(capsys: Any, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    printed = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, printed.out, printed.err
+
+
+def test_the_command_line_audits_a_manifest(tmp_path: Path, warehouse: str, capsys: Any) -> None:
+    node = model(demands={"k": 20})
+    node["columns"]["email"] = column(tags=["pii"])
+    selected(tmp_path, node, model("population", {}, demands=None))
+    asked = ("audit", "--manifest", str(tmp_path / "manifest.json"), "--connect", warehouse)
+
+    code, out, _ = run(capsys, *asked)
+    assert code == 1
+    assert "released" in out
+    assert '"email" is marked as personal' in out
+
+    code, out, _ = run(capsys, *asked, "--select", "nothing", "--format", "json")
+    assert (code, json.loads(out)["status"], json.loads(out)["tables"]) == (4, "no_data", [])
+
+    code, out, error = run(capsys, *asked, "--k", "5")
+    assert (code, out) == (2, "")
+    assert "--k has no place beside it" in error
+
+    code, out, error = run(capsys, "audit")
+    assert (code, out) == (2, "")
+    assert "name what to audit" in error
+
+
+def test_a_pipeline_is_pointed_to_the_model(tmp_path: Path, warehouse: str, capsys: Any) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    selected(target, model(demands={"k": 20}))
+    (tmp_path / "models").mkdir()
+    text = "version: 2\nmodels:\n  - name: other\n  - name: released\n"
+    (tmp_path / "models" / "schema.yml").write_text(text)
+    asked = ("audit", "--manifest", str(target / "manifest.json"), "--connect", warehouse)
+
+    code, out, _ = run(capsys, *asked, "--format", "github")
+
+    assert code == 1
+    assert "models/schema.yml,line=4" in out

@@ -812,6 +812,8 @@ def closing(result: AuditResult) -> str | None:
     """One line over several tables, or None for a single one."""
     if len(result.tables) == 1:
         return None
+    if not result.tables:
+        return "Nothing was selected, so nothing is shown to hold (exit code 4)."
     by_status: dict[str, list[str]] = {}
     for table in result.tables:
         by_status.setdefault(table.status, []).append(table.name)
