@@ -64,21 +64,21 @@ release_people as (
 release_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), pair.column.type), pair.column) }},
+        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), kanon_sql.type_of(pair.column)), pair.column) }},
 {% endfor %}
         count(*) as kanon_size,
         {{ "count(*)" if entity is none else "sum(kanon_records)" }} as kanon_records
     from {{ (release if entity is none else "release_people") | indent(4) }}
     group by
 {% for pair in pairs %}
-        {{ kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), pair.column.type) }}{{ "," if not loop.last }}
+        {{ kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), kanon_sql.type_of(pair.column)) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 
 reference_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.ident(pair.reference), pair.reference.type), pair.column) }},
+        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)), pair.column) }},
 {% endfor %}
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }} as kanon_entity
@@ -90,7 +90,7 @@ reference_classes as (
     from {{ reference | indent(4) }}
     group by
 {% for pair in pairs %}
-        {{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), pair.reference.type) }}{{ "," if not loop.last or reference_entity is not none }}
+        {{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)) }}{{ "," if not loop.last or reference_entity is not none }}
 {% endfor %}
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }}
