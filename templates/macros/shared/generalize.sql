@@ -180,7 +180,7 @@ case
 {% if values | length > 8 %}
     when {{ text }} in (
 {% for some in values | batch(8) %}
-        {%+ for value in some %}{{ kanon_sql.literal(value) }}{{ ", " if not loop.last }}{% endfor %}{{ "," if not loop.last }}
+{{ "        " }}{% for value in some %}{{ kanon_sql.literal(value) }}{{ ", " if not loop.last }}{% endfor %}{{ "," if not loop.last }}
 {% endfor %}
     ) then {{ kanon_sql.literal(label) }}
 {% else %}

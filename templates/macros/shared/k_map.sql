@@ -160,3 +160,16 @@ matched as (
 coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 {%- endif %}
 {%- endmacro %}
+
+
+{#
+    The test. A class that the reference lacks counts 0, or with `union` what the release has of
+    it.
+#}
+{% macro k_map_failures(relation, columns, k, reference, pairs, entity=none, reference_entity=none, reference_weight=none, union=false, wildcard=false) %}
+{% set too_few = kanon_sql.k_map_violated("kanon_union" if union else "kanon_population", k) %}
+{% set measures = ["sum(kanon_records) as kanon_records", kanon_sql.classes_where(too_few, "k_map_violated"), kanon_sql.records_where(too_few, "k_map_violated")] %}
+{% set statement = kanon_sql.k_map(relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, wildcard) %}
+{% set figures = ["kanon_k_map_violated_classes as violating_classes", "kanon_k_map_violated_records as violating_records", ("kanon_least_union" if union else "kanon_least_population") ~ " as achieved"] %}
+{{ kanon_sql.told_failures(kanon_sql.measured_beside_reference(statement, figures, reference, reference_weight), "measured.violating_classes > 0", "measured.violating_records", ["violating_classes", "violating_records", "achieved", "unmatched_classes", "unmatched_records", "exceeding_classes"], entity, relation, reference_weight is not none) }}
+{%- endmacro %}
