@@ -295,3 +295,17 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 {% endfor %}
 {{ return(found.values) }}
 {%- endmacro %}
+
+
+{#
+    The same SQL with a blank line between its CTEs and none elsewhere: dbt leaves the line of
+    every block. A text of the user's with lines of its own is left alone, as one may be a value.
+#}
+{% macro tidy(sql, written="") -%}
+{% if "\n" in written | string -%}
+{{ return(sql) }}
+{%- endif %}
+{% set lines = modules.re.sub("[ \\t]*\\n(?:[ \\t]*\\n)+", "\n", sql.strip()) %}
+{% set parted = modules.re.sub("(?m)^( *)(with|\\),|union|union all)$", "\\1\\2\n", lines) %}
+{{- return(modules.re.sub("(?m)^( *)\\)\n(?=\\1select|\\1union)|^( *)(?=union)", "\\g<0>\n", parted)) -}}
+{%- endmacro %}

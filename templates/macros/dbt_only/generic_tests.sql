@@ -14,7 +14,7 @@
 {% set k = kanon_sql.count_of("k_anonymity", "k", k) %}
 {% set wildcard = kanon_sql.is_wildcard("k_anonymity", nulls, entity) %}
 {% set asked = kanon_sql.columns_of_test("k_anonymity", quasi_identifiers, quote_columns, entity) %}
-{{ kanon_sql.k_anonymity_failures(model | string, asked["columns"], k, asked["entity"], wildcard) }}
+{{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(model | string, asked["columns"], k, asked["entity"], wildcard), model) }}
 {% endtest %}
 
 
@@ -34,7 +34,7 @@
 } %}
 {% set asked = kanon_sql.columns_of_test("k_map", quasi_identifiers, quote_columns, entity) %}
 {% set referred = kanon_sql.reference_of_test("k_map", reference, quasi_identifiers, options, wildcard) %}
-{{ kanon_sql.k_map_failures(
+{{ kanon_sql.tidy(kanon_sql.k_map_failures(
     model | string,
     asked["columns"],
     reference=referred["relation"],
@@ -45,7 +45,7 @@
     reference_weight=referred["weight"],
     union=referred["union"],
     wildcard=wildcard
-) }}
+), model) }}
 {% endtest %}
 
 
@@ -68,7 +68,7 @@
 } %}
 {% set asked = kanon_sql.columns_of_test("delta_presence", quasi_identifiers, quote_columns, entity) %}
 {% set referred = kanon_sql.reference_of_test("delta_presence", reference, quasi_identifiers, options) %}
-{{ kanon_sql.delta_presence_failures(
+{{ kanon_sql.tidy(kanon_sql.delta_presence_failures(
     model | string,
     asked["columns"],
     reference=referred["relation"],
@@ -79,7 +79,7 @@
     reference_entity=referred["entity"],
     reference_weight=referred["weight"],
     union=referred["union"]
-) }}
+), model) }}
 {% endtest %}
 
 
@@ -87,7 +87,7 @@
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% set unknown = kanon_sql.is_unknown("homogeneity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("homogeneity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.homogeneity_failures(model | string, asked["columns"], asked["sensitive"], entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.homogeneity_failures(model | string, asked["columns"], asked["sensitive"], entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -97,7 +97,7 @@
 {% set l = kanon_sql.count_of("l_diversity", "l", l) %}
 {% set unknown = kanon_sql.is_unknown("l_diversity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("l_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.l_diversity_failures(model | string, asked["columns"], asked["sensitive"], l, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.l_diversity_failures(model | string, asked["columns"], asked["sensitive"], l, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -107,7 +107,7 @@
 {% set l = kanon_sql.number_of_test("entropy_l_diversity", "l", l, 1) %}
 {% set unknown = kanon_sql.is_unknown("entropy_l_diversity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("entropy_l_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.entropy_l_diversity_failures(model | string, asked["columns"], asked["sensitive"], l, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.entropy_l_diversity_failures(model | string, asked["columns"], asked["sensitive"], l, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -120,7 +120,7 @@
 {% set allowed = kanon_sql.values_of_test("recursive_cl_diversity", "allowed", allowed) %}
 {% set unknown = kanon_sql.is_unknown("recursive_cl_diversity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("recursive_cl_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.recursive_cl_diversity_failures(model | string, asked["columns"], asked["sensitive"], c, l, allowed, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(model | string, asked["columns"], asked["sensitive"], c, l, allowed, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -132,7 +132,7 @@
 {% set values = kanon_sql.values_of_test("alpha_k_anonymity", "values", values) %}
 {% set unknown = kanon_sql.is_unknown("alpha_k_anonymity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("alpha_k_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.alpha_k_anonymity_failures(model | string, asked["columns"], asked["sensitive"], alpha, k, values, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.alpha_k_anonymity_failures(model | string, asked["columns"], asked["sensitive"], alpha, k, values, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -143,7 +143,7 @@
 {% set k = kanon_sql.count_of("p_sensitive_k_anonymity", "k", k) %}
 {% set unknown = kanon_sql.is_unknown("p_sensitive_k_anonymity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("p_sensitive_k_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.p_sensitive_k_anonymity_failures(model | string, asked["columns"], asked["sensitive"], p, k, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.p_sensitive_k_anonymity_failures(model | string, asked["columns"], asked["sensitive"], p, k, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -154,7 +154,7 @@
 {% set e = kanon_sql.number_of_test("k_e_anonymity", "e", e, 0) %}
 {% set unknown = kanon_sql.is_unknown("k_e_anonymity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("k_e_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.k_e_anonymity_failures(model | string, asked["columns"], asked["sensitive"], k, e, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(model | string, asked["columns"], asked["sensitive"], k, e, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -169,7 +169,7 @@
 {%- endif %}
 {% set unknown = kanon_sql.is_unknown("t_closeness", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("t_closeness", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.t_closeness_failures(model | string, asked["columns"], asked["sensitive"], t, distance, order, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.t_closeness_failures(model | string, asked["columns"], asked["sensitive"], t, distance, order, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -179,7 +179,7 @@
 {% set delta = kanon_sql.number_of_test("delta_disclosure", "delta", delta, 0, above=true) %}
 {% set unknown = kanon_sql.is_unknown("delta_disclosure", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("delta_disclosure", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.delta_disclosure_failures(model | string, asked["columns"], asked["sensitive"], delta, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(model | string, asked["columns"], asked["sensitive"], delta, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -189,7 +189,7 @@
 {% set beta = kanon_sql.number_of_test("basic_beta_likeness", "beta", beta, 0) %}
 {% set unknown = kanon_sql.is_unknown("basic_beta_likeness", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("basic_beta_likeness", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.basic_beta_likeness_failures(model | string, asked["columns"], asked["sensitive"], beta, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.basic_beta_likeness_failures(model | string, asked["columns"], asked["sensitive"], beta, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -199,7 +199,7 @@
 {% set beta = kanon_sql.number_of_test("enhanced_beta_likeness", "beta", beta, 0) %}
 {% set unknown = kanon_sql.is_unknown("enhanced_beta_likeness", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test("enhanced_beta_likeness", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.enhanced_beta_likeness_failures(model | string, asked["columns"], asked["sensitive"], beta, entity=asked["entity"], unknown=unknown) }}
+{{ kanon_sql.tidy(kanon_sql.enhanced_beta_likeness_failures(model | string, asked["columns"], asked["sensitive"], beta, entity=asked["entity"], unknown=unknown), model) }}
 {% endtest %}
 
 
@@ -212,7 +212,7 @@
 {% set threshold = kanon_sql.number_of_test("prosecutor_risk", "threshold", threshold, 0, 1) %}
 {% set wildcard = kanon_sql.is_wildcard("prosecutor_risk", nulls, entity) %}
 {% set asked = kanon_sql.columns_of_test("prosecutor_risk", quasi_identifiers, quote_columns, entity) %}
-{{ kanon_sql.prosecutor_risk_failures(model | string, asked["columns"], max_highest, max_average, max_at_risk, threshold, asked["entity"], wildcard) }}
+{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(model | string, asked["columns"], max_highest, max_average, max_at_risk, threshold, asked["entity"], wildcard), model) }}
 {% endtest %}
 
 
@@ -234,7 +234,7 @@
 } %}
 {% set asked = kanon_sql.columns_of_test("journalist_risk", quasi_identifiers, quote_columns, entity) %}
 {% set referred = kanon_sql.reference_of_test("journalist_risk", reference, quasi_identifiers, options) %}
-{{ kanon_sql.journalist_risk_failures(
+{{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(
     model | string,
     asked["columns"],
     reference=referred["relation"],
@@ -247,7 +247,7 @@
     reference_entity=referred["entity"],
     reference_weight=referred["weight"],
     union=referred["union"]
-) }}
+), model) }}
 {% endtest %}
 
 
@@ -266,7 +266,7 @@
 } %}
 {% set asked = kanon_sql.columns_of_test("marketer_risk", quasi_identifiers, quote_columns, entity) %}
 {% set referred = kanon_sql.reference_of_test("marketer_risk", reference, quasi_identifiers, options) %}
-{{ kanon_sql.marketer_risk_failures(
+{{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(
     model | string,
     asked["columns"],
     reference=referred["relation"],
@@ -276,7 +276,7 @@
     reference_entity=referred["entity"],
     reference_weight=referred["weight"],
     union=referred["union"]
-) }}
+), model) }}
 {% endtest %}
 
 
@@ -286,5 +286,5 @@
 {% set max_share = kanon_sql.number_of_test("sample_uniqueness", "max_share", max_share, 0, 1) %}
 {% set wildcard = kanon_sql.is_wildcard("sample_uniqueness", nulls, entity) %}
 {% set asked = kanon_sql.columns_of_test("sample_uniqueness", quasi_identifiers, quote_columns, entity) %}
-{{ kanon_sql.sample_uniqueness_failures(model | string, asked["columns"], max_share, asked["entity"], wildcard) }}
+{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(model | string, asked["columns"], max_share, asked["entity"], wildcard), model) }}
 {% endtest %}
