@@ -61,9 +61,9 @@ def _one_line(text: str) -> str:
 
 def positive_int(value: Any, name: str) -> int:
     """The value, if it is a whole number of 1 or more; the last door before SQL text."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SpecError(f"{name} must be a whole number, 1 or more; found {value!r}.")
-    return value
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    raise SpecError(f"{name} must be a whole number, 1 or more; found {value!r}.")
 
 
 def _ident(column: Any) -> str:

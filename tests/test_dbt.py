@@ -187,7 +187,12 @@ def seed(name: str) -> list[dict[str, Any]]:
 
 
 def _typed(column: str, value: str) -> Any:
-    types: dict[str, Any] = {"age": int, "people": int, "cost": float, "admitted": date.fromisoformat}
+    types: dict[str, Any] = {
+        "age": int,
+        "people": int,
+        "cost": float,
+        "admitted": date.fromisoformat,
+    }
     return types.get(column, str)(value) if value else None
 
 
@@ -202,7 +207,9 @@ def expected(name: str) -> tuple[bool, int]:
     references = {}
     if "reference" in given:
         parameters["reference"] = "voters"
-        wanted = [r for r in seed("voters") if "reference_where" not in given or r["register"] == "new"]
+        wanted = [
+            r for r in seed("voters") if "reference_where" not in given or r["register"] == "new"
+        ]
         references["voters"] = oracle.Reference(
             wanted,
             given.get("reference_columns"),
@@ -335,7 +342,9 @@ def rendered(name: str) -> str:
     arguments = {key: value for key, value in given.items() if key in {*takes, "entity"}}
     relation = f'"clinic"."main"."{each.model}"'
     where = each.config.get("where")
-    arguments["relation"] = f"(select * from {relation} where {where}) dbt_subquery" if where else relation
+    arguments["relation"] = (
+        f"(select * from {relation} where {where}) dbt_subquery" if where else relation
+    )
     arguments["columns"] = given["quasi_identifiers"]
     if "sensitive" in given:
         arguments["unknown"] = given.get("sensitive_nulls") == "unknown"
@@ -408,6 +417,7 @@ TYPES = {
     "city": "VARCHAR",
 }  # fmt: skip
 CITIES = {"Rome": ["Italy", "Europe"], "Lyon": ["France", "Europe"], "Bari": ["Italy", "Europe"]}
+NUMBERS = ("whole", "wide", "exact", "rough", "written")
 OF_NUMBERS: list[dict[str, Any]] = [
     {"levels": [{"width": 5}, {"width": 10}], "level": 2},
     {"levels": [{"width": 10, "origin": 3}], "level": 1},
@@ -429,11 +439,11 @@ OF_DATES: list[dict[str, Any]] = [
     {"levels": [{"years": 5}], "level": 1},
 ]
 LEVELS = [
-    *((name, each) for name in ("whole", "wide", "exact", "rough", "written") for each in OF_NUMBERS),
+    *((name, each) for name in NUMBERS for each in OF_NUMBERS),
     *((name, each) for name in ("day", "moment", "written_day") for each in OF_DATES),
     ("city", {"hierarchy": CITIES, "level": 1}),
     ("city", {"hierarchy": CITIES, "level": 2}),
-]  # fmt: skip
+]
 
 
 def _jinja(value: Any) -> str:
@@ -520,25 +530,81 @@ def test_a_hierarchy_in_a_table_is_joined_and_no_record_twice(project: Built) ->
 QI = {"quasi_identifiers": ["zip", "age"]}
 REFUSED: dict[str, tuple[str, Arguments, str]] = {
     "nothing": ("k_anonymity", {}, "k_anonymity needs k"),
-    "no columns": ("k_anonymity", {"k": 5}, "k_anonymity needs quasi_identifiers, a list of columns"),
-    "a text": ("k_anonymity", {"k": 5, "quasi_identifiers": "zip"}, "must be a list, as in [zip, age]; found zip"),
-    "an empty list": ("k_anonymity", {"k": 5, "quasi_identifiers": []}, "quasi_identifiers is empty"),
-    "twice": ("k_anonymity", {"k": 5, "quasi_identifiers": ["zip", "ZIP"]}, "the column zip is named twice"),
-    "two parts": ("l_diversity", {**QI, "l": 2, "sensitive": "age"}, "the column age is named twice"),
+    "no columns": (
+        "k_anonymity",
+        {"k": 5},
+        "k_anonymity needs quasi_identifiers, a list of columns",
+    ),
+    "a text": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": "zip"},
+        "must be a list, as in [zip, age]; found zip",
+    ),
+    "an empty list": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": []},
+        "quasi_identifiers is empty",
+    ),
+    "twice": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": ["zip", "ZIP"]},
+        "the column zip is named twice",
+    ),
+    "two parts": (
+        "l_diversity",
+        {**QI, "l": 2, "sensitive": "age"},
+        "the column age is named twice",
+    ),
     "no sensitive": ("l_diversity", {**QI, "l": 2}, "l_diversity needs sensitive"),
-    "SQL": ("k_anonymity", {**QI, "k": "5; drop table x"}, "k must be a whole number, 1 or more; found 5; drop table x"),
+    "SQL": (
+        "k_anonymity",
+        {**QI, "k": "5; drop table x"},
+        "k must be a whole number, 1 or more; found 5; drop table x",
+    ),
     "true": ("k_anonymity", {**QI, "k": True}, "k must be a whole number, 1 or more; found True"),
     "zero": ("k_anonymity", {**QI, "k": 0}, "k must be a whole number, 1 or more; found 0"),
-    "a share above 1": ("t_closeness", {**QI, "sensitive": "sex", "t": 2}, "t_closeness: t must be a number from 0 to 1; found 2"),
-    "no distance": ("t_closeness", {**QI, "sensitive": "sex", "t": 0.1, "distance": "hierarchical"}, "distance must be equal or ordered; found hierarchical"),
-    "order of equals": ("t_closeness", {**QI, "sensitive": "sex", "t": 0.1, "order": ["F"]}, "order is for distance: ordered"),
-    "no reference": ("k_map", {**QI, "k": 5}, "k_map needs reference, as in reference: ref('voters')"),
-    "reference's name": ("k_map", {**QI, "k": 5, "reference": "ref('voters')", "reference_columns": {"zap": "zip"}}, "reference_columns names zap, which is not one of quasi_identifiers: zip, age"),
-    "wildcard people": ("k_anonymity", {**QI, "k": 5, "nulls": "wildcard", "entity": "patient"}, "nulls: wildcard has no meaning with an entity"),
+    "a share above 1": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": 2},
+        "t_closeness: t must be a number from 0 to 1; found 2",
+    ),
+    "no distance": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": 0.1, "distance": "hierarchical"},
+        "distance must be equal or ordered; found hierarchical",
+    ),
+    "order of equals": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": 0.1, "order": ["F"]},
+        "order is for distance: ordered",
+    ),
+    "no reference": (
+        "k_map",
+        {**QI, "k": 5},
+        "k_map needs reference, as in reference: ref('voters')",
+    ),
+    "reference's name": (
+        "k_map",
+        {**QI, "k": 5, "reference": "ref('voters')", "reference_columns": {"zap": "zip"}},
+        "reference_columns names zap, which is not one of quasi_identifiers: zip, age",
+    ),
+    "wildcard people": (
+        "k_anonymity",
+        {**QI, "k": 5, "nulls": "wildcard", "entity": "patient"},
+        "nulls: wildcard has no meaning with an entity",
+    ),
     "misspelled": ("k_anonymity", {**QI, "kk": 5}, "takes no keyword argument 'kk'"),
-    "bounds": ("delta_presence", {**QI, "reference": "ref('voters')", "min": 0.5, "max": 0.1}, "min must not be above max"),
-    "no threshold": ("prosecutor_risk", QI, "prosecutor_risk needs max_highest or max_average or max_at_risk"),
-}  # fmt: skip
+    "bounds": (
+        "delta_presence",
+        {**QI, "reference": "ref('voters')", "min": 0.5, "max": 0.1},
+        "min must not be above max",
+    ),
+    "no threshold": (
+        "prosecutor_risk",
+        QI,
+        "prosecutor_risk needs max_highest or max_average or max_at_risk",
+    ),
+}
 ASK_ALL = """
 import json, sys
 from dbt.cli.main import dbtRunner
@@ -546,7 +612,7 @@ from dbt.cli.main import dbtRunner
 cases, found = json.load(open("cases.json")), {}
 for name, text in cases.items():
     open("models/refused.yml", "w").write(text)
-    result = dbtRunner().invoke(["--quiet", "--log-level", "none", "parse", "--no-partial-parse"])
+    result = dbtRunner().invoke(["--quiet", "--log-level", "none", "parse"])
     found[name] = str(result.exception) if result.exception else ""
 json.dump(found, open("found.json", "w"))
 """
@@ -561,13 +627,10 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (folder / "models").mkdir()
     for model in ("release", "voters"):
         (folder / "models" / f"{model}.sql").write_text("select 1 as zip")
-    cases = {
-        name: yaml.safe_dump({
-            "version": 2,
-            "models": [{"name": "release", "data_tests": [{f"kanon_sql.{test}": {"arguments": given}}]}],
-        })
-        for name, (test, given, _) in REFUSED.items()
-    }  # fmt: skip
+    cases = {"": "version: 2"}
+    for name, (test, given, _) in REFUSED.items():
+        tests = [{f"kanon_sql.{test}": {"arguments": given}}]
+        cases[name] = yaml.safe_dump({"models": [{"name": "release", "data_tests": tests}]})
     (folder / "cases.json").write_text(json.dumps(cases))
     dbt(folder, "deps")
     subprocess.run(
@@ -583,6 +646,39 @@ def test_what_can_not_be_asked_is_refused_in_words(name: str, refusals: Mapping[
     assert REFUSED[name][2] in refusals[name]
 
 
+# --- the README -------------------------------------------------------------------------------
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ON_A_FILE = """
+clinic:
+  target: dev
+  outputs:
+    dev: {type: duckdb, path: clinic.duckdb}
+"""
+
+
+def test_the_five_minutes_of_the_readme(tmp_path: Path) -> None:
+    """Its files are written in the order in which they stand there; dbt says what it says."""
+    section = README.partition("## In a dbt project\n")[2].partition("\n## ")[0]
+    files = {"csv": "seeds/patients.csv"}
+    (tmp_path / "profiles.yml").write_text(ON_A_FILE)
+    (tmp_path / "dbt_project.yml").write_text("name: clinic\nprofile: clinic\n")
+    said = ""
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```$", section, re.M | re.S):
+        if language == "text":
+            run = dbt(tmp_path, "build")
+            said = run.stdout
+            assert [line for line in block.splitlines() if line.strip() not in said] == []
+        elif language == "bash":
+            dbt(tmp_path, "deps")
+        else:
+            name = files.get(language) or block.splitlines()[0].split()[1]
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(block)
+
+    assert "PASS=4 WARN=0 ERROR=0" in said
+
+
 # --- the house --------------------------------------------------------------------------------
 
 
@@ -590,7 +686,10 @@ def package_tests() -> dict[str, list[str]]:
     """The generic tests with their arguments."""
     file = PACKAGE / "macros" / "dbt_only" / "generic_tests.sql"
     heads = re.findall(r"\{% test (\w+)\((.*)\) %\}", file.read_text(encoding="utf-8"))
-    return {name: [each.partition("=")[0] for each in arguments.split(", ")] for name, arguments in heads}
+    return {
+        name: [each.partition("=")[0] for each in arguments.split(", ")]
+        for name, arguments in heads
+    }
 
 
 def documented() -> dict[str, dict[str, Any]]:

@@ -46,13 +46,17 @@
 {%- endmacro %}
 
 
+{# What is read is put in brackets, because dbt may have given the relation an alias of its own. #}
 {% macro shown_columns(relation, columns, joined) %}
 select
 {%- for column in columns %}
     {{ column }}{{ "," if not loop.last }}
 {%- endfor %}
 
-from {{ relation }} as kanon_raw
+from (
+    select *
+    from {{ relation }}
+) as kanon_raw
 {% for labels in joined %}
 {{ kanon_sql.join_labels(labels) }}
 {% endfor %}
