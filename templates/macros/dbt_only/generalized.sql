@@ -246,14 +246,15 @@ from (
 {%- endmacro %}
 
 
-{# How many characters the longest value has: what is said of it, or what the relation has. #}
+{# How many characters the longest value has: what is said of it, or what the relation has; where
+   there is none, as many as are masked. #}
 {% macro longest_of(relation, column, hierarchy) -%}
 {% if hierarchy["longest"] is not none -%}
 {{ return(kanon_sql.positive_int(hierarchy["longest"], "generalized: " ~ column.name ~ ": longest")) }}
 {%- endif %}
 {% set text = kanon_sql.text_at(column, hierarchy, adapter.quote(column.name)) | trim %}
 {% set answer = run_query("select coalesce(max(length(" ~ text ~ ")), 0) as kanon_longest from " ~ relation) %}
-{{- return([answer.columns[0].values()[0] | int, 1] | max) -}}
+{{- return((answer.columns[0].values()[0] | int) or ([hierarchy["level"], 1] | max)) -}}
 {%- endmacro %}
 
 
