@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 ENGINE_FAILED = 3
 INTERRUPTED = 130
 _LATER = (
-    "report", "init", "dbt-package",
+    "report", "init",
 )  # fmt: skip
 
 
@@ -475,6 +475,19 @@ def explain(name: str | None) -> int:
     from kanon_sql.explain import explained
 
     _deliver(explained(name), None)
+    return 0
+
+
+@main.command(name="dbt-package")
+def dbt_package() -> int:
+    """Print the folder of the dbt package, for packages.yml.
+
+    The package is called kanon_sql. It lies inside the installed kanon-sql, so that dbt runs the
+    macros of the version that is installed.
+    """
+    from kanon_sql.templates import folder
+
+    _deliver(str(folder()), None)
     return 0
 
 

@@ -2,8 +2,9 @@
 
 The macros in `templates/macros/shared` are plain Jinja that dbt loads unchanged. What differs
 between the two hosts has one name in the `kanon_sql` namespace and two implementations: the
-functions of `HOST` here, and dbt macros of the same names there. `templates/duckdb` holds what is
-for the embedded engine alone.
+functions of `HOST` here, and the macros of `templates/macros/dbt_only/host.sql` there. A column is
+a `BoundColumn` or, as always in dbt, a plain name whose type nobody has looked up.
+`templates/duckdb` holds what is for the embedded engine alone.
 """
 
 from __future__ import annotations
@@ -60,18 +61,24 @@ def _one_line(text: str) -> str:
 
 def positive_int(value: Any, name: str) -> int:
     """The value, if it is a whole number of 1 or more; the last door before SQL text."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SpecError(f"{name} must be a whole number, 1 or more; found {value!r}.")
-    return value
-
-
-def fail(message: str) -> None:
-    raise SpecError(message)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    raise SpecError(f"{name} must be a whole number, 1 or more; found {value!r}.")
 
 
 def _ident(column: Any) -> str:
     """The column's own name, where records are read."""
     return identifier(column if isinstance(column, str) else column.name)
+
+
+def _type_of(column: Any) -> str:
+    """The column's type; that of a plain name is the empty text."""
+    return "" if isinstance(column, str) else column.type
+
+
+def _is_text(column: Any) -> bool:
+    """Whether numbers of this column have to be read off its text."""
+    return isinstance(column, str) or bool(column.is_text)
 
 
 def _source(column: Any) -> str:
@@ -126,7 +133,7 @@ def _is_known(column: Any) -> str:
 
 def _may_be_star(column: Any) -> bool:
     """Whether a cell of this column can be `*`: only text can."""
-    return isinstance(column, str) or bool(column.is_text)
+    return _is_text(column)
 
 
 def _is_star(column: Any) -> str:
@@ -135,7 +142,7 @@ def _is_star(column: Any) -> str:
         return " and ".join(f"{half} = {_hash(literal('*'))}" for half in _halves(column))
     if getattr(column, "hashed", False):
         return f"{_alias(column)} = {_hash(literal('*'))}"
-    is_varchar = not isinstance(column, str) and column.type == "VARCHAR"
+    is_varchar = _type_of(column) == "VARCHAR"
     return f"{_alias(column) if is_varchar else f'cast({_alias(column)} as varchar)'} = '*'"
 
 
@@ -146,9 +153,9 @@ def _is_value(column: Any, value: Any) -> str:
     text = literal(value_as_text(value))
     if getattr(column, "hashed", False):
         return f"{_alias(column)} = {_hash(text)}"
-    if isinstance(column, str) or column.type == "VARCHAR":
+    if _type_of(column) == "VARCHAR":
         return f"{_alias(column)} = {text}"
-    return f"{_as_text(_alias(column), column.type)} = {text}"
+    return f"{_as_text(_alias(column), _type_of(column))} = {text}"
 
 
 def value_as_text(value: Any) -> str:
@@ -169,14 +176,14 @@ def value_as_text(value: Any) -> str:
 
 def _finite_number(column: Any) -> str:
     """The number of a value, such that two can be subtracted; NULL where it is not finite."""
-    value = _alias(column)
-    if family(column.type) != "number":
+    value, type = _alias(column), _type_of(column)
+    if family(type) != "number":
         value = f"try_cast({value} as double)"
-    elif column.type.startswith(("HUGEINT", "UHUGEINT")):
+    elif type.startswith(("HUGEINT", "UHUGEINT")):
         value = f"cast({value} as double)"
-    elif column.type.startswith("DECIMAL"):
+    elif type.startswith("DECIMAL"):
         return value
-    elif not column.type.startswith(("DOUBLE", "FLOAT", "REAL")):
+    elif not type.startswith(("DOUBLE", "FLOAT", "REAL")):
         return f"cast({value} as decimal(38, 0))"
     return f"case when abs({value}) <= 1.7976931348623157e308 then {value} end"
 
@@ -188,8 +195,9 @@ def _spelled_number(column: Any) -> str:
 
 def _least_difference(column: Any, threshold: Any) -> str:
     """What a difference of two values must not be below, in the type of the difference."""
-    decimals = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", column.type)
-    whole = family(column.type) == "number" and not column.type.startswith(
+    type = _type_of(column)
+    decimals = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", type)
+    whole = family(type) == "number" and not type.startswith(
         ("DOUBLE", "FLOAT", "REAL", "HUGEINT", "UHUGEINT", "DECIMAL")
     )
     if not whole and not decimals:
@@ -202,7 +210,10 @@ def _least_difference(column: Any, threshold: Any) -> str:
 
 
 def _order_keys(value: str, type: str) -> list[str]:
-    """What values are in order by: text by its number, or by its date."""
+    """What values are in order by: text by its number, or by its date; what may be anything by
+    the number that it must then be."""
+    if not type:
+        return [f"cast({value} as double)"]
     if family(type) != "text":
         return [value]
     return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)"]
@@ -212,6 +223,16 @@ def _exact(threshold: Any) -> Fraction:
     """A threshold that whole numbers of 18 digits can be multiplied with."""
     parts = 10**17
     return min(Fraction(round(exactly(threshold) * parts), parts), Fraction(parts))
+
+
+def _only_value(value: str) -> str:
+    """The value of a group that has one."""
+    return f"min({value})"
+
+
+def _texts_in_order(text: str, order: str) -> str:
+    """All texts of a group as one, with commas between."""
+    return f"string_agg({text}, ',' order by {order})"
 
 
 def _same(left: str, right: str) -> str:
@@ -295,47 +316,60 @@ def _part(text: str, divider: str, place: int) -> str:
 
 
 HOST = {
+    # a column by its name
     "ident": _ident,
     "source": _source,
     "alias": _alias,
-    "literal": literal,
-    "positive_int": positive_int,
-    "fail": fail,
-    "hash": _hash,
     "key": _key,
+    "type_of": _type_of,
+    "is_text": _is_text,
+    # what a value of a column is
     "is_null": _is_null,
     "is_known": _is_known,
     "is_star": _is_star,
     "may_be_star": _may_be_star,
+    "is_value": _is_value,
+    "finite_number": _finite_number,
+    "spelled_number": _spelled_number,
+    "least_difference": _least_difference,
+    "order_keys": _order_keys,
+    # functions that engines spell in their own way
     "same": _same,
+    "only_value": _only_value,
+    "texts_in_order": _texts_in_order,
     "number_or_null": _number_or_null,
     "cast_or_null": _cast_or_null,
     "as_text": _as_text,
-    "is_value": _is_value,
-    "finite_number": _finite_number,
-    "order_keys": _order_keys,
-    "spelled_number": _spelled_number,
-    "least_difference": _least_difference,
     "date_text": _date_text,
     "pad_right": _pad_right,
     "pad_left": _pad_left,
     "suffix": _suffix,
-    "rows_as_text": _rows_as_text,
-    "unused_character": _unused_character,
-    "lines": _lines,
-    "part": _part,
-    "slack": lambda: repr(SLACK),
-    "slack_of_distances": lambda: repr(SLACK_OF_DISTANCES),
+    # what a question says, as SQL
+    "literal": literal,
+    "positive_int": positive_int,
     "number": lambda threshold: repr(float(threshold)),
     "numerator": lambda threshold: _exact(threshold).numerator,
     "denominator": lambda threshold: _exact(threshold).denominator,
+    "slack": lambda: repr(SLACK),
+    "slack_of_distances": lambda: repr(SLACK_OF_DISTANCES),
+    # types
     "text_type": lambda: "varchar",
     "float_type": lambda: "double",
     "exact_type": lambda: "decimal(18, 0)",
     "whole_type": lambda: "bigint",
     "widest_type": lambda digits=0: f"decimal(38, {digits})",
 }
-"""The host contract: one name for what differs between dbt and Python."""
+"""The host contract: one name for what differs between dbt and Python. The macros in
+`macros/shared` use nothing else, so both hosts must have every name."""
+
+EMBEDDED = {
+    "hash": _hash,
+    "rows_as_text": _rows_as_text,
+    "unused_character": _unused_character,
+    "lines": _lines,
+    "part": _part,
+}
+"""What the macros in `templates/duckdb` use besides."""
 
 
 def folder() -> Path:
@@ -354,7 +388,7 @@ def _macros() -> dict[str, Any]:
         lstrip_blocks=True,
         autoescape=False,
     )
-    namespace = SimpleNamespace(**HOST)
+    namespace = SimpleNamespace(**HOST, **EMBEDDED)
     macros = vars(namespace)
     environment.globals["kanon_sql"] = namespace
     for name in sorted(environment.list_templates(extensions=["sql"])):
@@ -382,7 +416,7 @@ def render_known(macro: str, **arguments: Any) -> str:
 
 def macro_names() -> list[str]:
     """Every macro, host functions left out."""
-    return sorted(set(_macros()) - set(HOST))
+    return sorted(set(_macros()) - set(HOST) - set(EMBEDDED))
 
 
 def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:

@@ -188,9 +188,16 @@ def test_a_command_that_is_misspelled(run):
     )
 
 
+def test_dbt_package_prints_a_folder_that_dbt_can_install(run):
+    ended = run("dbt-package")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert (Path(ended.out.removesuffix("\n")) / "dbt_project.yml").is_file()
+
+
 @pytest.mark.parametrize(
     "command",
-    ["report", "init", "dbt-package"],
+    ["report", "init"],
 )
 def test_commands_to_come_say_so_whatever_follows(run, command):
     assert run(command, "patients.csv", "--k", "2", "--help") == Ended(

@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -151,6 +152,24 @@ def test_every_macro_file_opens_with_what_it_computes() -> None:
     files = (templates.folder() / "macros" / "shared").glob("*.sql")
 
     assert {file.read_text(encoding="utf-8")[:3] for file in files} == {"{#\n"}
+
+
+@pytest.mark.parametrize(
+    "file", sorted((templates.folder() / "macros" / "shared").glob("*.sql")), ids=lambda f: f.stem
+)
+def test_macros_keep_to_the_jinja_that_dbt_has(file: Path) -> None:
+    text = re.sub(r"\{#.*?#\}", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+    outside = re.sub(r"\{%-? macro .*?endmacro -?%\}", "", text, flags=re.DOTALL)
+    of_dbt = r"\b(ref|var|config|adapter|target|exceptions|return|log|run_query)\("
+
+    assert outside.strip() == ""
+    assert re.findall(r"\{%\+|\{\{\+|\{% ?do ", text) == []
+    assert re.findall(rf"\{{[%{{](?:(?![%}}]\}}).)*{of_dbt}", text) == []
+
+
+def test_no_macro_is_hidden_by_a_method_of_the_namespace() -> None:
+    """In dbt the namespace is a dict: `kanon_sql.keys` would be its method."""
+    assert set(dir({})) & {*templates.macro_names(), *templates.HOST} == set()
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)

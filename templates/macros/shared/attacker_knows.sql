@@ -43,7 +43,7 @@ classes as (
         count(*) as kanon_records
     from {{ relation | indent(4) }}
     group by
-{{ kanon_sql.keys(columns + [known]) | indent(4, first=true) }}
+{{ kanon_sql.grouped_by(columns + [known]) | indent(4, first=true) }}
 )
 {%- else %}
 class_people as (
@@ -115,7 +115,7 @@ classes as (
         count(*) as kanon_records
     from {{ relation | indent(4) }}
     group by
-{{ kanon_sql.keys(columns) | indent(4, first=true) }}
+{{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
 ),
 
 compared_classes as (

@@ -23,7 +23,7 @@
 
 
 {# What a frequency set groups by. #}
-{% macro keys(columns) -%}
+{% macro grouped_by(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.key(column) }}{% endfor %}
 {%- endmacro %}
 

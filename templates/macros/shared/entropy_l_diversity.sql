@@ -26,3 +26,10 @@ ln(cast(nullif(kanon_total, 0) as {{ kanon_sql.float_type() }})) - {{ kanon_sql.
 sum({{ counted }}) as kanon_total
 sum(case when {{ counted }} > 0 then {{ counted }} * ln(cast({{ counted }} as {{ kanon_sql.float_type() }})) end) as kanon_log_sum
 {%- endmacro %}
+
+
+{# The test: the entropy of l equally likely values in every class. #}
+{% macro entropy_l_diversity_failures(relation, columns, sensitive, l, entity=none, unknown=false) %}
+{% set counted = kanon_sql.counted(entity, unknown) %}
+{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "entropy_l_diversity", entity=entity, unknown=unknown, measure=kanon_sql.entropy_l_diversity(), violated=kanon_sql.entropy_l_diversity_violated(l), class_columns=kanon_sql.entropy_l_diversity_columns(counted), least=true) }}
+{%- endmacro %}

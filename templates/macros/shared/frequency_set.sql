@@ -58,7 +58,7 @@ select
     {{ kanon_sql.records_counted(rolled_up) }} as kanon_records
 from {{ relation }}
 group by
-{{ kanon_sql.keys(columns) }}
+{{ kanon_sql.grouped_by(columns) }}
 {%- endmacro %}
 
 

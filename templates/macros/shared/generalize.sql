@@ -180,7 +180,7 @@ case
 {% if values | length > 8 %}
     when {{ text }} in (
 {% for some in values | batch(8) %}
-        {%+ for value in some %}{{ kanon_sql.literal(value) }}{{ ", " if not loop.last }}{% endfor %}{{ "," if not loop.last }}
+{{ "        " }}{% for value in some %}{{ kanon_sql.literal(value) }}{{ ", " if not loop.last }}{% endfor %}{{ "," if not loop.last }}
 {% endfor %}
     ) then {{ kanon_sql.literal(label) }}
 {% else %}
@@ -188,24 +188,6 @@ case
 {% endif %}
 {% endfor %}
 end
-{%- endmacro %}
-
-
-{#
-    Each raw value of a hierarchy with its label, as a table to join. Its rows are the lines of
-    one text, because a database reads a long text a hundred times faster than many short ones.
-    What stands before the first divider of a line is its indentation.
-#}
-{% macro table_of_labels(rows) -%}
-{% set divider = kanon_sql.unused_character(rows) %}
-(
-    select
-        {{ kanon_sql.part("kanon_line", divider, 2) }} as kanon_value,
-        {{ kanon_sql.part("kanon_line", divider, 3) }} as kanon_label
-    from (
-        select {{ kanon_sql.lines(kanon_sql.rows_as_text(rows, divider)) | indent(8) }} as kanon_line
-    ) as kanon_lines
-)
 {%- endmacro %}
 
 
@@ -234,7 +216,7 @@ left join {{ labels.sql }} as {{ labels.name }}
 
 {# How many characters the longest value of a column has. #}
 {% macro longest_value(relation, column) %}
-select coalesce(max(length({{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }})), 0) as kanon_longest
+select coalesce(max(length({{ kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }})), 0) as kanon_longest
 from {{ relation }}
 {%- endmacro %}
 
@@ -243,7 +225,7 @@ from {{ relation }}
 {% macro hierarchy_rows(relation, columns) %}
 select
 {% for column in columns %}
-    {{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }} as kanon_column_{{ loop.index }}{{ "," if not loop.last }}
+    {{ kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }} as kanon_column_{{ loop.index }}{{ "," if not loop.last }}
 {% endfor %}
 from {{ relation }}
 {%- endmacro %}

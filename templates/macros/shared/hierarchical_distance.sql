@@ -27,7 +27,7 @@ class_nodes as (
         sum(class_values.{{ counted }}) as kanon_held
     from class_values
     left join paths
-        on paths.kanon_node_0 = {{ kanon_sql.as_text("class_values." ~ kanon_sql.alias(sensitive), sensitive.type) }}
+        on paths.kanon_node_0 = {{ kanon_sql.as_text("class_values." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)) }}
     group by
 {{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
         {{ kanon_sql.node(sensitive, height) }}
@@ -62,7 +62,7 @@ class_distances as (
 
 {# A value's ancestor of a height; a value that has no path is far from all others. #}
 {% macro node(sensitive, height) -%}
-coalesce(paths.kanon_node_{{ height }}, {{ kanon_sql.as_text("class_values." ~ kanon_sql.alias(sensitive), sensitive.type) }})
+coalesce(paths.kanon_node_{{ height }}, {{ kanon_sql.as_text("class_values." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)) }})
 {%- endmacro %}
 
 

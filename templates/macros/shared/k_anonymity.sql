@@ -15,7 +15,7 @@ classes as (
         {{ kanon_sql.records_counted(rolled_up) }} as kanon_records
     from {{ relation | indent(4) }}
     group by
-{{ kanon_sql.keys(columns) | indent(4, first=true) }}
+{{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
 )
 {%- else %}
 class_people as (
@@ -88,5 +88,37 @@ order by
 {%- if first is not none %}
 
 limit {{ kanon_sql.positive_int(first, "first") }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The test: k-anonymity of the records, or of patterns where NULL is a wildcard. #}
+{% macro k_anonymity_failures(relation, columns, k, entity=none, wildcard=false) %}
+{% set ctes %}
+with
+
+class_sizes as (
+    {{ kanon_sql.sizes_asked(relation, columns, entity, wildcard) | trim | indent(4) }}
+),
+
+measured as (
+    select
+        coalesce(sum(kanon_records), 0) as records,
+        coalesce(sum(case when {{ kanon_sql.too_small(k) }} then kanon_classes else 0 end), 0) as violating_classes,
+        coalesce(sum(case when {{ kanon_sql.too_small(k) }} then kanon_records else 0 end), 0) as violating_records,
+        min(kanon_size) as achieved
+    from class_sizes
+)
+{%- endset %}
+{{ kanon_sql.told_failures(ctes, "measured.violating_classes > 0", "measured.violating_records", ["violating_classes", "violating_records", "achieved"], entity, relation) }}
+{%- endmacro %}
+
+
+{# The classes by their sizes, or the patterns by the number of records compatible with them. #}
+{% macro sizes_asked(relation, columns, entity=none, wildcard=false) %}
+{% if wildcard -%}
+{{ kanon_sql.k_anonymity_with_wildcards(relation, columns) }}
+{%- else -%}
+{{ kanon_sql.k_anonymity(relation, columns, entity) }}
 {%- endif %}
 {%- endmacro %}

@@ -32,9 +32,15 @@ kanon_numbers
 
 {# How many numbers a class has, NULL included where it counts as a value. #}
 {% macro count_numbers(sensitive, unknown=false) -%}
-{% if sensitive.is_text -%}
+{% if kanon_sql.is_text(sensitive) -%}
 count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ "" if unknown else " + max(case when " ~ kanon_sql.is_null(sensitive) ~ " then 1 else 0 end)" }}
 {%- else -%}
 {{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }}
 {%- endif %}
+{%- endmacro %}
+
+
+{# The test: k numbers that span e in every class. #}
+{% macro k_e_anonymity_failures(relation, columns, sensitive, k=none, e=none, entity=none, unknown=false) %}
+{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "k_e_anonymity", entity=entity, unknown=unknown, measure=kanon_sql.k_e_anonymity(), violated=kanon_sql.k_e_anonymity_violated(sensitive, k, e), class_columns=kanon_sql.k_e_anonymity_columns(sensitive, unknown), least=true) }}
 {%- endmacro %}

@@ -64,21 +64,21 @@ release_people as (
 release_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), pair.column.type), pair.column) }},
+        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), kanon_sql.type_of(pair.column)), pair.column) }},
 {% endfor %}
         count(*) as kanon_size,
         {{ "count(*)" if entity is none else "sum(kanon_records)" }} as kanon_records
     from {{ (release if entity is none else "release_people") | indent(4) }}
     group by
 {% for pair in pairs %}
-        {{ kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), pair.column.type) }}{{ "," if not loop.last }}
+        {{ kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), kanon_sql.type_of(pair.column)) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 
 reference_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.ident(pair.reference), pair.reference.type), pair.column) }},
+        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)), pair.column) }},
 {% endfor %}
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }} as kanon_entity
@@ -90,7 +90,7 @@ reference_classes as (
     from {{ reference | indent(4) }}
     group by
 {% for pair in pairs %}
-        {{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), pair.reference.type) }}{{ "," if not loop.last or reference_entity is not none }}
+        {{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)) }}{{ "," if not loop.last or reference_entity is not none }}
 {% endfor %}
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }}
@@ -159,4 +159,17 @@ matched as (
 {%- else -%}
 coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 {%- endif %}
+{%- endmacro %}
+
+
+{#
+    The test. A class that the reference lacks counts 0, or with `union` what the release has of
+    it.
+#}
+{% macro k_map_failures(relation, columns, k, reference, pairs, entity=none, reference_entity=none, reference_weight=none, union=false, wildcard=false) %}
+{% set too_few = kanon_sql.k_map_violated("kanon_union" if union else "kanon_population", k) %}
+{% set measures = ["sum(kanon_records) as kanon_records", kanon_sql.classes_where(too_few, "k_map_violated"), kanon_sql.records_where(too_few, "k_map_violated")] %}
+{% set statement = kanon_sql.k_map(relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, wildcard) %}
+{% set figures = ["kanon_k_map_violated_classes as violating_classes", "kanon_k_map_violated_records as violating_records", ("kanon_least_union" if union else "kanon_least_population") ~ " as achieved"] %}
+{{ kanon_sql.told_failures(kanon_sql.measured_beside_reference(statement, figures, reference, reference_weight), "measured.violating_classes > 0", "measured.violating_records", ["violating_classes", "violating_records", "achieved", "unmatched_classes", "unmatched_records", "exceeding_classes"], entity, relation, reference_weight is not none) }}
 {%- endmacro %}

@@ -18,3 +18,9 @@ case when {{ kanon_sql.homogeneity(entity, unknown) }} then 1 else kanon_distinc
 {% macro l_diversity_violated(l, measure) -%}
 {{ measure }} < {{ kanon_sql.positive_int(l, "l") }}
 {%- endmacro %}
+
+
+{# The test: l values in every class. #}
+{% macro l_diversity_failures(relation, columns, sensitive, l, entity=none, unknown=false) %}
+{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "l_diversity", entity=entity, unknown=unknown, measure=kanon_sql.l_diversity(entity, unknown), violated=kanon_sql.l_diversity_violated(l, "kanon_l_diversity"), least=true) }}
+{%- endmacro %}

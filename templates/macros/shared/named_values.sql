@@ -11,13 +11,13 @@ with
 
 held_values as (
     select
-        {{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }} as kanon_value,
+        {{ kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }} as kanon_value,
         count(*) as kanon_records
     from {{ relation | indent(4) }}
 {% if unknown %}
     where {{ kanon_sql.ident(column) }} is not null
 {% endif %}
-    group by {{ kanon_sql.as_text(kanon_sql.ident(column), column.type) }}
+    group by {{ kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }}
 )
 
 select

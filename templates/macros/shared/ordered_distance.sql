@@ -10,8 +10,8 @@
 
     Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (ordered distance).
 
-    `order` lists the values; without it numbers and dates have their own, however they are spelled. What it lacks ranks
-    behind, NULL last.
+    `order` lists the values; without it numbers and dates have their own, however
+    they are spelled. What it lacks ranks behind, NULL last.
 #}
 {% macro ordered_distance(relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
@@ -37,7 +37,7 @@ ranked_values as (
                 listed_values.kanon_place,
                 value_totals.{{ kanon_sql.alias(sensitive) }}
 {% else %}
-{% for key in kanon_sql.order_keys("value_totals." ~ kanon_sql.alias(sensitive), sensitive.type) %}
+{% for key in kanon_sql.order_keys("value_totals." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)) %}
                 {{ key }}{{ "," if not loop.last }}
 {% endfor %}
 {% endif %}
@@ -45,7 +45,7 @@ ranked_values as (
     from value_totals
 {% if order is not none %}
     left join listed_values
-        on listed_values.kanon_value = {{ kanon_sql.as_text("value_totals." ~ kanon_sql.alias(sensitive), sensitive.type) }}
+        on listed_values.kanon_value = {{ kanon_sql.as_text("value_totals." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)) }}
 {% endif %}
 ),
 

@@ -17,7 +17,7 @@ people as (
     select
         {{ kanon_sql.alias(entity) }},
 {% for column in columns %}
-        min({{ kanon_sql.alias(column) }}) as {{ kanon_sql.alias(column) }},
+        {{ kanon_sql.only_value(kanon_sql.alias(column)) }} as {{ kanon_sql.alias(column) }},
 {% endfor %}
         count(*) as kanon_classes
     from class_people
@@ -52,7 +52,7 @@ classes as (
 people_of_several_classes as (
     select
         memberships.{{ kanon_sql.alias(entity) }},
-        string_agg(cast(classes.kanon_class as {{ kanon_sql.text_type() }}), ',' order by classes.kanon_class) as kanon_profile
+        {{ kanon_sql.texts_in_order("cast(classes.kanon_class as " ~ kanon_sql.text_type() ~ ")", "classes.kanon_class") }} as kanon_profile
     from memberships
     inner join classes
 {% for column in columns %}

@@ -1,0 +1,16 @@
+{#
+    Each raw value of a hierarchy with its label, as a table to join. Its rows are the lines of
+    one text, because a database reads a long text a hundred times faster than many short ones.
+    What stands before the first divider of a line is its indentation.
+#}
+{% macro table_of_labels(rows) -%}
+{% set divider = kanon_sql.unused_character(rows) %}
+(
+    select
+        {{ kanon_sql.part("kanon_line", divider, 2) }} as kanon_value,
+        {{ kanon_sql.part("kanon_line", divider, 3) }} as kanon_label
+    from (
+        select {{ kanon_sql.lines(kanon_sql.rows_as_text(rows, divider)) | indent(8) }} as kanon_line
+    ) as kanon_lines
+)
+{%- endmacro %}

@@ -1,0 +1,311 @@
+{#
+    What the tests and `generalized` take, checked: every error names the test, the argument and
+    what was found. Whoever writes a dbt project is trusted; a mistake of theirs is not passed
+    over.
+#}
+
+{# End with an error of the compiler. #}
+{% macro refuse(message) -%}
+{{ exceptions.raise_compiler_error("kanon_sql: " ~ message ~ ".") }}
+{%- endmacro %}
+
+
+{# Whether a text matches a regular expression as a whole. #}
+{% macro matches(text, pattern) -%}
+{{ return(adapter.dispatch("matches", "kanon_sql")(text, pattern)) }}
+{%- endmacro %}
+
+
+{% macro default__matches(text, pattern) -%}
+regexp_like({{ text }}, '^{{ pattern }}$')
+{%- endmacro %}
+
+
+{% macro duckdb__matches(text, pattern) -%}
+regexp_full_match({{ text }}, '{{ pattern }}')
+{%- endmacro %}
+
+
+{% macro postgres__matches(text, pattern) -%}
+{{ text }} ~ '^{{ pattern }}$'
+{%- endmacro %}
+
+
+{% macro bigquery__matches(text, pattern) -%}
+regexp_contains({{ text }}, '^{{ pattern }}$')
+{%- endmacro %}
+
+
+{# A value of a question as the text of the same value in a table. #}
+{% macro value_as_text(value) -%}
+{% if value is boolean -%}
+{{ return((value | string) | lower) }}
+{%- elif value is float and value == value | int -%}
+{{ return((value | int) | string) }}
+{%- else -%}
+{{ return(value | string) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# A threshold as the fraction that was written, such that whole numbers can be multiplied with it:
+   no more than 17 digits after the point. #}
+{% macro fraction(threshold) -%}
+{% set parts = ((threshold | string) | lower).split("e") %}
+{% set digits = parts[0].split(".") %}
+{% set decimals = digits[1] if digits | length > 1 else "" %}
+{% set places = (decimals | length) - (parts[1] | int if parts | length > 1 else 0) %}
+{% set written = (digits[0] ~ decimals) | int %}
+{% set found = namespace(over=written * 10 ** (0 if places > 0 else -places), under=10 ** (places if places > 0 else 0)) %}
+{% if places > 17 %}
+{% set found.over = (found.over * 2 + 10 ** (places - 17)) // (2 * 10 ** (places - 17)) %}
+{% set found.under = 10 ** 17 %}
+{% endif %}
+{% if found.over > found.under * 10 ** 17 %}
+{% set found.over = 10 ** 17 %}
+{% set found.under = 1 %}
+{% endif %}
+{% set euclid = namespace(a=found.over, b=found.under) %}
+{% for _ in range(200) if euclid.b %}
+{% set rest = euclid.a % euclid.b %}
+{% set euclid.a = euclid.b %}
+{% set euclid.b = rest %}
+{% endfor %}
+{{ return([found.over // euclid.a, found.under // euclid.a]) }}
+{%- endmacro %}
+
+
+{# --- columns ------------------------------------------------------------------------------- #}
+
+{#
+    A name as it stands in SQL. A name that can't stand there by itself is quoted; every name is
+    where the test says `quote_columns: true`, or the project the var kanon_sql_quote_columns.
+#}
+{% macro name_in_sql(name, quote_columns) -%}
+{% set mark = (adapter.quote("x") | string)[:1] %}
+{% set plain = modules.re.match("^[^\\W\\d]\\w*$", name) %}
+{% if name[:1] == mark and name[-1:] == mark and name | length > 2 -%}
+{{ return(name) }}
+{%- elif plain and not quote_columns -%}
+{{ return(name) }}
+{%- else -%}
+{{ return(adapter.quote(name.replace(mark, mark ~ mark))) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The name without its quotes, in lower case: what two names of one column have in common. #}
+{% macro bare_name(name) -%}
+{{ return((name | string).strip('"`') | lower) }}
+{%- endmacro %}
+
+
+{# One column of a test, as it stands in SQL; none where none is named. #}
+{% macro column_of(test, argument, name, quote_columns) -%}
+{% if name is none -%}
+{{ return(none) }}
+{%- elif name is not string or not name | trim -%}
+{{ kanon_sql.refuse(test ~ ": " ~ argument ~ " must be the name of a column; found " ~ name) }}
+{%- endif %}
+{{- return(kanon_sql.name_in_sql(name, quote_columns)) -}}
+{%- endmacro %}
+
+
+{#
+    The columns of a test: `columns`, `sensitive` and `entity`, as they stand in SQL. A column
+    has one part.
+#}
+{% macro columns_of_test(test, quasi_identifiers, quote_columns=none, entity=none, sensitive=none) -%}
+{% if quasi_identifiers is none -%}
+{{ kanon_sql.refuse(test ~ " needs quasi_identifiers, a list of columns") }}
+{%- elif quasi_identifiers is string or quasi_identifiers is mapping or quasi_identifiers is not iterable -%}
+{{ kanon_sql.refuse(test ~ ": quasi_identifiers must be a list, as in [zip, age]; found " ~ quasi_identifiers) }}
+{%- elif not quasi_identifiers -%}
+{{ kanon_sql.refuse(test ~ ": quasi_identifiers is empty. Name the columns by which someone could recognise a person") }}
+{%- endif %}
+{% set quoted = kanon_sql.quotes_all(quote_columns) %}
+{% set found = namespace(columns=[], names=[]) %}
+{% for name in quasi_identifiers %}
+{% set found.columns = found.columns + [kanon_sql.column_of(test, "each of quasi_identifiers", name, quoted)] %}
+{% set found.names = found.names + [kanon_sql.bare_name(name)] %}
+{% endfor %}
+{% set others = [sensitive, entity] | reject("none") | map("string") | list %}
+{% for name in others %}
+{% set found.names = found.names + [kanon_sql.bare_name(name)] %}
+{% endfor %}
+{% for name in found.names if found.names.count(name) > 1 %}
+{{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " is named twice. A column is a quasi-identifier, the sensitive attribute or the entity") }}
+{% endfor %}
+{{ return({
+    "columns": found.columns,
+    "sensitive": kanon_sql.column_of(test, "sensitive", sensitive, quoted),
+    "entity": kanon_sql.column_of(test, "entity", entity, quoted),
+}) }}
+{%- endmacro %}
+
+
+{# Whether every name is quoted. #}
+{% macro quotes_all(quote_columns) -%}
+{{ return(var("kanon_sql_quote_columns", false) if quote_columns is none else quote_columns) }}
+{%- endmacro %}
+
+
+{# The same of a test on sensitive values; on a column, that is the sensitive attribute. #}
+{% macro columns_of_sensitive_test(test, quasi_identifiers, quote_columns, entity, sensitive, column_name) -%}
+{% set named = sensitive if sensitive is not none else column_name %}
+{% if named is none -%}
+{{ kanon_sql.refuse(test ~ " needs sensitive, the column with the sensitive values") }}
+{%- endif %}
+{{- return(kanon_sql.columns_of_test(test, quasi_identifiers, quote_columns, entity, named)) -}}
+{%- endmacro %}
+
+
+{# --- references ----------------------------------------------------------------------------- #}
+
+{#
+    The reference of a test, with its quasi-identifiers paired with the release's: `relation`,
+    `pairs`, `entity`, `weight` and whether classes that it lacks are `union`ed in.
+#}
+{% macro reference_of_test(test, reference, quasi_identifiers, options, wildcard=false) -%}
+{% if reference is none -%}
+{{ kanon_sql.refuse(test ~ " needs reference, as in reference: ref('voters')") }}
+{%- endif %}
+{% set match = kanon_sql.one_of(test, "match", options["match"], ["containment", "exact"]) %}
+{% set missing = kanon_sql.one_of(test, "missing", options["missing"], ["strict", "union", "error"]) %}
+{% set quoted = kanon_sql.quotes_all(options["quote_columns"]) %}
+{% set named = options["reference_columns"] or {} %}
+{% if named is not mapping -%}
+{{ kanon_sql.refuse(test ~ ": reference_columns must say what the reference calls a column, as in {zip: zip_code}; found " ~ named) }}
+{%- endif %}
+{% for name in named if name not in quasi_identifiers -%}
+{{ kanon_sql.refuse(test ~ ": reference_columns names " ~ name ~ ", which is not one of quasi_identifiers: " ~ quasi_identifiers | join(", ")) }}
+{%- endfor %}
+{% if options["reference_entity"] is not none and options["reference_weight"] is not none -%}
+{{ kanon_sql.refuse(test ~ ": give reference_entity or reference_weight, not both") }}
+{%- endif %}
+{% set how = "by_pattern" if match == "containment" else "by_wildcard" if wildcard else "as_is" %}
+{% set found = namespace(pairs=[]) %}
+{% for name in quasi_identifiers %}
+{% set other = named[name] if name in named else name %}
+{% set found.pairs = found.pairs + [{
+    "column": kanon_sql.column_of(test, "quasi_identifiers", name, quoted),
+    "reference": kanon_sql.column_of(test, "reference_columns", other, quoted),
+    "how": how,
+}] %}
+{% endfor %}
+{{ return({
+    "relation": kanon_sql.filtered(reference, options["reference_where"]),
+    "pairs": found.pairs,
+    "entity": kanon_sql.column_of(test, "reference_entity", options["reference_entity"], quoted),
+    "weight": kanon_sql.column_of(test, "reference_weight", options["reference_weight"], quoted),
+    "union": missing == "union",
+}) }}
+{%- endmacro %}
+
+
+{# A relation, or those of its records that pass a filter, as dbt's own `where` has it. #}
+{% macro filtered(relation, where=none) -%}
+{{ return((relation | string) if where is none else "(select * from " ~ relation ~ " where " ~ where ~ ") kanon_reference") }}
+{%- endmacro %}
+
+
+{# --- thresholds ----------------------------------------------------------------------------- #}
+
+{# Refuse a test without a threshold: it could not fail. #}
+{% macro needs_one_of(test, thresholds) -%}
+{% set given = thresholds.values() | reject("none") | list %}
+{% if not given -%}
+{{ kanon_sql.refuse(test ~ " needs " ~ thresholds | join(" or ")) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# A count, or none where none is given. #}
+{% macro count_of(test, name, value) -%}
+{% if value is not none -%}
+{{ return(kanon_sql.positive_int(value, test ~ ": " ~ name)) }}
+{%- endif %}
+{{- return(none) -}}
+{%- endmacro %}
+
+
+{# A number between two bounds, or none where none is given; `above` excludes the lower one. #}
+{% macro number_of_test(test, name, value, least=0, most=none, above=false) -%}
+{% if value is none -%}
+{{ return(none) }}
+{%- endif %}
+{% set words = ("above " if above else "from ") ~ least ~ (" to " ~ most if most is not none else "" if above else " on") %}
+{% if value is boolean or value is not number or value < least or (above and value == least) or (most is not none and value > most) -%}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a number " ~ words ~ "; found " ~ value) }}
+{%- endif %}
+{{- return(value) -}}
+{%- endmacro %}
+
+
+{# One of some words. #}
+{% macro one_of(test, name, value, words) -%}
+{% if value not in words -%}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be " ~ words | join(" or ") ~ "; found " ~ value) }}
+{%- endif %}
+{{- return(value) -}}
+{%- endmacro %}
+
+
+{# A list of values, or none where none is given; NULL stands for itself. #}
+{% macro values_of_test(test, name, values) -%}
+{% if values is not none and (values is string or values is mapping or values is not iterable or not values) -%}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a list of values, as in [HIV, syphilis]; found " ~ values) }}
+{%- endif %}
+{{- return(values) -}}
+{%- endmacro %}
+
+
+{# Whether NULL is no value in the sensitive attribute. #}
+{% macro is_unknown(test, sensitive_nulls) -%}
+{{ return(kanon_sql.one_of(test, "sensitive_nulls", sensitive_nulls, ["value", "unknown"]) == "unknown") }}
+{%- endmacro %}
+
+
+{# Whether NULL matches everything in a quasi-identifier; there are no people then. #}
+{% macro is_wildcard(test, nulls, entity=none) -%}
+{% set wildcard = kanon_sql.one_of(test, "nulls", nulls, ["value", "wildcard"]) == "wildcard" %}
+{% if wildcard and entity is not none -%}
+{{ kanon_sql.refuse(test ~ ": nulls: wildcard has no meaning with an entity. Leave one of them out") }}
+{%- endif %}
+{{- return(wildcard) -}}
+{%- endmacro %}
+
+
+{# The values of an ordered distance with their places, as text. #}
+{% macro order_of_values(test, order) -%}
+{% if kanon_sql.values_of_test(test, "order", order) is none -%}
+{{ return(none) }}
+{%- endif %}
+{% set found = namespace(values=[], texts=[]) %}
+{% for value in order %}
+{% if value is none -%}
+{{ kanon_sql.refuse(test ~ ": order must not name NULL, which ranks last") }}
+{%- endif %}
+{% set text = kanon_sql.value_as_text(value) %}
+{% if text in found.texts -%}
+{{ kanon_sql.refuse(test ~ ": order names " ~ text ~ " twice") }}
+{%- endif %}
+{% set found.texts = found.texts + [text] %}
+{% set found.values = found.values + [[text, loop.index]] %}
+{% endfor %}
+{{ return(found.values) }}
+{%- endmacro %}
+
+
+{#
+    The same SQL with a blank line between its CTEs and none elsewhere: dbt leaves the line of
+    every block. A text of the user's with lines of its own is left alone, as one may be a value.
+#}
+{% macro tidy(sql, written="") -%}
+{% if "\n" in written | string -%}
+{{ return(sql) }}
+{%- endif %}
+{% set lines = modules.re.sub("[ \\t]*\\n(?:[ \\t]*\\n)+", "\n", sql.strip()) %}
+{% set parted = modules.re.sub("(?m)^( *)(with|\\),|union|union all)$", "\\1\\2\n", lines) %}
+{{- return(modules.re.sub("(?m)^( *)\\)\n(?=\\1select|\\1union)|^( *)(?=union)", "\\g<0>\n", parted)) -}}
+{%- endmacro %}

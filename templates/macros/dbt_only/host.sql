@@ -1,0 +1,311 @@
+{#
+    dbt's side of the host contract: one macro for each name of `HOST` in kanon_sql/templates.py,
+    which holds Python's. The macros in `shared` use nothing else, so both must have every name;
+    a test compares them.
+
+    A column is a text here, the name as it stands in SQL (quoted already where it needs to be;
+    see arguments.sql), and nobody has looked up its type. Where that matters a value is cast, and
+    a cast that fails stops the test with an error of the database: no value is passed over.
+
+    Where engines differ a macro dispatches, so that a project can have its own `<adapter>__same`
+    and so on (https://docs.getdbt.com/reference/dbt-jinja-functions/dispatch).
+#}
+
+{# --- a column by its name ------------------------------------------------------------------ #}
+
+{% macro ident(column) -%}
+{{ column }}
+{%- endmacro %}
+
+
+{% macro source(column) -%}
+{{ column }}
+{%- endmacro %}
+
+
+{% macro alias(column) -%}
+{{ column }}
+{%- endmacro %}
+
+
+{% macro key(column) -%}
+{{ column }}
+{%- endmacro %}
+
+
+{% macro type_of(column) -%}
+{%- endmacro %}
+
+
+{% macro is_text(column) -%}
+{{ return(true) }}
+{%- endmacro %}
+
+
+{# --- what a value of a column is ----------------------------------------------------------- #}
+
+{% macro is_null(column, of=none) -%}
+{{ of ~ "." if of else "" }}{{ column }} is null
+{%- endmacro %}
+
+
+{% macro is_known(column) -%}
+{{ column }} is not null
+{%- endmacro %}
+
+
+{% macro is_star(column) -%}
+cast({{ column }} as {{ kanon_sql.text_type() }}) = '*'
+{%- endmacro %}
+
+
+{% macro may_be_star(column) -%}
+{{ return(true) }}
+{%- endmacro %}
+
+
+{% macro is_value(column, value) -%}
+{% if value is none -%}
+{{ column }} is null
+{%- else -%}
+cast({{ column }} as {{ kanon_sql.text_type() }}) = {{ kanon_sql.literal(kanon_sql.value_as_text(value)) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{% macro finite_number(column) -%}
+case when abs({{ kanon_sql.spelled_number(column) }}) <= 1.7976931348623157e308 then {{ kanon_sql.spelled_number(column) }} end
+{%- endmacro %}
+
+
+{% macro spelled_number(column) -%}
+cast({{ column }} as {{ kanon_sql.float_type() }})
+{%- endmacro %}
+
+
+{% macro least_difference(column, threshold) -%}
+{{ kanon_sql.number(threshold) }} * (1 - {{ kanon_sql.slack() }})
+{%- endmacro %}
+
+
+{% macro order_keys(value, type) -%}
+{{ return(["cast(" ~ value ~ " as " ~ kanon_sql.float_type() ~ ")"]) }}
+{%- endmacro %}
+
+
+{# --- functions that engines spell in their own way ------------------------------------------ #}
+
+{% macro same(left, right) -%}
+{{ return(adapter.dispatch("same", "kanon_sql")(left, right)) }}
+{%- endmacro %}
+
+
+{% macro default__same(left, right) -%}
+{{ left }} is not distinct from {{ right }}
+{%- endmacro %}
+
+
+{# Arrays are equal where both elements are NULL, and unlike the above they can be hashed. #}
+{% macro postgres__same(left, right) -%}
+array[{{ left }}] = array[{{ right }}]
+{%- endmacro %}
+
+
+{% macro redshift__same(left, right) -%}
+({{ left }} = {{ right }} or ({{ left }} is null and {{ right }} is null))
+{%- endmacro %}
+
+
+{% macro only_value(value) -%}
+{{ return(adapter.dispatch("only_value", "kanon_sql")(value)) }}
+{%- endmacro %}
+
+
+{% macro default__only_value(value) -%}
+min({{ value }})
+{%- endmacro %}
+
+
+{# There is no least boolean. #}
+{% macro postgres__only_value(value) -%}
+(array_agg({{ value }}))[1]
+{%- endmacro %}
+
+
+{% macro texts_in_order(text, order) -%}
+{{ dbt.listagg(text, "','", "order by " ~ order) }}
+{%- endmacro %}
+
+
+{% macro number_or_null(text) -%}
+case
+    when length({{ text }}) <= 15 and {{ kanon_sql.matches(text, "-?[0-9]+([.][0-9]+)?") }}
+    then cast({{ text }} as {{ kanon_sql.float_type() }})
+end
+{%- endmacro %}
+
+
+{# A cast that fails is an error here: see above. #}
+{% macro cast_or_null(text, type) -%}
+cast({{ text }} as {{ type }})
+{%- endmacro %}
+
+
+{% macro as_text(value, type) -%}
+{% if type.startswith("DOUBLE") or type.startswith("DECIMAL") -%}
+case when {{ value }} = floor({{ value }}) and abs({{ value }}) < 1e15 then cast(cast({{ value }} as {{ kanon_sql.whole_type() }}) as {{ kanon_sql.text_type() }}) else cast({{ value }} as {{ kanon_sql.text_type() }}) end
+{%- else -%}
+cast({{ value }} as {{ kanon_sql.text_type() }})
+{%- endif %}
+{%- endmacro %}
+
+
+{% macro date_text(date, part) -%}
+{{ return(adapter.dispatch("date_text", "kanon_sql")(date, part)) }}
+{%- endmacro %}
+
+
+{% macro default__date_text(date, part) -%}
+to_char({{ date }}, '{{ {"day": "YYYY-MM-DD", "month": "YYYY-MM", "year": "YYYY"}[part] }}')
+{%- endmacro %}
+
+
+{% macro duckdb__date_text(date, part) -%}
+strftime({{ date }}, '{{ {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}[part] }}')
+{%- endmacro %}
+
+
+{% macro bigquery__date_text(date, part) -%}
+format_date('{{ {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}[part] }}', {{ date }})
+{%- endmacro %}
+
+
+{% macro spark__date_text(date, part) -%}
+date_format({{ date }}, '{{ {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}[part] }}')
+{%- endmacro %}
+
+
+{% macro pad_right(text, length) -%}
+rpad({{ text }}, {{ length }}, '*')
+{%- endmacro %}
+
+
+{% macro pad_left(text, length) -%}
+lpad({{ text }}, {{ length }}, '*')
+{%- endmacro %}
+
+
+{% macro suffix(text, length) -%}
+right({{ text }}, {{ length }})
+{%- endmacro %}
+
+
+{# --- what a question says, as SQL ------------------------------------------------------------ #}
+
+{% macro literal(value) -%}
+{% if value.splitlines() | length > 1 or value.endswith("\n") -%}
+{{ kanon_sql.refuse("a value has a line break in it; write it in one line") }}
+{%- endif %}
+{{- dbt.string_literal(dbt.escape_single_quotes(value)) -}}
+{%- endmacro %}
+
+
+{% macro positive_int(value, name) -%}
+{% if value is boolean or value is not integer or value < 1 -%}
+{{ kanon_sql.refuse(name ~ " must be a whole number, 1 or more; found " ~ value) }}
+{%- endif %}
+{{- return(value) -}}
+{%- endmacro %}
+
+
+{% macro number(threshold) -%}
+{{ threshold | float }}
+{%- endmacro %}
+
+
+{% macro numerator(threshold) -%}
+{{ return(kanon_sql.fraction(threshold)[0]) }}
+{%- endmacro %}
+
+
+{% macro denominator(threshold) -%}
+{{ return(kanon_sql.fraction(threshold)[1]) }}
+{%- endmacro %}
+
+
+{% macro slack() -%}
+1e-12
+{%- endmacro %}
+
+
+{% macro slack_of_distances() -%}
+1e-09
+{%- endmacro %}
+
+
+{# --- types --------------------------------------------------------------------------------- #}
+
+{% macro text_type() -%}
+{{ dbt.type_string() }}
+{%- endmacro %}
+
+
+{# Sixty-four bits; dbt.type_float() has half of them on some engines. #}
+{% macro float_type() -%}
+{{ return(adapter.dispatch("float_type", "kanon_sql")()) }}
+{%- endmacro %}
+
+
+{% macro default__float_type() -%}
+double precision
+{%- endmacro %}
+
+
+{% macro duckdb__float_type() -%}
+double
+{%- endmacro %}
+
+
+{% macro spark__float_type() -%}
+double
+{%- endmacro %}
+
+
+{% macro bigquery__float_type() -%}
+float64
+{%- endmacro %}
+
+
+{% macro exact_type() -%}
+{{ return(adapter.dispatch("exact_type", "kanon_sql")()) }}
+{%- endmacro %}
+
+
+{% macro default__exact_type() -%}
+decimal(18, 0)
+{%- endmacro %}
+
+
+{% macro bigquery__exact_type() -%}
+bignumeric
+{%- endmacro %}
+
+
+{% macro whole_type() -%}
+{{ dbt.type_bigint() }}
+{%- endmacro %}
+
+
+{% macro widest_type(digits=0) -%}
+{{ return(adapter.dispatch("widest_type", "kanon_sql")(digits)) }}
+{%- endmacro %}
+
+
+{% macro default__widest_type(digits=0) -%}
+decimal(38, {{ digits }})
+{%- endmacro %}
+
+
+{% macro bigquery__widest_type(digits=0) -%}
+bignumeric
+{%- endmacro %}
