@@ -158,6 +158,13 @@ class AtLevel:
         return self.levels.sql(self.level, identifier(self.raw.name))
 
     @property
+    def checked_label(self) -> str:
+        """The same, and NULL where the label would not be exact."""
+        if self.joined:
+            return self.label
+        return self.levels.checked_sql(self.level, identifier(self.raw.name))
+
+    @property
     def column(self) -> BoundColumn:
         """The column as it would be at the level."""
         return replace(

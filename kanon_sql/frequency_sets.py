@@ -341,7 +341,7 @@ def label_of(
     """What a raw value becomes at a level; `value` is its own expression. The labels of a large
     hierarchy are `kept` under a name, or else stand in the SQL, which may be `portable`."""
     if not levels.is_joined(level):
-        return Label(levels.sql(level, value))
+        return Label(levels.checked_sql(level, value) if kept else levels.sql(level, value))
     name = f"kanon_hierarchy_{level}"
     joined = JoinedLabels(
         name, kept or levels.labels_sql(level, portable=portable), levels.key(value)

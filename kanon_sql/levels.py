@@ -215,6 +215,13 @@ class ColumnLevels:
             case part:
                 return render("period", date=self._date(value), part=part)
 
+    def checked_sql(self, level: int, value: str) -> str:
+        """The same, and NULL for a text whose number a float would round."""
+        label = self.sql(level, value)
+        if self.needs != "number" or family(self.type) != "text":
+            return label
+        return render("where_exact", number=self._number(value), label=label)
+
     def mapping(self, level: int) -> list[tuple[str, str]]:
         """Each raw value of the hierarchy, as text, with its label; for a join in place of a CASE.
 

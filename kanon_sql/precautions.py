@@ -87,7 +87,7 @@ def _without_label(
                 "values_without_label",
                 relation=relation,
                 column=each.raw,
-                label=each.label,
+                label=each.checked_label,
                 joined=each.joined,
             ),
         ),

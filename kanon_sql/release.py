@@ -230,11 +230,12 @@ class Chain:
         for number, step in enumerate(self.steps, start=1):
             levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
             value = identifier(f"{_RAW}{step.attribute}")
+            joined = levels.is_joined(step.to_level)
             label = label_of(
                 levels,
                 step.to_level,
-                f"records.{value}" if levels.is_joined(step.to_level) else value,
-                kept_labels(place, step.to_level) if self.kept else None,
+                f"records.{value}" if joined else value,
+                kept_labels(place, step.to_level) if joined and self.kept else None,
                 portable=self.dialect != "duckdb",
             )
             yield View(

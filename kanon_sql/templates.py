@@ -259,7 +259,7 @@ def _as_text(value: str, type: str) -> str:
     if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
         return (
             f"case when {value} = floor({value}) and abs({value}) < 1e15 "
-            f"then cast(cast({value} as bigint) as varchar) else cast({value} as varchar) end"
+            f"then cast(try_cast({value} as bigint) as varchar) else cast({value} as varchar) end"
         )
     return f"cast({value} as varchar)"
 

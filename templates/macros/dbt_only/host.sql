@@ -153,7 +153,7 @@ cast({{ text }} as {{ type }})
 
 {% macro as_text(value, type) -%}
 {% if type.startswith("DOUBLE") or type.startswith("DECIMAL") -%}
-case when {{ value }} = floor({{ value }}) and abs({{ value }}) < 1e15 then cast(cast({{ value }} as {{ kanon_sql.whole_type() }}) as {{ kanon_sql.text_type() }}) else cast({{ value }} as {{ kanon_sql.text_type() }}) end
+case when {{ value }} = floor({{ value }}) and abs({{ value }}) < 1e15 then cast({{ kanon_sql.cast_or_null(value, kanon_sql.whole_type()) }} as {{ kanon_sql.text_type() }}) else cast({{ value }} as {{ kanon_sql.text_type() }}) end
 {%- else -%}
 cast({{ value }} as {{ kanon_sql.text_type() }})
 {%- endif %}

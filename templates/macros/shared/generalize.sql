@@ -47,6 +47,15 @@ case
 {%- endmacro %}
 
 
+{# A label, where a text spells a number that a float holds to the last digit. #}
+{% macro where_exact(number, label) -%}
+case
+    when abs({{ number }}) <= 9007199254740992
+    then {{ label | indent(4) }}
+end
+{%- endmacro %}
+
+
 {# The type that a whole number of this kind is reckoned in without overflow. #}
 {% macro whole_type_of(kind) -%}
 {{ kanon_sql.widest_type() if kind in ("wide", "decimal") else kanon_sql.whole_type() }}
@@ -238,7 +247,7 @@ with
 raw_values as (
     select
         {{ kanon_sql.ident(column) }},
-        count(*) as kanon_records
+        count(*) as kanon_held
     from {{ relation | indent(4) }}
     where {{ kanon_sql.ident(column) }} is not null
     group by {{ kanon_sql.ident(column) }}
@@ -247,7 +256,7 @@ raw_values as (
 labelled_values as (
     select
         {{ label | indent(8) }} as kanon_label,
-        kanon_records
+        kanon_held
     from raw_values as kanon_raw
 {% if joined is not none %}
     {{ kanon_sql.join_labels(joined) | indent(4) }}
@@ -257,6 +266,6 @@ labelled_values as (
 select
     count(*) as kanon_values,
     coalesce(sum(case when kanon_label is null then 1 else 0 end), 0) as kanon_values_without_label,
-    coalesce(sum(case when kanon_label is null then kanon_records else 0 end), 0) as kanon_records_without_label
+    coalesce(sum(case when kanon_label is null then kanon_held else 0 end), 0) as kanon_records_without_label
 from labelled_values
 {%- endmacro %}
