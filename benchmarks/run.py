@@ -5,8 +5,8 @@
     python benchmarks/run.py --peers             also pyCANON and pandas, on the same data
     python benchmarks/run.py --report            also pyCANON's whole report, which takes minutes
 
-Needs `pip install 'kanon-sql[bench]'`. Writes benchmarks/results.md; the tables it makes lie in a
-folder of their own (`--data`), outside the checkout.
+Needs `pip install 'kanon-sql[bench]'`. Writes its part of benchmarks/results.md; the tables it
+makes lie in a folder of their own (`--data`), outside the checkout.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import argparse
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -62,17 +63,21 @@ def seconds(action: Callable[[], object]) -> float:
 def paired(ours: Callable[[], object], theirs: Callable[[], object], runs: int) -> Pair:
     """Both once to warm up, then in turns; the median of the ratios."""
     ours(), theirs()
-    times = [(seconds(theirs), seconds(ours)) for _ in range(runs)]
-    return Pair(
-        theirs=statistics.median(t for t, _ in times),
-        ours=statistics.median(o for _, o in times),
-        ratio=statistics.median(o / t for t, o in times),
-    )
+    return Pair.of([(seconds(theirs), seconds(ours)) for _ in range(runs)])
 
 
 class Pair:
     def __init__(self, theirs: float, ours: float, ratio: float) -> None:
         self.theirs, self.ours, self.ratio = theirs, ours, ratio
+
+    @classmethod
+    def of(cls, times: Sequence[tuple[float, float]]) -> Pair:
+        """The medians of paired times, theirs first."""
+        return cls(
+            theirs=statistics.median(t for t, _ in times),
+            ours=statistics.median(o for _, o in times),
+            ratio=statistics.median(o / t for t, o in times),
+        )
 
     def row(self, label: str) -> str:
         return f"| {label} | {self.theirs:.2f} s | {self.ours:.2f} s | {self.ratio:.2f} |"
@@ -256,6 +261,22 @@ def machine() -> str:
     )
 
 
+def publish(title: str, sections: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Print the sections as they are measured, then write them in the place of the part of
+    results.md that has this title. The parts of other scripts stay."""
+    lines = [f"# {title}", "", machine()]
+    for heading, rows in sections:
+        lines += ["", f"## {heading}", ""]
+        for row in rows:
+            print(row, flush=True)
+            lines.append(row)
+    results = HERE / "results.md"
+    found = re.split("^(?=# )", results.read_text(), flags=re.M) if results.exists() else []
+    parts = {part.partition("\n")[0]: part.strip() for part in found if part.strip()}
+    parts[lines[0]] = "\n".join(lines)
+    results.write_text("\n\n".join(parts.values()) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
@@ -286,13 +307,7 @@ def main() -> None:
     if options.report:
         report = pycanon_report(options.data, options.adult)
         sections.append(("Everything that pyCANON reports", report))
-    lines = ["# Benchmarks", "", machine()]
-    for title, rows in sections:
-        lines += ["", f"## {title}", ""]
-        for row in rows:
-            print(row, flush=True)
-            lines.append(row)
-    (HERE / "results.md").write_text("\n".join(lines) + "\n")
+    publish("Benchmarks", sections)
 
 
 if __name__ == "__main__":

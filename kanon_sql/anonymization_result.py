@@ -10,6 +10,7 @@ from kanon_sql.result import AuditResult, CheckResult, Summary
 
 Algorithm = Literal["datafly", "optimal"]
 Suppressed = Literal["remove", "star"]
+Emitted = Literal["views", "dbt-model"]
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ class Release:
     path: str
     records: int | None
     columns: int | None
-    """None for a file of views, which holds no records."""
+    """Both None for a file of SQL, which holds no records."""
+    holds: Literal["records", "views", "dbt-model"] = "records"
 
 
 @dataclass(frozen=True)

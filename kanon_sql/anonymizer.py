@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +18,7 @@ from kanon_sql.anonymization_result import (
     Anonymization,
     AnonymizationResult,
     Before,
+    Emitted,
     GeneralizationStep,
     Metrics,
     Release,
@@ -25,23 +26,23 @@ from kanon_sql.anonymization_result import (
 )
 from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.auditor import answered, planned
-from kanon_sql.binding import column_levels
+from kanon_sql.binding import column_levels, hierarchy_of
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
+from kanon_sql.dbt_model import dbt_model, name_of
 from kanon_sql.engines.base import Engine, Table
-from kanon_sql.errors import InputError, SpecError, plural
+from kanon_sql.errors import EngineError, InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets
-from kanon_sql.hierarchy import GeneralizationHierarchy
 from kanon_sql.hierarchy import summary as summary_of_faults
 from kanon_sql.models import KAnonymity
 from kanon_sql.output import beside, check_writable, put_in_place, write_whole
 from kanon_sql.plan import Plan, plan_audit
-from kanon_sql.release import RELEASE, Chain, as_text
+from kanon_sql.release import Chain, as_text, refuse_taken_names
 from kanon_sql.result import TableResult
 from kanon_sql.spec import AuditSpec, TableSpec
-from kanon_sql.suppression import nothing_suppressed, suppress
+from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
 from kanon_sql.utility import associations, losses, metrics
 from kanon_sql.version import VERSION
-from kanon_sql.violations import is_judged_by_class
+from kanon_sql.violations import class_size, is_judged_by_class
 
 _RECORDS = (".parquet", ".csv", ".tsv")
 
@@ -59,6 +60,8 @@ class Wanted:
     suppressed: Suppressed = "remove"
     output: Path | None = None
     dialect: str = "duckdb"
+    emit: Emitted = "views"
+    """What a .sql file holds."""
     force: bool = False
 
     def __post_init__(self) -> None:
@@ -73,6 +76,10 @@ class Wanted:
             raise SpecError(
                 f"{self.output}: a release is a .parquet, .csv or .tsv file, or .sql for its views."
             )
+        if self.emit not in ("views", "dbt-model"):
+            raise SpecError(f"emit must be views or dbt-model; found {self.emit!r}.")
+        if self.emit == "dbt-model" and not (self.writes_views and self.dialect == "duckdb"):
+            raise SpecError("a dbt model is a .sql file without a dialect: --output released.sql.")
         if self.dialect != "duckdb" and not self.writes_views:
             raise SpecError("a dialect is for views: --output release.sql.")
 
@@ -83,6 +90,19 @@ class Wanted:
     @property
     def writes_records(self) -> bool:
         return self.output is not None and self.output.suffix.lower() in _RECORDS
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file that will be written."""
+        if self.output is None:
+            return []
+        return [self.output, *([self.properties] if self.emit == "dbt-model" else [])]
+
+    @property
+    def properties(self) -> Path:
+        """The YAML file of a dbt model."""
+        assert self.output is not None
+        return self.output.with_suffix(".yml")
 
     def allowed(self, *, records: int, k: int) -> int:
         """How many records may be suppressed, of so many."""
@@ -106,22 +126,21 @@ def anonymize(
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    inputs: Sequence[str] = (),
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> AnonymizationResult:
     """Generalise and suppress the one table of `spec` until its demands hold, and audit that.
 
-    A release that fails its audit is not written, unless `wanted.force` is set. `inputs` are
-    files that are never written. `tell` is told each step as it is taken.
+    A release that fails its audit is not written, unless `wanted.force` is set. What is
+    read is never written. `tell` is told each step as it is taken.
 
     Raises `SpecError` or `InputError` for what can't be asked, `EngineError` where the engine
     fails; then nothing is written.
     """
     asked = _the_table(spec)
     k = _demanded_k(asked)
-    if wanted.output is not None:
-        check_writable(wanted.output, inputs=inputs, force=wanted.force)
+    for path in wanted.files:
+        check_writable(path, inputs=spec.files(engine), force=wanted.force)
     with opened(asked, engine, memory_limit, threads) as hub, _new_file(wanted) as new:
         refuse_time_limit(hub, timeout)
         if new is not None:
@@ -164,11 +183,19 @@ def _new_file(wanted: Wanted) -> Iterator[Path | None]:
     if wanted.output is None or not wanted.writes_records:
         yield None
         return
+    with ExitStack() as stack:
+        with _writing(wanted.output):
+            new = stack.enter_context(beside(wanted.output))
+        yield new
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say of a file that can't be written which one it is."""
     try:
-        with beside(wanted.output) as new:
-            yield new
+        yield
     except OSError as error:
-        raise SpecError(f"{wanted.output} can't be written: {error.strerror}.") from None
+        raise SpecError(f"{path} can't be written: {error.strerror}.") from None
 
 
 def _delivered(
@@ -179,13 +206,19 @@ def _delivered(
     fails = table.status != "holds" and not (wanted.force and table.status == "violated")
     if chain is None or wanted.output is None or fails:
         return result
-    columns = len(chain.columns)
     if new is not None:
-        put_in_place(new, wanted.output)
-        release = Release(str(wanted.output), table.summary.records, columns)
+        with _writing(wanted.output):
+            put_in_place(new, wanted.output)
+        release = Release(str(wanted.output), table.summary.records, len(chain.columns))
+    elif wanted.emit == "dbt-model":
+        source = name_of(chain.bound.spec.name or chain.bound.table.name)
+        model = dbt_model(chain, wanted.output.stem, source, result.anonymization.levels)
+        write_whole(wanted.properties, model.yaml)
+        write_whole(wanted.output, model.sql + "\n")
+        release = Release(str(wanted.output), None, None, "dbt-model")
     else:
         write_whole(wanted.output, as_text(chain, [_closing(result)], wanted.dialect))
-        release = Release(str(wanted.output), None, columns)
+        release = Release(str(wanted.output), None, None, "views")
     return replace(result, anonymization=replace(result.anonymization, release=release))
 
 
@@ -226,6 +259,7 @@ class _Run:
         if before.status == "no_data":
             return _without_data(before, self._wanted)
         self._refuse_large_k(before)
+        refuse_taken_names(self._plan.bound.table)
         sets = self._sets()
         allowed = self._wanted.allowed(records=before.summary.records or 0, k=self._k)
         path = datafly(
@@ -239,6 +273,7 @@ class _Run:
             sets.quasi_identifiers,
             tuple(_as_taken(sets, step) for step in path.steps),
             self._k,
+            max(self._k, class_size(self._plan.bound.checks) or 0),
             self._wanted.suppressed,
             gives=False,
         )
@@ -249,6 +284,7 @@ class _Run:
             left_out, chain = suppress(sets, chain, path.levels, in_step4=allowed >= self._k)
             self.chain = chain
             after = self._audited_release(chain, new)
+            self._refuse_another_count(before, after, left_out.records)
         return AnonymizationResult(
             (
                 replace(
@@ -307,13 +343,26 @@ class _Run:
                 "Ask for a smaller k, or for more data."
             )
 
+    def _refuse_another_count(
+        self, before: TableResult, after: TableResult, suppressed: int
+    ) -> None:
+        """Raise unless every record is in the release or was suppressed."""
+        kept = suppressed if self._wanted.suppressed == "star" else 0
+        if (before.summary.records or 0) - suppressed + kept != after.summary.records:
+            raise EngineError(
+                f"{before.name} changed while its release was being made; run again. Nothing was "
+                "written."
+            )
+
     def _audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
         """The audit of the table at some levels, none of its records left out."""
         asked = self._asked.model_copy(update={"levels": dict(levels)})
         found = {each.name: each.levels for each in sets.quasi_identifiers}
         known = replace(
             self._plan.bound.known,
-            longest={name: each.longest for name, each in found.items() if each.longest},
+            longest={
+                name: each.longest for name, each in found.items() if each.longest is not None
+            },
             hierarchies={name: each.table for name, each in found.items() if each.table},
         )
         table, references = self._plan.bound.table, _references(self._plan)
@@ -322,9 +371,9 @@ class _Run:
     def _audited_release(self, chain: Chain, new: Path | None) -> TableResult:
         """The audit of the release: of the file that was written, where there is one."""
         if new is None:
-            table = self._engine.kept(RELEASE, chain.bound.table.name)
+            table = self._engine.kept(RELEASED, chain.bound.table.name)
         else:
-            self._engine.write(RELEASE, new)
+            self._engine.write(RELEASED, new)
             table = self._engine.table(str(new))
         bound = self._plan.bound
         named = self._wanted.output.name if new and self._wanted.output else _name(self._plan)
@@ -332,14 +381,15 @@ class _Run:
             update={
                 "name": named,
                 "quasi_identifiers": {
-                    each.name: GeneralizationHierarchy() for each in bound.quasi_identifiers
+                    each.name: hierarchy_of(self._asked, each) for each in bound.quasi_identifiers
                 },
                 "identifiers": [],
                 "where": None,
                 "first": None,
             }
         )
-        return answered(plan_audit(asked, table, _references(self._plan)), self._asker())
+        plan = plan_audit(asked, table, _references(self._plan), known=bound.known)
+        return answered(plan, self._asker())
 
     def _warnings(self, sets: FrequencySets, path: SearchPath) -> Iterator[str]:
         for each in sets.quasi_identifiers:
@@ -350,6 +400,11 @@ class _Run:
             for check in self._plan.bound.checks
             if check.gates and not is_judged_by_class(check)
         ]
+        if self._plan.bound.entity:
+            yield (
+                f'The entity "{self._plan.bound.entity.name}" is in the release, where it tells '
+                "which records are one person's. If it means anything outside of it, replace it."
+            )
         if unsearched:
             yield (
                 f"{' and '.join(unsearched)}: no class alone can say whether this holds, so the "

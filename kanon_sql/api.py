@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql import anonymizer, auditor, profiler
-from kanon_sql.anonymization_result import Algorithm, AnonymizationResult, Suppressed
+from kanon_sql.anonymization_result import Algorithm, AnonymizationResult, Emitted, Suppressed
 from kanon_sql.anonymizer import Wanted
 from kanon_sql.auditor import CompiledAudit
 from kanon_sql.errors import SpecError
@@ -115,6 +115,7 @@ def anonymize(
     suppressed: Suppressed = "remove",
     output: str | Path | None = None,
     dialect: str = "duckdb",
+    emit: Emitted = "views",
     force: bool = False,
     engine: Any = None,
     memory_limit: str | None = None,
@@ -129,7 +130,8 @@ def anonymize(
     a share of them as in "5%"; `suppressed="star"` keeps them with `*` in every
     quasi-identifier. The release is audited again, and what fails is not written. `output` is a
     .parquet, .csv or .tsv file for the release, or a .sql file for the views that make it, in
-    some `dialect`; with `force` it replaces a file, and takes a release that fails.
+    some `dialect`, or with `emit="dbt-model"` a dbt model and its .yml. `force` replaces files,
+    and writes a release that fails.
 
     `data`, the limits and all other `parts` are as for `audit`, and so are the errors. Where no
     levels will do, the result's status is "violated" and nothing is written.
@@ -151,6 +153,7 @@ def anonymize(
         suppressed=suppressed,
         output=Path(output) if output is not None else None,
         dialect=dialect,
+        emit=emit,
         force=force,
     )
     return anonymizer.anonymize(
@@ -160,7 +163,6 @@ def anonymize(
         memory_limit=memory_limit,
         threads=threads,
         timeout=timeout,
-        inputs=[str(source) for source in (data,) if isinstance(source, str | Path)],
     )
 
 

@@ -14,6 +14,7 @@ from kanon_sql.binding import (
     masked_references,
 )
 from kanon_sql.engines.base import Engine, Row, Table
+from kanon_sql.expressions import condition
 from kanon_sql.hierarchy import HierarchyTable, table_of_rows
 from kanon_sql.spec import TableSpec
 from kanon_sql.templates import checked_select, render
@@ -37,7 +38,7 @@ def read_beforehand(
     tables = {name: engine.table(source) for name, source in sources.items()}
     return Known(
         longest={
-            column.name: longest_value(engine, table, column)
+            column.name: longest_value(engine, table, column, _chosen(spec, table, column))
             for column in masked_columns(spec, table)
         },
         hierarchies={
@@ -47,10 +48,25 @@ def read_beforehand(
     )
 
 
-def longest_value(engine: Engine, table: Table, column: BoundColumn) -> int:
-    """The length of the longest value, by which a mask is as long for all."""
-    [row] = _asked(engine, table, "longest_value", column=column)
+def longest_value(
+    engine: Engine, table: Table, column: BoundColumn, relation: str | None = None
+) -> int:
+    """The length of the longest value, by which a mask is as long for all: of the table's, or of
+    those of its records that are a `relation`."""
+    [row] = _asked(engine, table, "longest_value", relation, column=column)
     return int(row["kanon_longest"])
+
+
+def _chosen(spec: TableSpec, table: Table, column: BoundColumn) -> str:
+    """The records that a question is about."""
+    types = {each.name: each.type for each in table.columns}
+    return render(
+        "records",
+        relation=table.sql,
+        columns=[column],
+        where=condition(spec.where, table.name, types).sql if spec.where else None,
+        first=spec.first,
+    )
 
 
 def hierarchy_rows(engine: Engine, name: str, table: Table) -> HierarchyTable:
@@ -70,14 +86,17 @@ def _longest_referred(
             name,
             {
                 column.name: max(
-                    longest_value(engine, table, column), longest_value(engine, reference, other)
+                    longest_value(engine, table, column, _chosen(spec, table, column)),
+                    longest_value(engine, reference, other),
                 )
                 for column, other in pairs
             },
         )
 
 
-def _asked(engine: Engine, table: Table, macro: str, **arguments: Any) -> list[Row]:
-    sql = render(macro, relation=table.sql, **arguments)
+def _asked(
+    engine: Engine, table: Table, macro: str, relation: str | None = None, **arguments: Any
+) -> list[Row]:
+    sql = render(macro, relation=relation or table.sql, **arguments)
     checked_select(sql, frozenset([table.sql]))
     return engine.query(sql)

@@ -339,7 +339,7 @@ def masked_columns(spec: TableSpec, table: Table) -> list[BoundColumn]:
     return [
         column
         for column in _quasi_identifiers(spec, table)
-        if _level_of(spec.levels, column) and _hierarchy_of(spec, column).masks
+        if _level_of(spec.levels, column) and hierarchy_of(spec, column).masks
     ]
 
 
@@ -353,7 +353,7 @@ def masked_references(
     return [
         (column, columns[column.name])
         for column in raw
-        if _level_of(levels, column) and _hierarchy_of(spec, column).masks
+        if _level_of(levels, column) and hierarchy_of(spec, column).masks
     ]
 
 
@@ -362,7 +362,7 @@ def hierarchy_sources(spec: TableSpec, table: Table, *, every: bool = False) -> 
     is asked, or with `every` wherever there is one."""
     asked = [spec.levels, *(reference.levels for reference in spec.references.values())]
     sources = {
-        column.name: _hierarchy_of(spec, column).source
+        column.name: hierarchy_of(spec, column).source
         for column in _quasi_identifiers(spec, table)
         if every or any(_level_of(levels, column) for levels in asked)
     }
@@ -390,7 +390,7 @@ def _levels_for(
     longest: int | None = None,
 ) -> ColumnLevels:
     """The levels of a quasi-identifier for the values of this column: its own, or a reference's."""
-    hierarchy = _hierarchy_of(spec, column)
+    hierarchy = hierarchy_of(spec, column)
     with _at("quasi_identifiers", column.name):
         return ColumnLevels.of(
             values.name,
@@ -435,7 +435,8 @@ def _level_of(levels: Mapping[str, int], column: BoundColumn) -> int:
     return next((level for name, level in levels.items() if _same_name(name, column.name)), 0)
 
 
-def _hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarchy:
+def hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarchy:
+    """How a quasi-identifier may be generalised."""
     return next(
         (each for name, each in spec.quasi_identifiers.items() if _same_name(name, column.name)),
         GeneralizationHierarchy(),

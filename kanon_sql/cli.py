@@ -22,30 +22,37 @@ import click
 
 from kanon_sql.errors import KanonError, SpecError, did_you_mean
 from kanon_sql.options import (
+    PIPELINE_FORMATS,
     VERBOSITY,
     anonymize_options,
+    are_results,
     attacker_knows,
     audit_options,
+    baseline_options,
     compile_options,
     demo_options,
+    diff_options,
     is_spec_file,
     profile_options,
     profile_question,
     question,
+    selected,
     validate_options,
 )
 
 if TYPE_CHECKING:
     from kanon_sql.anonymization_result import AnonymizationResult, GeneralizationStep
     from kanon_sql.auditor import CompiledAudit
+    from kanon_sql.baseline import Baseline
+    from kanon_sql.diff import Diff
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
-    from kanon_sql.spec import AuditSpec
+    from kanon_sql.spec import AuditSpec, TablePlaces
 
 ENGINE_FAILED = 3
 INTERRUPTED = 130
 _LATER = (
-    "report", "init", "diff", "baseline",
+    "report", "init",
 )  # fmt: skip
 
 
@@ -157,28 +164,93 @@ def _only_one(_: click.Context, __: click.Parameter, targets: Sequence[str]) -> 
     return targets[0]
 
 
+def _at_most_one(
+    context: click.Context, parameter: click.Parameter, targets: Sequence[str]
+) -> str | None:
+    return _only_one(context, parameter, targets) if targets else None
+
+
+def _one_or_specs(
+    context: click.Context, parameter: click.Parameter, targets: Sequence[str]
+) -> Sequence[str]:
+    """One target or several spec files, which a pre-commit hook passes in one go."""
+    if all(map(is_spec_file, targets)):
+        return targets
+    return [_only_one(context, parameter, targets)]
+
+
 @main.command()
-@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@click.argument("target", nargs=-1, callback=_at_most_one)
 @audit_options
 @click.pass_context
-def audit(context: click.Context, /, target: str, **values: Any) -> int:
+def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     """Check which privacy models hold.
 
     TARGET is a file or glob (.parquet .csv .tsv .json .arrow), a table (with --connect), or a
-    spec file (.yml). Without a threshold the audit measures what the table has.
+    spec file (.yml); with --manifest there is none. Without a threshold the audit measures what
+    the table has.
 
     Exit codes: 0 every check holds, or nothing was demanded; 1 a check is violated; 2 a bad
     question or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
-    spec = question(context, target, values)
-    output = _output(target, spec, values)
+    if values["manifest"]:
+        chosen = selected(context, target, values)
+        spec, places = chosen.spec, chosen.places
+    else:
+        chosen, spec = None, question(context, _required(target), values)
+        places = spec.places()
+    baseline = _baseline(values)
+    output = _output(spec, values)
     with _watching(context) as watch:
-        from kanon_sql.auditor import audit as run
-
-        result = run(spec, watch=watch, **_limits(values))
+        result = _audit_of(spec, watch, values)
+    if chosen:
+        result = chosen.noted(result)
+    if baseline:
+        result = baseline.held_against(result)
+    if values["format"] in PIPELINE_FORMATS:
+        _deliver(_for_pipeline(result, places, values["format"]), output)
+        _refuse_failed(result)
+        return result.exit_code
     _refuse_failed(result)
     _deliver(_rendered(result, values["format"], to_terminal=output is None), output)
     return result.exit_code
+
+
+def _required(target: str | None) -> str:
+    if target is None:
+        raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
+    return target
+
+
+def _audit_of(
+    spec: AuditSpec | None, watch: Callable[[str], None], values: dict[str, Any]
+) -> AuditResult:
+    """The audit of a spec; of none where nothing was selected."""
+    if spec is None:
+        from kanon_sql.result import AuditResult
+        from kanon_sql.version import VERSION
+
+        return AuditResult((), VERSION)
+    from kanon_sql.auditor import audit as run
+
+    return run(spec, watch=watch, **_limits(values))
+
+
+def _baseline(values: dict[str, Any]) -> Baseline | None:
+    """The baseline that is asked for, read before anything runs."""
+    if not values["baseline"]:
+        return None
+    from kanon_sql.baseline import Baseline
+
+    return Baseline.read(Path(values["baseline"]))
+
+
+def _for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str) -> str:
+    """The result as a pipeline reads it; a table on which the engine failed is told in it too."""
+    from kanon_sql.report import github, junit, sarif
+
+    render = {"junit": junit.render, "sarif": sarif.render, "github": github.render}[form]
+    return render(result, places)
 
 
 @main.command()
@@ -193,6 +265,7 @@ def anonymize(
     max_suppressed: str | None,
     suppressed: Any,
     dialect: str,
+    emit: Any,
     **values: Any,
 ) -> int:
     """Generalise and suppress until the demands hold.
@@ -204,7 +277,7 @@ def anonymize(
     or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     spec = question(context, target, values)
-    result_file = _writable(values["result"], target, spec, values)
+    result_file = _writable(values["result"], spec, values)
     with _watching(context) as watch, _telling(context) as tell:
         from kanon_sql.anonymizer import Wanted
         from kanon_sql.anonymizer import anonymize as run
@@ -213,8 +286,9 @@ def anonymize(
             algorithm=algorithm,
             max_suppressed=max_suppressed,
             suppressed=suppressed,
-            output=_writable(values["output"], target, spec, values),
+            output=_writable(values["output"], spec, values),
             dialect=dialect,
+            emit=emit,
             force=values["force"],
         )
         if wanted.output is not None and wanted.output == result_file:
@@ -241,7 +315,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
     spec = profile_question(context, target, values)
-    output = _output(target, spec, values)
+    output = _output(spec, values)
     with _watching(context) as watch:
         from kanon_sql.profiler import profile as run
 
@@ -267,7 +341,7 @@ def compile_(
     if dialect != "duckdb":
         raise SpecError(f"--dialect {dialect} comes in a later release; there is duckdb.")
     spec = question(context, target, values)
-    output = _output(target, spec, values)
+    output = _output(spec, values)
     from kanon_sql.auditor import compile as compile_audit
 
     compiled = compile_audit(spec)
@@ -276,16 +350,108 @@ def compile_(
 
 
 @main.command()
-@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET", callback=_one_or_specs)
 @validate_options
 @click.pass_context
-def validate(context: click.Context, /, target: str, **values: Any) -> int:
-    """Open the tables and resolve the columns, without asking anything of the data."""
-    spec = question(context, target, values)
+def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
+    """Open the tables and resolve the columns, without asking anything of the data.
+
+    TARGET is as for audit; spec files may be several.
+    """
+    specs = [question(context, target, values) for target in targets]
     from kanon_sql.auditor import validate as look
 
-    _deliver("\n".join(look(spec)), None)
+    _deliver("\n".join(sentence for spec in specs for sentence in look(spec)), None)
     return 0
+
+
+@main.command()
+@click.argument("targets", nargs=-1, required=True, metavar="RESULT.json…|TARGET")
+@baseline_options
+@click.pass_context
+def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
+    """Write down what is accepted today.
+
+    Takes results that audit wrote as JSON, or a TARGET with the options of audit, which is then
+    audited. With audit --baseline FILE a check that is violated in them stays accepted until it
+    gets worse; one that holds in them must still hold.
+
+    Exit codes: 0 written, whatever is violated; 2 a bad question or input, or nothing to accept;
+    3 the engine failed; 4 no data.
+    """
+    from kanon_sql.baseline import Baseline, summary
+
+    if are_results(context, targets, values):
+        from kanon_sql.result_file import read_result
+
+        output = _writable_beside(values, targets)
+        results = [read_result(Path(target)).result for target in targets]
+    else:
+        target = _only_one(context, context.command.params[0], targets)
+        spec = question(context, target, values)
+        output = _output(spec, values)
+        result = _audited(context, spec, values)
+        if result.status == "no_data":
+            raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
+        results = [result]
+    accepted = Baseline.of(results)
+    _deliver(accepted.to_json(), output)
+    if output:
+        _deliver(f"{output} written: {summary(accepted)}.", None)
+    return 0
+
+
+def _audited(context: click.Context, spec: AuditSpec, values: dict[str, Any]) -> AuditResult:
+    with _watching(context) as watch:
+        from kanon_sql.auditor import audit as run
+
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        result = run(spec, watch=watch, **limits)
+    _refuse_failed(result)
+    return result
+
+
+@main.command()
+@click.argument("old", metavar="OLD.json")
+@click.argument("new", metavar="NEW.json")
+@diff_options
+def diff(old: str, new: str, **values: Any) -> int:
+    """Say what changed from one result to the next.
+
+    OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Told are the checks,
+    sizes and risks that got better or worse, and the tables that appeared or vanished. That
+    several releases are about the same people is a risk of its own, which is not measured.
+
+    Exit codes: 0 compared; 1 anything got worse, with --fail-on-worse; 2 a bad input.
+    """
+    from kanon_sql.diff import diff as compare
+    from kanon_sql.result_file import read_result
+
+    output = _writable_beside(values, (old, new))
+    result = compare(read_result(Path(old)), read_result(Path(new)))
+    _deliver(_rendered_diff(result, values["format"], to_terminal=output is None), output)
+    return int(values["fail_on_worse"] and result.is_worse)
+
+
+def _rendered_diff(result: Diff, form: str, *, to_terminal: bool) -> str:
+    if form == "json":
+        return result.to_json()
+    from kanon_sql.report import diff as report
+
+    if form == "markdown":
+        return report.render_markdown(result)
+    return report.render(result, **_page(to_terminal))
+
+
+def _writable_beside(values: dict[str, Any], inputs: Sequence[str]) -> Path | None:
+    """The file to write, once it is sure that it may be written and is none that is read."""
+    if values["output"] is None:
+        return None
+    from kanon_sql.output import check_writable
+
+    path = Path(values["output"])
+    check_writable(path, inputs=inputs, force=values["force"])
+    return path
 
 
 @main.command()
@@ -372,36 +538,21 @@ def _limits(values: dict[str, Any]) -> dict[str, Any]:
     return {key: values[key] for key in ("show_values", "memory_limit", "threads", "timeout")}
 
 
-def _output(target: str, spec: AuditSpec, values: dict[str, Any]) -> Path | None:
+def _output(spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     """The file to write the result to."""
-    return _writable(values["output"], target, spec, values)
+    _writable_beside(values, [values["baseline"]] if values.get("baseline") else [])
+    return _writable(values["output"], spec, values)
 
 
-def _writable(
-    name: str | None, target: str, spec: AuditSpec, values: dict[str, Any]
-) -> Path | None:
+def _writable(name: str | None, spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     """A file to write, once it is sure that it may be written."""
     if name is None:
         return None
     from kanon_sql.output import check_writable
 
     path = Path(name)
-    check_writable(path, inputs=_inputs(target, spec), force=values["force"])
+    check_writable(path, inputs=spec.files() if spec else (), force=values["force"])
     return path
-
-
-def _inputs(target: str, spec: AuditSpec) -> Iterator[str]:
-    """Every file that the audit may read."""
-    if is_spec_file(target):
-        yield target
-    for table in spec.tables:
-        yield str(table.source)
-        if table.connect:
-            yield table.connect.removeprefix("duckdb:")
-        yield from (str(reference.source) for reference in table.references.values())
-        for hierarchy in table.quasi_identifiers.values():
-            if isinstance(hierarchy.hierarchy, str):
-                yield hierarchy.hierarchy
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from kanon_sql.asking import Asker
@@ -21,10 +22,12 @@ from kanon_sql.levels import ColumnLevels
 from kanon_sql.precautions import no_label
 from kanon_sql.steps import Step, records, spoken
 from kanon_sql.templates import identifier, render
-from kanon_sql.violations import sensitive_demands, violating_classes
+from kanon_sql.violations import sensitive_demands, too_small_classes, violating_classes
 
-RAW = "kanon_raw_frequency_set"
-RECORDS = "kanon_frequency_set"
+PRIVATE = "kanon_private_"
+"""What every kept name begins with, so that it is never taken for a table of the user's."""
+RAW = f"{PRIVATE}raw_frequency_set"
+RECORDS = f"{PRIVATE}frequency_set"
 """The set of all records by the places of their raw values, with every sensitive attribute."""
 
 
@@ -68,7 +71,7 @@ class QuasiIdentifier:
 
     @property
     def values(self) -> str:
-        return f"kanon_values_{self.place}"
+        return f"{PRIVATE}values_{self.place}"
 
     @property
     def key(self) -> str:
@@ -97,6 +100,7 @@ class FrequencySets:
         self._ask = ask
         self._entity = [bound.entity] if bound.entity else []
         self._kept: list[str] = []
+        self._numbers = count()
         relation, rolled_up = self._source()
         self.quasi_identifiers = tuple(
             self._values(column, place, levels[column.name], relation, rolled_up)
@@ -133,6 +137,9 @@ class FrequencySets:
 
     def violating(self) -> str:
         """The violating classes of the last node asked for, by their places."""
+        if not self._searched_beside:
+            # Every row of the set is a class already.
+            return too_small_classes(self._keyed, self._set)
         return violating_classes(self._keyed, self._set, rolled_up=True)
 
     @property
@@ -191,7 +198,7 @@ class FrequencySets:
     ) -> QuasiIdentifier:
         spelled = _spelled(column, rolled_up)
         raw = self._keep(
-            f"kanon_raw_values_{place}",
+            f"{PRIVATE}raw_values_{place}",
             f"Which values has {column.name}?",
             render("column_values", relation=relation, column=spelled, rolled_up=rolled_up),
         )
@@ -199,14 +206,17 @@ class FrequencySets:
             sql = render("longest_value", relation=raw, column=replace(column, name="kanon_raw"))
             [row] = self.ask(f"longest_{place}", f"How long is {column.name}?", sql)
             levels = levels.with_longest(int(row["kanon_longest"]))
+        for level in filter(levels.is_joined, range(1, levels.height + 1)):
+            labels = kept_labels(place, level)
+            self.keep_rows(labels, ("kanon_value", "kanon_label"), levels.mapping(level))
         values = self._keep(
-            f"kanon_values_{place}",
+            f"{PRIVATE}values_{place}",
             f"What does each value of {column.name} become at each level?",
             render(
                 "values_at_levels",
                 values=raw,
                 labels=[
-                    label_of(levels, level, identifier("kanon_raw"))
+                    label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
                     for level in range(1, levels.height + 1)
                 ],
             ),
@@ -230,9 +240,9 @@ class FrequencySets:
 
     def _searched(self) -> str:
         """The set of the raw values that is searched: what no demand reads is added up."""
-        demanded = [check.column for check in sensitive_demands(self.bound)]
-        unread = [column for column in self.bound.sensitive if column not in demanded]
-        return self._rolled_up(RECORDS, "kanon_set_0", {}) if unread else RECORDS
+        if len(self._searched_beside) == len(self.carried):
+            return RECORDS
+        return self._rolled_up(RECORDS, self._new_name(), {})
 
     @cached_property
     def _keyed(self) -> BoundSpec:
@@ -262,7 +272,6 @@ class FrequencySets:
         ]
         if not steps:
             return
-        number = sum(levels.values())
         near = all(
             self._at[each.name] + 1 == levels[each.name] and each.nested(levels[each.name])
             for each in steps
@@ -277,15 +286,23 @@ class FrequencySets:
                 for each in self.quasi_identifiers
                 if levels[each.name]
             }
-        before, self._set = self._set, self._rolled_up(finer, f"kanon_set_{number}", moves)
+        before, self._set = self._set, self._rolled_up(finer, self._new_name(), moves)
         self._at = dict(levels)
         if before != RECORDS:
             self._ask.engine.forget(before)
             self._kept.remove(before)
 
-    def _rolled_up(self, finer: str, name: str, moves: Mapping[str, Move]) -> str:
+    @cached_property
+    def _searched_beside(self) -> list[BoundColumn]:
+        """What a set that is searched holds beside the quasi-identifiers: what a demand reads."""
         demanded = {check.column for check in sensitive_demands(self.bound)}
-        carried = [column for column in self.bound.sensitive if column in demanded]
+        read = [column for column in self.bound.sensitive if column in demanded]
+        return [*read, *self._entity]
+
+    def _new_name(self) -> str:
+        return f"{PRIVATE}set_{next(self._numbers)}"
+
+    def _rolled_up(self, finer: str, name: str, moves: Mapping[str, Move]) -> str:
         return self._keep(
             name,
             "Which classes become one?",
@@ -294,7 +311,7 @@ class FrequencySets:
                 finer=finer,
                 keys=[each.key for each in self.quasi_identifiers],
                 moves=moves,
-                carried=[*carried, *self._entity],
+                carried=self._searched_beside,
             ),
         )
 
@@ -308,12 +325,27 @@ class FrequencySets:
         return Step(name, question, sql, tables=tables)
 
 
-def label_of(levels: ColumnLevels, level: int, value: str) -> Label:
-    """What a raw value becomes at a level; `value` is its own expression."""
+def kept_labels(place: int, level: int) -> str:
+    """What the labels of a large hierarchy are kept as."""
+    return f"{PRIVATE}labels_{place}_{level}"
+
+
+def label_of(
+    levels: ColumnLevels,
+    level: int,
+    value: str,
+    kept: str | None = None,
+    *,
+    portable: bool = False,
+) -> Label:
+    """What a raw value becomes at a level; `value` is its own expression. The labels of a large
+    hierarchy are `kept` under a name, or else stand in the SQL, which may be `portable`."""
     if not levels.is_joined(level):
         return Label(levels.sql(level, value))
     name = f"kanon_hierarchy_{level}"
-    joined = JoinedLabels(name, levels.labels_sql(level), levels.key(value))
+    joined = JoinedLabels(
+        name, kept or levels.labels_sql(level, portable=portable), levels.key(value)
+    )
     return Label(f"{name}.kanon_label", joined)
 
 

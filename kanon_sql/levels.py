@@ -235,9 +235,13 @@ class ColumnLevels:
             and isinstance(self._step(level), Ancestor)
         )
 
-    def labels_sql(self, level: int) -> str:
-        """The `mapping` of a level as a table to join: `kanon_value` and its `kanon_label`."""
-        return render("table_of_labels", rows=self.mapping(level))
+    def labels_sql(self, level: int, *, portable: bool = False) -> str:
+        """The `mapping` of a level as a table to join: `kanon_value` and its `kanon_label`.
+
+        It is one text, which DuckDB reads at once; where it is to travel, a row a value.
+        """
+        macro = "rows_of_labels" if portable else "table_of_labels"
+        return render(macro, rows=self.mapping(level))
 
     def key(self, value: str) -> str:
         """The expression of a raw value that equals the raw values of `mapping`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -95,6 +95,8 @@ Values = Annotated[
 
 
 Need = Literal["shares", "ranks", "distances"]
+Worst = Literal["least", "greatest"]
+"""Which of two figures is the worse one."""
 SLACK = 1e-12
 """What floating point may add to a number, so that a bound that is met exactly stays met."""
 SLACK_OF_DISTANCES = 1e-9
@@ -112,6 +114,10 @@ def exactly(threshold: Number) -> Fraction:
     return Fraction(str(threshold))
 
 
+_LACKED: dict[str, Worst] = dict.fromkeys(
+    ("unmatched_classes", "unmatched_records", "exceeding_classes"), "greatest"
+)
+"""How much of the release a reference does not contain, in the result of a model that asks it."""
 _MACHANAVAJJHALA = (
     "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond "
     "k-anonymity, ACM TKDD 1(1)"
@@ -137,6 +143,10 @@ class Model(BaseModel):
     """The paper and the definition."""
     thresholds: ClassVar[tuple[str, ...]]
     """The parameters that make it gate; any one is enough."""
+    worst: ClassVar[Worst]
+    """Which of two tables is worse by what it achieves; of classes, which one is the table's."""
+    beside_worst: ClassVar[Mapping[str, tuple[Worst, str]]] = {}
+    """What it says beside what it achieves, with the threshold that judges it."""
     with_wildcards: ClassVar[bool] = False
     """Whether it is defined where NULL matches everything, so that records form no classes."""
     is_estimate: ClassVar[bool] = False
@@ -168,6 +178,22 @@ class Model(BaseModel):
         return any(getattr(self, threshold) is not None for threshold in self.thresholds)
 
     @property
+    def figures(self) -> dict[str, Worst]:
+        """The numbers of its result that say how well it does, and which way each gets worse.
+
+        What it achieves is always one; what it says beside that is, where it is demanded.
+
+        >>> ProsecutorRisk(max_average=0.1).figures
+        {'achieved': 'greatest', 'average': 'greatest'}
+        """
+        demanded = {
+            key: worst
+            for key, (worst, threshold) in self.beside_worst.items()
+            if getattr(self, threshold) is not None
+        }
+        return {"achieved": self.worst, **demanded}
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Every parameter in force, thresholds that are not given left out."""
         return {key: value for key, value in self.model_dump().items() if value is not None}
@@ -176,8 +202,6 @@ class Model(BaseModel):
 class SensitiveModel(Model):
     """A model of what the records of a class share; it is judged on the worst class."""
 
-    worst: ClassVar[Literal["least", "greatest"]]
-    """Which of the classes' measures is the table's."""
     needs: ClassVar[frozenset[Need]] = frozenset()
     """What it compares the values of a class with."""
     beside: ClassVar[str | None] = None
@@ -237,6 +261,7 @@ class KAnonymity(Model):
         "Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3"
     )
     thresholds: ClassVar = ("k",)
+    worst: ClassVar = "least"
     with_wildcards: ClassVar = True
 
     k: Count | None = None
@@ -261,6 +286,7 @@ class KMap(ReferenceModel):
         "suppression, IJUFKS 10(5), section 2"
     )
     thresholds: ClassVar = ("k",)
+    worst: ClassVar = "least"
     with_wildcards: ClassVar = True
 
     k: Count | None = None
@@ -285,11 +311,17 @@ class DeltaPresence(ReferenceModel):
         "ACM SIGMOD, definition of (δmin, δmax)-presence"
     )
     thresholds: ClassVar = ("min", "max")
+    worst: ClassVar = "greatest"
 
     min: Share | None = None
     """The least chance that a person of the reference is in the release."""
     max: NotNegative | None = None
     """The greatest chance."""
+
+    @property
+    def figures(self) -> dict[str, Worst]:
+        """Either end of what it achieves, and how much of the release the reference lacks."""
+        return {"min": "least", "max": "greatest", **_LACKED}
 
     @model_validator(mode="after")
     def _bounds_in_order(self) -> DeltaPresence:
@@ -415,6 +447,7 @@ class AlphaKAnonymity(SensitiveModel):
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("alpha", "k")
+    beside_worst: ClassVar = {"k": ("least", "k")}
 
     alpha: PositiveShare | None = None
     """The largest share of a class that may hold one value."""
@@ -446,6 +479,7 @@ class PSensitiveKAnonymity(SensitiveModel):
     )
     worst: ClassVar = "least"
     thresholds: ClassVar = ("p", "k")
+    beside_worst: ClassVar = {"k": ("least", "k")}
 
     p: Count | None = None
     """The fewest different values that a class may have."""
@@ -471,6 +505,7 @@ class KEAnonymity(SensitiveModel):
     worst: ClassVar = "least"
     thresholds: ClassVar = ("k", "e")
     beside: ClassVar = "distinct"
+    beside_worst: ClassVar = {"distinct": ("least", "k")}
 
     k: Count | None = None
     """The fewest different values that a class may have. It is not the size of the class."""
@@ -624,6 +659,11 @@ class RiskModel(Model):
     """A bound on the chance of being re-identified."""
 
     thresholds: ClassVar = ("max_highest", "max_average", "max_at_risk")
+    worst: ClassVar = "greatest"
+    beside_worst: ClassVar = {
+        "average": ("greatest", "max_average"),
+        "at_risk": ("greatest", "max_at_risk"),
+    }
 
     max_highest: Share | None = None
     """The highest chance that anyone may have."""
@@ -680,6 +720,11 @@ class JournalistRisk(RiskModel, ReferenceModel):
     )
     source: ClassVar = _EL_EMAM
 
+    @property
+    def figures(self) -> dict[str, Worst]:
+        """What it achieves, and what the reference lacks unless that is made up for."""
+        return super().figures | (_LACKED if self.missing != "union" else {})
+
 
 class MarketerRisk(ReferenceModel):
     """The share of people that linking everyone finds (El Emam 2013)."""
@@ -692,9 +737,15 @@ class MarketerRisk(ReferenceModel):
     silence: ClassVar = "It is an average: single people may be found with certainty."
     source: ClassVar = _EL_EMAM
     thresholds: ClassVar = ("max_average",)
+    worst: ClassVar = "greatest"
 
     max_average: Share | None = None
     """The largest share of records that may be linked to the right person."""
+
+    @property
+    def figures(self) -> dict[str, Worst]:
+        """What it achieves, and what the reference lacks unless that is made up for."""
+        return super().figures | (_LACKED if self.missing != "union" else {})
 
 
 class SampleUniqueness(Model):
@@ -711,6 +762,7 @@ class SampleUniqueness(Model):
         "Skinner, Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4), section 2"
     )
     thresholds: ClassVar = ("max_share",)
+    worst: ClassVar = "greatest"
     with_wildcards: ClassVar = True
 
     max_share: Share | None = None
@@ -741,6 +793,7 @@ class PopulationUniqueness(Model):
         "data sets, BMC Medical Informatics and Decision Making 12:66"
     )
     thresholds: ClassVar = ("max_share",)
+    worst: ClassVar = "greatest"
     read_off_sizes: ClassVar = True
     is_estimate: ClassVar = True
 
@@ -772,6 +825,7 @@ class KMapEstimate(Model):
         "El Emam, Dankar 2008, Protecting privacy using k-anonymity, JAMIA 15(5), methods D3 and D4"
     )
     thresholds: ClassVar = ("k",)
+    worst: ClassVar = "least"
     read_off_sizes: ClassVar = True
     is_estimate: ClassVar = True
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,6 +16,7 @@ from click.types import FloatParamType, IntParamType, StringParamType
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
+    from kanon_sql.manifest import Selected
     from kanon_sql.models import Model
     from kanon_sql.spec import AuditSpec
 
@@ -24,8 +25,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_REFERENCE = "reference"
 VERBOSITY = "kanon_sql.verbosity"
 """Where a command's context keeps how much it tells."""
-_FORMATS = ("human", "json", "markdown")
-_LATER_FORMATS = ("junit", "sarif", "github")
+FORMATS = ("human", "json", "markdown")
+PIPELINE_FORMATS = ("junit", "sarif", "github")
+"""What a pipeline reads; an audit alone has them."""
 
 
 # --- kinds of values ------------------------------------------------------------------------
@@ -70,15 +72,18 @@ class Seconds(FloatParamType):
 
 
 class Format(StringParamType):
-    """One of the formats that exist; those to come are named for what they are."""
+    """One of the formats that a command has."""
+
+    def __init__(self, formats: Sequence[str]) -> None:
+        self._formats = formats
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in _FORMATS:
+        if value in self._formats:
             return str(value)
-        there_are = f"there are {', '.join(_FORMATS)}"
-        if value in _LATER_FORMATS:
-            raise SpecError(f"--format {value} comes in a later release; {there_are}.")
-        near = did_you_mean(str(value), _FORMATS)
+        there_are = f"there are {', '.join(self._formats)}"
+        if value in PIPELINE_FORMATS:
+            raise SpecError(f"--format {value} is for an audit; {there_are}.")
+        near = did_you_mean(str(value), self._formats)
         raise SpecError(f"there is no format {value!r}; {there_are}.{near}")
 
 
@@ -302,6 +307,13 @@ _RELEASE = (
         help="The release: .parquet, .csv or .tsv, or .sql for the views that make it.",
     ),
     _run("--dialect", default="duckdb", show_default=True, help="The SQL to write the views in."),
+    _run(
+        "--emit",
+        metavar="views|dbt-model",
+        default="views",
+        show_default=True,
+        help="What the .sql file holds; a dbt model has a .yml with its tests beside it.",
+    ),
     _run("--result", metavar="FILE", help="Write the result there, whole or not at all."),
     _run(
         "--force",
@@ -309,15 +321,44 @@ _RELEASE = (
         help="Overwrite the files, and write a release that fails its audit.",
     ),
 )
-_FORMAT = (
-    _run(
+
+
+def _format(formats: Sequence[str]) -> Callable[[Command], Command]:
+    return _run(
         "--format",
-        type=Format(),
-        metavar="human|json|markdown",
+        type=Format(formats),
+        metavar="|".join(formats),
         default="human",
         show_default=True,
         help="How the result is written.",
+    )
+
+
+_FORMAT = (_format(FORMATS),)
+_AUDIT_FORMAT = (_format((*FORMATS, *PIPELINE_FORMATS)),)
+_MANIFEST = (
+    _run(
+        "--manifest",
+        metavar="FILE",
+        help="In place of TARGET: the models of a dbt project whose columns have roles.",
     ),
+    _run(
+        "--select",
+        multiple=True,
+        type=OneALine(),
+        metavar="NAME|tag:…|path:…",
+        help="Only these models of the manifest.",
+    ),
+)
+_BASELINE = (
+    _run(
+        "--baseline",
+        metavar="FILE",
+        help="Fail only on what got worse since kanon-sql baseline wrote FILE.",
+    ),
+)
+_WORSE = (
+    _run("--fail-on-worse", is_flag=True, help="End with exit code 1 where anything got worse."),
 )
 _COMPILED = (
     _run("--dialect", default="duckdb", show_default=True, help="The SQL to write."),
@@ -350,7 +391,9 @@ def _together(
     return decorate
 
 
-audit_options = _together(_QUESTION, _FORMAT, _OUTPUT, _RUN, _TELL)
+audit_options = _together(_QUESTION, _MANIFEST, _BASELINE, _AUDIT_FORMAT, _OUTPUT, _RUN, _TELL)
+baseline_options = _together(_QUESTION, _OUTPUT, _LIMITS, _TELL)
+diff_options = _together(_FORMAT, _WORSE, _OUTPUT, _TELL)
 compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)
 validate_options = _together(_QUESTION, _TELL)
 anonymize_options = _together(_RELEASE_QUESTION, _SEARCH, _RELEASE, _FORMAT, _LIMITS, _TELL)
@@ -386,6 +429,22 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
         "with_other_sensitive": values["with_other_sensitive"],
     }
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values), **demands)])
+
+
+def are_results(context: click.Context, targets: Sequence[str], values: Mapping[str, Any]) -> bool:
+    """Whether the targets are results of audits: JSON files of which nothing is asked.
+
+    Raises `SpecError` where a part of a question is given, but no quasi-identifiers.
+    """
+    if values["qi"] or not all(target.lower().endswith(".json") for target in targets):
+        return False
+    given = _given(context)
+    if given:
+        raise SpecError(
+            f"{targets[0]} is taken for a result, of which {', '.join(given)} asks nothing. To "
+            "audit it as a table, name its quasi-identifiers: --qi COL,…."
+        )
+    return True
 
 
 def profile_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
@@ -430,21 +489,45 @@ def is_spec_file(target: str) -> bool:
 
 def _refuse_a_second_question(context: click.Context, target: str) -> None:
     """Raise if an option asks what the spec file should."""
-    sources = {
-        option: context.get_parameter_source(option.name or "")
-        for option in context.command.params
-        if isinstance(option, QuestionOption)
-    }
-    given = [
-        str(option.envvar) if source is click.core.ParameterSource.ENVIRONMENT else option.opts[0]
-        for option, source in sources.items()
-        if source is not click.core.ParameterSource.DEFAULT
-    ]
+    given = _given(context)
     if given:
         raise SpecError(
             f"{target} asks the question, so {', '.join(given)} has no place beside it. "
             "Write it into the file, or name a table in place of the file."
         )
+
+
+def selected(context: click.Context, target: str | None, values: Mapping[str, Any]) -> Selected:
+    """The tables of a dbt manifest that are audited. Raises `SpecError`."""
+    from kanon_sql.manifest import read_manifest
+
+    manifest = values["manifest"]
+    given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
+    if target is not None:
+        given.insert(0, target)
+    if given:
+        raise SpecError(
+            f"{manifest} asks the question, so {', '.join(given)} has no place beside it. Write "
+            "it into the config.meta.kanon_sql of the model."
+        )
+    return read_manifest(manifest, values["select"], values["connect"])
+
+
+_BESIDE_A_MANIFEST = ("--connect", "KANON_SQL_CONNECT")
+
+
+def _given(context: click.Context) -> list[str]:
+    """The options of the question that are given, or their variables."""
+    sources = {
+        option: context.get_parameter_source(option.name or "")
+        for option in context.command.params
+        if isinstance(option, QuestionOption)
+    }
+    return [
+        str(option.envvar) if source is click.core.ParameterSource.ENVIRONMENT else option.opts[0]
+        for option, source in sources.items()
+        if source is not click.core.ParameterSource.DEFAULT
+    ]
 
 
 def _names(flag: str, texts: Iterable[str]) -> list[str]:

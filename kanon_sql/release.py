@@ -15,16 +15,17 @@ from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError
-from kanon_sql.frequency_sets import QuasiIdentifier, label_of
+from kanon_sql.frequency_sets import PRIVATE, QuasiIdentifier, kept_labels, label_of
 from kanon_sql.steps import spoken
 from kanon_sql.templates import identifier, render, transpiled
 from kanon_sql.violations import violating_classes
 
-VIOLATING = "kanon_violating_classes"
-CLASSES = "kanon_classes"
-GIVING = "kanon_classes_that_give"
-NUMBERED = "kanon_numbered_records"
-RELEASE = "kanon_release"
+VIOLATING = "violating_classes"
+CLASSES = "classes"
+GIVING = "classes_that_give"
+NUMBERED = "numbered_records"
+RELEASE = "release"
+_SHIPPED = "kanon_"
 _RAW = "kanon_raw_"
 
 
@@ -56,9 +57,20 @@ class Chain:
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     steps: tuple[GeneralizationStep, ...]
     k: int
+    """How many records those suppressed must be, if there are any."""
+    class_size: int
+    """How many each class must keep."""
     suppressed_as: Suppressed
     gives: bool
     """Whether records are suppressed in step 4."""
+    kept: bool = False
+    """Whether the views are for this run: under names of their own, with the labels of large
+    hierarchies kept beside them."""
+    dialect: str = "duckdb"
+
+    def named(self, what: str) -> str:
+        """What a view is called: where it is kept for a run, as no table of the user's is."""
+        return f"{PRIVATE if self.kept else _SHIPPED}{what}"
 
     @property
     def records(self) -> tuple[View, ...]:
@@ -68,12 +80,12 @@ class Chain:
     @property
     def last(self) -> str:
         """The view of the records at the levels of the release."""
-        return f"kanon_step_{len(self.steps)}"
+        return self.named(f"step_{len(self.steps)}")
 
     @property
     def violating(self) -> View:
         return View(
-            VIOLATING,
+            self.named(VIOLATING),
             ("The violating classes: below k, or failing a demanded check.",),
             violating_classes(self.released, self.last),
         )
@@ -86,14 +98,14 @@ class Chain:
         columns = list(self.released.quasi_identifiers)
         return (
             View(
-                CLASSES,
+                self.named(CLASSES),
                 ("Every class with its size.",),
                 render(
                     "class_counts", relation=self.last, columns=columns, entity=self.bound.entity
                 ),
             ),
             View(
-                GIVING,
+                self.named(GIVING),
                 (
                     "Step 4: the suppressed records are fewer than k, so the smallest classes "
                     "above k give some more.",
@@ -107,24 +119,29 @@ class Chain:
         """How many records each class gives; `also` are more columns of the classes."""
         return render(
             "classes_that_give",
-            classes=CLASSES,
-            violating=VIOLATING,
+            classes=self.named(CLASSES),
+            violating=self.named(VIOLATING),
             columns=list(self.released.quasi_identifiers),
             k=self.k,
+            least=self.class_size,
             also=list(also),
         )
 
     @property
     def numbered(self) -> View:
         return View(
-            NUMBERED,
+            self.named(NUMBERED),
             ("Their records, the first to go in front.",),
             render(
                 "numbered_records",
                 records=self.last,
-                giving=GIVING,
+                giving=self.named(GIVING),
                 columns=list(self.released.quasi_identifiers),
                 order=list(self._order()),
+                shown=[
+                    *(column.name for column in self.columns),
+                    *(f"{_RAW}{name}" for name in self.raw),
+                ],
             ),
         )
 
@@ -132,17 +149,17 @@ class Chain:
     def release(self) -> View:
         what = "are *" if self.suppressed_as == "star" else "are left out"
         return View(
-            RELEASE,
+            self.named(RELEASE),
             (f"What may be published: the records of violating classes {what}.",),
             render(
                 "released_records",
                 records=self.last,
-                violating=VIOLATING,
+                violating=self.named(VIOLATING),
                 columns=list(self.columns),
                 quasi_identifiers=list(self.released.quasi_identifiers),
                 star=self.suppressed_as == "star",
-                giving=GIVING if self.gives else None,
-                numbered=NUMBERED if self.gives else None,
+                giving=self.named(GIVING) if self.gives else None,
+                numbered=self.named(NUMBERED) if self.gives else None,
             ),
         )
 
@@ -197,9 +214,8 @@ class Chain:
 
     def _generalised(self) -> Iterator[View]:
         bound, raw = self.bound, list(self.raw.values())
-        self._refuse_taken_names()
         yield View(
-            "kanon_step_0",
+            self.named("step_0"),
             (f"The records of {bound.table.name} as they lie.",),
             render(
                 "raw_records",
@@ -212,16 +228,21 @@ class Chain:
         )
         by_name = {each.name: each for each in self.quasi_identifiers}
         for number, step in enumerate(self.steps, start=1):
-            levels = by_name[step.attribute].levels
+            levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
             value = identifier(f"{_RAW}{step.attribute}")
-            joined = levels.is_joined(step.to_level)
-            label = label_of(levels, step.to_level, f"records.{value}" if joined else value)
+            label = label_of(
+                levels,
+                step.to_level,
+                f"records.{value}" if levels.is_joined(step.to_level) else value,
+                kept_labels(place, step.to_level) if self.kept else None,
+                portable=self.dialect != "duckdb",
+            )
             yield View(
-                f"kanon_step_{number}",
+                self.named(f"step_{number}"),
                 _words(number, step, levels.label(step.to_level - 1)),
                 render(
                     "generalised_records",
-                    finer=f"kanon_step_{number - 1}",
+                    finer=self.named(f"step_{number - 1}"),
                     columns=list(self.columns),
                     raw=raw,
                     generalised=step.attribute,
@@ -230,14 +251,17 @@ class Chain:
                 ),
             )
 
-    def _refuse_taken_names(self) -> None:
-        taken = {column.name.casefold() for column in self.bound.table.columns}
-        for name in self.raw:
-            if f"{_RAW}{name}".casefold() in taken:
-                raise SpecError(
-                    f'{self.bound.table.name} has a column "{_RAW}{name}", which the views need '
-                    f'for the raw values of "{name}". Rename it.'
-                )
+
+def refuse_taken_names(table: Table) -> None:
+    """Raise `SpecError` for a column that is called as the views call one of their own."""
+    needed = {"kanon_given", "kanon_number"}
+    needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}
+    for column in table.columns:
+        if column.name.casefold() in needed:
+            raise SpecError(
+                f'{table.name} has a column "{column.name}", a name that the views of a release '
+                "need for themselves. Rename it."
+            )
 
 
 def _words(number: int, step: GeneralizationStep, label_before: str) -> tuple[str, ...]:
@@ -264,7 +288,7 @@ def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
     if not executed and chain.bound.table.sql.startswith("read_"):
         head.append("Put the name of your table where kanon_step_0 reads it.")
     parts = [_comment(head)]
-    for view in chain.views:
+    for view in replace(chain, dialect=dialect).views:
         statement = view.statement if executed else transpiled(view.statement, dialect)
         parts.append(f"{_comment(view.words)}\n{statement};")
     return "\n\n\n".join(parts) + "\n"

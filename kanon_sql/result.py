@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 from kanon_sql.errors import EngineError, PrivacyViolation
 
-Status = Literal["holds", "violated", "measured", "no_data", "error"]
+Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"]
 
-EXIT_CODES: dict[Status, int] = {"error": 3, "violated": 1, "no_data": 4, "holds": 0, "measured": 0}
+EXIT_CODES: dict[Status, int] = {
+    "error": 3, "violated": 1, "no_data": 4, "accepted": 0, "holds": 0, "measured": 0,
+}  # fmt: skip
 """The exit code of each status, in the order in which one table's status wins over another's."""
 
 
@@ -50,11 +52,29 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class InBaseline:
+    """A check as a baseline has it, and the figures in which it is worse by now."""
+
+    holds: bool
+    figures: Mapping[str, Any]
+    """What it achieved then, how many classes and records violated it, what it said beside."""
+    worse: tuple[str, ...] = ()
+    """Their names; of a check that held then and is violated, `holds` too."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"holds": self.holds, **self.figures, "worse": list(self.worse)}
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """One model's verdict. `holds` is None where nothing was demanded.
 
     `achieved` is what the table has, in the model's own measure; `details` holds what the model
     says beside it, and each of its keys stands beside `achieved` in the JSON.
+
+    Where the audit was held against a baseline, `accepted` says whether the check is violated
+    and the baseline accepts that, and `baseline` what it had then, None for a check that it
+    lacks; `accepted` is None where there was no baseline.
     """
 
     model: str
@@ -64,8 +84,22 @@ class CheckResult:
     violating_classes: int | None = None
     violating_records: int | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    accepted: bool | None = None
+    baseline: InBaseline | None = None
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Every number of the result by its name; both ends where a range is achieved."""
+        is_range = isinstance(self.achieved, Mapping)
+        return {
+            **(self.achieved if is_range else {"achieved": self.achieved}),
+            "violating_classes": self.violating_classes,
+            "violating_records": self.violating_records,
+            **self.details,
+        }
 
     def to_dict(self) -> dict[str, Any]:
+        baseline = self.baseline.to_dict() if self.baseline else None
         return {
             "model": self.model,
             "parameters": dict(self.parameters),
@@ -74,6 +108,7 @@ class CheckResult:
             "violating_classes": self.violating_classes,
             "violating_records": self.violating_records,
             **self.details,
+            **({} if self.accepted is None else {"accepted": self.accepted, "baseline": baseline}),
         }
 
 
@@ -88,8 +123,11 @@ class TableResult:
     sensitive: tuple[str, ...] = ()
     entity: str | None = None
     nulls: str = "value"
+    sensitive_nulls: str = "value"
     levels: Mapping[str, int] | None = None
     """The levels that the table was looked at, where it was not looked at as it lies."""
+    where: str | None = None
+    first: int | None = None
     warnings: tuple[str, ...] = ()
     summary: Summary = Summary()
     histogram: tuple[HistogramBin, ...] = ()
@@ -110,7 +148,10 @@ class TableResult:
             "sensitive": list(self.sensitive),
             "entity": self.entity,
             "nulls": self.nulls,
+            "sensitive_nulls": self.sensitive_nulls,
             "levels": dict(self.levels) if self.levels else None,
+            "where": self.where,
+            "first": self.first,
             "summary": vars(self.summary),
             "histogram": [vars(size) for size in self.histogram],
             "checks": [check.to_dict() for check in self.checks],
@@ -134,8 +175,8 @@ class AuditResult:
 
     @property
     def status(self) -> Status:
-        """The worst status of any table: error, violated, no_data, holds, measured."""
-        found = {table.status for table in self.tables}
+        """The worst status of any table: error, violated, no_data, accepted, holds, measured."""
+        found = {table.status for table in self.tables} or {"no_data"}
         return next(status for status in EXIT_CODES if status in found)
 
     @property
@@ -153,7 +194,7 @@ class AuditResult:
         A table without data raises too: nothing was shown to hold. Raises `EngineError` where
         the database failed.
         """
-        if self.status in ("holds", "measured"):
+        if self.exit_code == 0:
             return
         errors = [f"{table.name}: {table.error}" for table in self.tables if table.error]
         if errors:
@@ -162,14 +203,14 @@ class AuditResult:
             f"{table.name}: {check.model}"
             for table in self.tables
             for check in table.checks
-            if check.holds is False
+            if check.holds is False and not check.accepted
         ]
         failed += [f"{table.name}: no data" for table in self.tables if table.status == "no_data"]
         raise PrivacyViolation("not every check holds: " + "; ".join(failed))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as the JSON has it: plain values, an infinite number as "Infinity"."""
-        finite: dict[str, Any] = _plain(self._parts())
+        finite: dict[str, Any] = plain_json(self._parts())
         return finite
 
     def _parts(self) -> dict[str, Any]:
@@ -193,7 +234,7 @@ class AuditResult:
         return render(self)
 
 
-def _plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """The same value as JSON has it: infinities, dates and the like as text, NaN as null."""
     match value:
         case float() if math.isinf(value):
@@ -201,9 +242,9 @@ def _plain(value: Any) -> Any:
         case float() if math.isnan(value):
             return None
         case Mapping():
-            return {key: _plain(item) for key, item in value.items()}
+            return {key: plain_json(item) for key, item in value.items()}
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [plain_json(item) for item in value]
         case None | str() | int() | float():
             return value
     return str(value)

@@ -7,6 +7,7 @@ the same `AuditSpec`, and bad input is refused here with the place where it stan
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,7 +26,7 @@ from pydantic import (
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.hierarchy import GeneralizationHierarchy, is_file_name
 from kanon_sql.models import MODELS, Count, Model, TCloseness, model_named
-from kanon_sql.yaml_document import YamlDocument
+from kanon_sql.yaml_document import Place, YamlDocument
 
 Nulls = Literal["value", "wildcard"]
 SensitiveNulls = Literal["value", "unknown"]
@@ -209,6 +210,15 @@ class Defaults(_Part):
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
 
 
+@dataclass(frozen=True)
+class TablePlaces:
+    """Where a table and its checks are asked for."""
+
+    table: Place
+    checks: tuple[Place, ...] = ()
+    """In the order in which a result has the checks that were asked: first those that gate."""
+
+
 class AuditSpec(_Part):
     """Everything one audit asks, over one or several tables."""
 
@@ -225,11 +235,42 @@ class AuditSpec(_Part):
             raise ValueError(f'two tables have the name "{repeated}".')
         return self
 
+    def files(self, engine: Any = None) -> Iterator[str]:
+        """Every file that an audit may read: it is never written. `engine` may name one too."""
+        if self._document is not None:
+            yield str(self._document.path)
+        for connect in (engine, *(table.connect for table in self.tables)):
+            if isinstance(connect, str):
+                yield connect.removeprefix("duckdb:")
+        for table in self.tables:
+            sources = [table.source, *(each.source for each in table.references.values())]
+            sources += [each.hierarchy for each in table.quasi_identifiers.values()]
+            sources += [getattr(check, "hierarchy", None) for check in table.checks]
+            yield from (str(each) for each in sources if isinstance(each, str | Path))
+
     def pointed(self, error: SpecError, table: int) -> SpecError:
         """The error with the place in the file that the spec came from, if it came from one."""
         if self._document is None:
             return error
         return self._document.error(("tables", table, *error.location), str(error))
+
+    def places(self) -> tuple[TablePlaces, ...]:
+        """Where each table is asked for, in the file that the spec came from, if it did."""
+        document = self._document
+        if document is None:
+            return ()
+        return tuple(
+            TablePlaces(
+                document.place(("tables", place)),
+                tuple(
+                    document.place(("tables", place, "checks", number))
+                    for number in sorted(
+                        range(len(table.checks)), key=lambda number: not table.checks[number].gates
+                    )
+                ),
+            )
+            for place, table in enumerate(self.tables)
+        )
 
     @model_validator(mode="before")
     @classmethod

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from kanon_sql import release
 from kanon_sql.datafly import Levels
 from kanon_sql.engines.base import Row
-from kanon_sql.frequency_sets import RECORDS, FrequencySets, Shown
-from kanon_sql.release import CLASSES, GIVING, NUMBERED, VIOLATING, Chain, View
+from kanon_sql.frequency_sets import PRIVATE, RECORDS, FrequencySets, Shown
+from kanon_sql.release import Chain, View
 from kanon_sql.templates import render
 from kanon_sql.utility import MARKED
 
-GIVEN = "kanon_given_records"
-GIVEN_PLACES = "kanon_given_places"
+CLASSES = f"{PRIVATE}{release.CLASSES}"
+VIOLATING = f"{PRIVATE}{release.VIOLATING}"
+GIVING = f"{PRIVATE}{release.GIVING}"
+NUMBERED = f"{PRIVATE}{release.NUMBERED}"
+RELEASED = f"{PRIVATE}{release.RELEASE}"
+GIVEN = f"{PRIVATE}given_records"
+GIVEN_PLACES = f"{PRIVATE}given_places"
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ def suppress(
     those left out to be at least k. The chain that comes back says whether it took some, and its
     last view can be read."""
     keys = [each.key for each in sets.quasi_identifiers]
+    run = replace(chain, kept=True)
     _keep_classes(sets, levels)
     sets.keep(
         VIOLATING,
@@ -61,15 +68,15 @@ def suppress(
     left_out = _total(sets, VIOLATING, "kanon_records")
     step4 = 0
     if in_step4 and 0 < left_out < chain.k:
-        sets.keep(GIVING, "Which classes give more?", chain.classes_that_give(keys))
+        sets.keep(GIVING, "Which classes give more?", run.classes_that_give(keys))
         step4 = _total(sets, GIVING, "kanon_given")
-    chain = replace(chain, gives=step4 > 0)
-    _keep_views(sets, (*chain.records, *([chain.numbered] if step4 else []), chain.release))
+    run = replace(run, gives=step4 > 0)
+    _keep_views(sets, (*run.records, *([run.numbered] if step4 else []), run.release))
     if step4:
-        _keep_given(sets, chain)
+        _keep_given(sets, run)
     _mark(sets, levels, given=step4 > 0)
     classes = _classes_in_short(sets, violating=VIOLATING, giving=GIVING if step4 else None)
-    return Suppression(left_out + step4, step4, classes), chain
+    return Suppression(left_out + step4, step4, classes), replace(chain, gives=step4 > 0)
 
 
 def _keep_classes(sets: FrequencySets, levels: Levels) -> None:

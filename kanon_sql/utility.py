@@ -11,10 +11,10 @@ from kanon_sql.anonymization_result import Association, Metrics
 from kanon_sql.binding import BoundSpec
 from kanon_sql.datafly import Levels
 from kanon_sql.engines.base import Row
-from kanon_sql.frequency_sets import FrequencySets, QuasiIdentifier
+from kanon_sql.frequency_sets import PRIVATE, FrequencySets, QuasiIdentifier
 from kanon_sql.templates import render
 
-MARKED = "kanon_marked_records"
+MARKED = f"{PRIVATE}marked_records"
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,10 @@ def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> R
     table = each.levels.table
     leaves = None
     if table and level:
-        under = Counter(table.labels(level).values())
+        suppressed = level > table.height
+        under = {"*": _leaves(each)} if suppressed else Counter(table.labels(level).values())
         leaves = sets.keep_rows(
-            f"kanon_leaves_{each.place}",
+            f"{PRIVATE}leaves_{each.place}",
             ("kanon_label", "kanon_leaves"),
             list(under.items()),
         )

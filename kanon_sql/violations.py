@@ -16,10 +16,12 @@ from kanon_sql.measures import (
     needs,
 )
 from kanon_sql.models import (
+    AlphaKAnonymity,
     Homogeneity,
     KAnonymity,
     Model,
     ProsecutorRisk,
+    PSensitiveKAnonymity,
     SensitiveModel,
     TCloseness,
     exactly,
@@ -37,6 +39,8 @@ def class_size(checks: Sequence[BoundCheck]) -> int | None:
 def _sizes(model: Model) -> Iterator[int]:
     match model:
         case KAnonymity(k=int(k)):
+            yield k
+        case AlphaKAnonymity(k=int(k)) | PSensitiveKAnonymity(k=int(k)):
             yield k
         case ProsecutorRisk() if model.max_highest:
             yield math.ceil(1 / exactly(model.max_highest))
@@ -71,6 +75,16 @@ def violating_classes(bound: BoundSpec, relation: str, *, rolled_up: bool = Fals
     """
     statements = list(_statements(bound, relation, rolled_up))
     return statements[0] if len(statements) == 1 else render("union_of", statements=statements)
+
+
+def too_small_classes(bound: BoundSpec, classes: str) -> str:
+    """The same where sizes alone are demanded, and a set has a row for each class."""
+    return render(
+        "violating_classes",
+        columns=list(bound.quasi_identifiers),
+        violating=render("too_few_records", k=class_size(bound.checks)),
+        classes=classes,
+    )
 
 
 def _statements(bound: BoundSpec, relation: str, rolled_up: bool) -> Iterator[str]:

@@ -10,13 +10,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from kanon_sql.errors import SpecError
 
 Location = Sequence[int | str]
+
+
+class Place(NamedTuple):
+    """Where something stands in a file; the first line and column are 1."""
+
+    file: Path
+    line: int
+    column: int
 
 
 class _Loader(yaml.SafeLoader):
@@ -52,6 +60,17 @@ def scalar_or_list(text: str) -> Any:
             f"{text!r} is not a value: a number, a word or a [list, of, them]."
         ) from None
     return value
+
+
+def as_yaml(value: Any) -> str:
+    """Plain values as YAML, in their own order."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=96)
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write a list out wherever it stands."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -95,6 +114,15 @@ class YamlDocument:
 
     def error(self, location: Location, message: str, *, at_key: bool = False) -> SpecError:
         """An error that points at the value (or the key) at `location`, or as near as there is."""
+        node = self._node(location, at_key)
+        return SpecError(_pointed(self.path, self.lines, node.start_mark, message, _width(node)))
+
+    def place(self, location: Location) -> Place:
+        """Where the value at `location` begins, or what is nearest to it."""
+        mark = self._node(location).start_mark
+        return Place(self.path, mark.line + 1, mark.column + 1)
+
+    def _node(self, location: Location, at_key: bool = False) -> yaml.Node:
         node = self.root
         for position, step in enumerate(location):
             child = _child(node, step)
@@ -103,7 +131,7 @@ class YamlDocument:
             key, node_below = child
             last = position == len(location) - 1
             node = key if last and at_key and key is not None else node_below
-        return SpecError(_pointed(self.path, self.lines, node.start_mark, message, _width(node)))
+        return node
 
 
 def _child(node: yaml.Node, step: int | str) -> tuple[yaml.Node | None, yaml.Node] | None:

@@ -109,8 +109,8 @@ def anonymize(records: Sequence[Record], asked: Asked) -> Release:
     more = _step4(records, suppressed, levels, asked) if bound >= asked.k else set()
     gone = suppressed | more
     kept = [record for place, record in enumerate(records) if place not in gone]
-    classes = _classes(kept, levels, asked)
-    rows = [] if in_vain else _rows(records, gone, levels, asked)
+    rows = _rows(records, gone, levels, asked)
+    classes = oracle.equivalence_classes(rows, asked.question)
     return Release(
         figures={
             "levels": levels,
@@ -120,12 +120,12 @@ def anonymize(records: Sequence[Record], asked: Asked) -> Release:
             "records_violating": len(violating),
             "suppressed": len(gone),
             "step4": len(more),
-            "k": min((_size(members, asked) for members in classes.values()), default=None),
-            "classes": len(classes),
+            "k": min((each.size for each in classes), default=None),
+            "classes": len(classes) or None,
             "metrics": metrics(records, gone, levels, asked),
             "associations": _associations(records, kept, levels, asked),
         },
-        rows=rows,
+        rows=[] if in_vain else rows,
         removed=sorted(place + 1 for place in gone),
         holds=not in_vain and oracle.audit(rows, asked.question)["status"] == "holds",
     )
@@ -221,34 +221,27 @@ def _is_far(
 def _step4(
     records: Sequence[Record], suppressed: set[int], levels: Levels, asked: Asked
 ) -> set[int]:
-    """Step 4: who else goes, so that the suppressed ones are none or at least k.
+    """Step 4: who else goes, so that the suppressed records are none or at least k.
 
     Classes above k give their last records, the smallest class first, each down to k. Where
-    that is too little the smallest whole class goes besides.
+    that is too little a whole class goes besides; all are at k then, and it is the first.
     """
     more: set[int] = set()
-    if not suppressed:
+    lacking = asked.k - len(suppressed)
+    if not suppressed or lacking <= 0:
         return more
-
-    def is_enough() -> bool:
-        return _size([records[place] for place in suppressed | more], asked) >= asked.k
-
-    def size(places: Sequence[int]) -> int:
-        return _size([records[place] for place in places], asked)
-
     classes: dict[Class, list[int]] = {}
     for place in sorted(set(range(len(records))) - suppressed, key=lambda p: _as_text(records[p])):
         classes.setdefault(asked.cells(records[place], levels), []).append(place)
-
-    def smallest_first() -> list[list[int]]:
-        ordered = sorted(classes.items(), key=lambda item: (size(item[1]), _ascending(item[0])))
-        return [places for _, places in ordered]
-
-    for places in smallest_first():
-        while size(places) > asked.k and not is_enough():
-            more.add(places.pop())
-    if not is_enough():
-        more.update(*smallest_first()[:1])
+    sizes = {
+        cells: _size([records[place] for place in places], asked)
+        for cells, places in classes.items()
+    }
+    for cells in sorted(classes, key=lambda cells: (sizes[cells], _ascending(cells))):
+        given = min(sizes[cells] - asked.k, lacking - len(more))
+        more.update(classes[cells][len(classes[cells]) - given :])
+    if len(more) < lacking and classes:
+        more.update(classes[min(classes, key=_ascending)])
     return more
 
 
@@ -297,14 +290,14 @@ def metrics(
         name: _loss(records, gone, name, levels[name], asked)
         for name in _with_several_leaves(records, asked)
     }
-    bits, most = _bits(records, gone, levels, asked)
+    bits, most = _bits(records, gone, levels, asked) if lost else (None, None)
     return {
         "precision": _precision(records, gone, levels, asked),
         "loss": float(sum(lost.values()) / len(lost)) if lost else None,
         "loss_geometric": _geometric(lost.values()) if lost else None,
         "discernibility": sum(size * size for size in sizes) + len(records) * len(gone),
         "average_class_size": len(kept) / len(sizes) if sizes else None,
-        "non_uniform_entropy": bits / most if most else None,
+        "non_uniform_entropy": bits / most if bits is not None and most else None,
         "non_uniform_entropy_bits": bits,
         "loss_by_quasi_identifier": {name: float(loss) for name, loss in lost.items()},
     }
@@ -370,7 +363,7 @@ def _bits(
     frequent as it is in the whole table, suppressed or not.
     """
     lost, most, n = [], [], len(records)
-    for name in asked.quasi_identifiers:
+    for name in _with_several_leaves(records, asked):
         labels = [asked.label(name, record[name], levels[name]) for record in records]
         raw = Counter(record[name] for record in records)
         labelled = Counter(labels)

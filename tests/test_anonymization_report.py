@@ -137,7 +137,7 @@ IN_VAIN = released(
 NOT_WRITTEN = released(replace(MADE, release=None))
 
 STAR = released(
-    replace(MADE, suppressed_as="star", release=Release("views.sql", None, None)),
+    replace(MADE, suppressed_as="star", release=Release("views.sql", None, None, "views")),
     summary=Summary(1_204_311, classes=44_121, k=5, suppressed=1_977),
     warnings=("1,977 records are suppressed and kept; they are a class of their own.",),
 )

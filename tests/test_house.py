@@ -24,8 +24,8 @@ LAYERS = """
 errors version column_types
 yaml_document hierarchy models metrics output datafly
 estimates templates spec result
-levels
-expressions engines profile_result anonymization_result
+levels manifest comparison result_file
+expressions engines profile_result anonymization_result baseline diff
 binding
 steps measures beforehand
 precautions
@@ -34,6 +34,7 @@ answers violations
 verdicts caveats report explain asking
 auditor frequency_sets
 utility release
+dbt_model
 suppression
 anonymizer profiler
 api options demo
@@ -66,7 +67,7 @@ def test_a_room_imports_only_lower_rooms(module: str) -> None:
     file = Path(importlib.import_module(module).__file__ or "")
     rooms = {name.split(".")[1] for name in imported(file, of="kanon_sql")}
     # A result prints itself, and asks the reports to do so when it is printed.
-    prints_itself = room in ("result", "profile_result", "anonymization_result")
+    prints_itself = room in ("result", "profile_result", "anonymization_result", "diff")
     above = {"report"} if prints_itself else set()
 
     assert {other for other in rooms - above if ROOMS[other] >= ROOMS[room]} <= {room}

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
+import kanon_sql as kanon
+from kanon_sql.baseline import Baseline
 from kanon_sql.cli import main
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+HOUSE = Path(__file__).parent.parent
+README = (HOUSE / "README.md").read_text()
 FOUND, VIOLATED = 0, 1
 
 
@@ -20,8 +25,20 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
+@pytest.fixture(scope="module")
+def written():
+    """The files that earlier audits left: two results and a baseline."""
+    people = pa.table({"zip": ["02138", "02138", "02139"]})
+    result = kanon.audit(people, quasi_identifiers="zip", checks=[kanon.KAnonymity(k=2)])
+    return {
+        "old.json": result.to_json(),
+        "new.json": result.to_json(),
+        "baseline.json": Baseline.of([result]).to_json(),
+    }
+
+
 @pytest.fixture
-def clinic(tmp_path, monkeypatch):
+def clinic(tmp_path, monkeypatch, written):
     """The files that the README's examples are about."""
     monkeypatch.chdir(tmp_path)
     people = 60
@@ -43,6 +60,8 @@ def clinic(tmp_path, monkeypatch):
     pq.write_table(pa.table(voters), "voters.parquet")
     [spec] = blocks("yaml")
     Path("kanon.yml").write_text(spec)
+    for name, text in written.items():
+        Path(name).write_text(text)
 
 
 @pytest.mark.parametrize("block", blocks("python"))
@@ -61,6 +80,8 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands(command, clinic, capsys):
     program, *arguments = shlex.split(command.partition(" > ")[0])
+    if arguments[0] == "baseline":
+        Path("baseline.json").unlink()
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert (program, ended.value.code in (FOUND, VIOLATED)) == ("kanon-sql", True)
@@ -72,3 +93,29 @@ def test_what_the_readme_promises_of_its_examples(clinic):
     with pytest.raises(SystemExit) as ended:
         main(["audit", "kanon.yml", "--output", "result.json", "--format", "json"])
     assert ended.value.code == FOUND
+
+
+def steps(block: object) -> Iterator[str]:
+    """Every command of kanon-sql in a pipeline's definition."""
+    if isinstance(block, str) and block.startswith("kanon-sql "):
+        yield block
+    elif isinstance(block, dict):
+        yield from (step for part in block.values() for step in steps(part))
+    elif isinstance(block, list):
+        yield from (step for part in block for step in steps(part))
+
+
+PIPELINES = [yaml.safe_load(block) for block in blocks("yml")]
+
+
+@pytest.mark.parametrize("command", [step for pipeline in PIPELINES for step in steps(pipeline)])
+def test_pipelines(command, clinic, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(shlex.split(command)[1:])
+    assert (ended.value.code, capsys.readouterr().err) == (FOUND, "")
+
+
+def test_the_hooks_that_the_readme_names_are_there():
+    hooks = yaml.safe_load((HOUSE / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    [named] = [each["repos"][0]["hooks"] for each in PIPELINES if "repos" in each]
+    assert [hook["id"] for hook in named] == [hook["id"] for hook in hooks]

@@ -164,7 +164,10 @@ class DuckDBEngine:
 
     def forget(self, name: str) -> None:
         """Drop a temporary table."""
-        self._session.execute(f"drop table temp.{identifier(name)}")
+        try:
+            self._run(f"drop table temp.{identifier(name)}")
+        except duckdb.Error as error:
+            raise explained(error) from None
 
     def kept(self, name: str, called: str) -> Table:
         """What is kept under `name`, as a table."""
@@ -182,7 +185,7 @@ class DuckDBEngine:
         """
         form = "format parquet"
         if file_kind(path.name) == "csv":
-            delimiter = self._delimiter or ("\t" if path.suffix == ".tsv" else ",")
+            delimiter = self._delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
             form = f"format csv, header true, delimiter {literal(delimiter)}"
         try:
             with ctrl_c():

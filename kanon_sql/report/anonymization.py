@@ -316,6 +316,11 @@ def _why_in_vain(result: AnonymizationResult) -> str:
 
 def _written(release: Release, views: int) -> str:
     path = printable(release.path)
+    if release.holds == "dbt-model":
+        return (
+            f"{path} written, and beside it the .yml with its roles and tests: a model that makes "
+            "this release in a dbt project."
+        )
     if release.records is None:
         return (
             f"{path} written: {counted(views, 'view')}, without a record. --output "

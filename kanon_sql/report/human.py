@@ -10,7 +10,9 @@ from kanon_sql.report import wording
 from kanon_sql.report.wording import Verdict
 from kanon_sql.result import AuditResult, TableResult
 
-_STYLES = {"violated": "bold red", "holds": "bold green", "measured": "bold"}
+_STYLES = {
+    "violated": "bold red", "accepted": "bold yellow", "holds": "bold green", "measured": "bold",
+}  # fmt: skip
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _WIDEST_BAR = 28
 _WIDEST_PROSE = 100

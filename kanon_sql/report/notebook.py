@@ -9,7 +9,9 @@ from kanon_sql.report import wording
 from kanon_sql.report.wording import Verdict
 from kanon_sql.result import AuditResult, TableResult
 
-_COLOURS = {"violated": "#b3261e", "holds": "#1b6e3c", "measured": "inherit"}
+_COLOURS = {
+    "violated": "#b3261e", "accepted": "#8a5a00", "holds": "#1b6e3c", "measured": "inherit",
+}  # fmt: skip
 CELL = "text-align:left;padding:.1em 1em .1em 0;white-space:nowrap"
 FIGURE = "text-align:right;padding:.1em 1em .1em 0;white-space:nowrap"
 _LONGEST_BAR = 16.0

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kanon_sql.answers import the_reference
+from kanon_sql.comparison import change, figures
 from kanon_sql.models import MODELS
 from kanon_sql.result import SHOWN, AuditResult, CheckResult, TableResult
 
@@ -20,6 +21,7 @@ PERSONAL_DATA = "This output now contains personal data (--show-values). Handle 
 STATUS_WORDS = {
     "holds": "holds",
     "violated": "VIOLATED",
+    "accepted": "accepted",
     "measured": "measured",
     "no_data": "no data",
     "error": "failed",
@@ -27,6 +29,9 @@ STATUS_WORDS = {
 _TO = "\u2013"
 _BIN_STARTS = (1, 2, 5, 10, 100)
 _PLURALS = {"class": "classes", "person": "people"}
+
+
+VerdictStatus = Literal["holds", "violated", "accepted", "measured"]
 
 
 class Phrases(NamedTuple):
@@ -38,9 +43,9 @@ class Phrases(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """One check in words: `status` is holds, violated or measured."""
+    """One check in words."""
 
-    status: str
+    status: VerdictStatus
     title: str
     achieved: str
     extent: str
@@ -455,12 +460,69 @@ PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
 
 def verdict(check: CheckResult, table: TableResult) -> Verdict:
     """One check in words."""
-    status = {True: "holds", False: "violated", None: "measured"}[check.holds]
     phrases = PHRASES[check.model](check, table)
-    return Verdict(status, _title(check), phrases.achieved, phrases.extent)
+    extent = "; ".join(part for part in (phrases.extent, _beside_baseline(check)) if part)
+    return Verdict(verdict_status(check), title(check), phrases.achieved, extent)
 
 
-def _title(check: CheckResult) -> str:
+def verdict_status(check: CheckResult) -> VerdictStatus:
+    """What became of a check; `accepted` is violated, and a baseline accepts that."""
+    if check.holds is None:
+        return "measured"
+    if check.holds:
+        return "holds"
+    return "accepted" if check.accepted else "violated"
+
+
+def _beside_baseline(check: CheckResult) -> str:
+    """What a baseline says of a check that is violated."""
+    if check.holds is not False or check.accepted is None:
+        return ""
+    if check.accepted:
+        return "accepted by the baseline"
+    if check.baseline is None:
+        return "not in the baseline"
+    if "holds" in check.baseline.worse:
+        return "it held in the baseline"
+    then, now = check.baseline.figures, check.figures
+    worse = ", ".join(
+        f"{figure_name(name)} {figure(now.get(name))} (was {figure(then.get(name))})"
+        for name in check.baseline.worse
+    )
+    return f"worse than in the baseline: {worse}"
+
+
+_FIGURE_NAMES = {
+    "achieved": "found",
+    "violating_classes": "violating classes",
+    "violating_records": "violating records",
+    "min": "least",
+    "max": "greatest",
+    "at_risk": "at risk",
+    "distinct": "distinct values",
+    "step4": "of them in step 4",
+}
+
+
+def figure_name(name: str) -> str:
+    """What people call a figure of a result.
+
+    >>> figure_name("violating_records"), figure_name("unmatched_classes"), figure_name("k")
+    ('violating records', 'unmatched classes', 'k')
+    """
+    return _FIGURE_NAMES.get(name, name.replace("_", " "))
+
+
+def figure(value: Any) -> str:
+    """A figure of any result; one that is undefined is none.
+
+    >>> figure(1200), figure(None)
+    ('1,200', 'none')
+    """
+    return number(value) if isinstance(value, int | float) else "none"
+
+
+def title(check: CheckResult) -> str:
     """`homogeneity diagnosis`, `k-map voters`: the model and what it is judged on."""
     about = (check.parameters.get(key) for key in ("sensitive", "reference"))
     joined = ["(others known)"] if check.parameters.get("with_other_sensitive") else []
@@ -597,12 +659,12 @@ def _prosecutor(table: TableResult) -> Iterator[str]:
 def _assumed_attackers(table: TableResult) -> Iterator[str]:
     """Whom a check against a reference has in mind, once for each reference."""
     assumed = {
-        _title(check): check.details["assumes"]
+        title(check): check.details["assumes"]
         for check in table.checks
         if "assumes" in check.details
     }
-    for title, attacker in assumed.items():
-        yield f"{title} has this attacker in mind: {attacker}."
+    for check_title, attacker in assumed.items():
+        yield f"{check_title} has this attacker in mind: {attacker}."
 
 
 def _generalised_references(table: TableResult) -> Iterator[str]:
@@ -657,31 +719,71 @@ def silences(table: TableResult) -> list[tuple[str, str]]:
 
 def outcome(table: TableResult) -> str:
     """How many of the checks that can fail do."""
-    verdicts = [check.holds for check in table.checks if check.holds is not None]
-    violated = verdicts.count(False)
-    if not verdicts:
+    gated = [check for check in table.checks if check.holds is not None]
+    accepted = sum(bool(check.accepted) for check in gated)
+    violated = sum(check.holds is False for check in gated) - accepted
+    if not gated:
         return "Nothing was demanded, so nothing can fail."
-    if len(verdicts) == 1:
+    if accepted:
+        return _outcome_with_baseline(violated, accepted, len(gated))
+    if len(gated) == 1:
         return "The check is violated." if violated else "The check holds."
     if violated:
-        return f"{violated} of {len(verdicts)} checks {'is' if violated == 1 else 'are'} violated."
-    return f"{'Both' if len(verdicts) == 2 else f'All {len(verdicts)}'} checks hold."
+        return f"{violated} of {len(gated)} checks {'is' if violated == 1 else 'are'} violated."
+    return f"{'Both' if len(gated) == 2 else f'All {len(gated)}'} checks hold."
+
+
+def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
+    accepts = f"the baseline accepts {'that' if not violated else f'{accepted} more'}"
+    if violated:
+        return (
+            f"{violated} of {gated} checks {'is' if violated == 1 else 'are'} violated; {accepts}."
+        )
+    what = (
+        "The check is"
+        if gated == 1
+        else f"{accepted} of {gated} checks {'is' if accepted == 1 else 'are'}"
+    )
+    return f"{what} violated, and {accepts}: nothing got worse."
 
 
 def advice(table: TableResult) -> list[str]:
     """What to try next."""
     if table.status == "measured":
         return ["With --k 5 the audit ends with exit code 1 if a class is smaller than 5."]
+    return [*_larger_classes(table), *_new_baseline(table)]
+
+
+def _larger_classes(table: TableResult) -> Iterator[str]:
     if table.status != "violated":
-        return []
-    larger_classes = (
+        return
+    yield (
         "Fewer or coarser quasi-identifiers make larger classes: leave one out to see what it "
         "costs, or publish a year for a date and the first digits of a code."
     )
     too_small = any(check.model == "k_anonymity" and check.holds is False for check in table.checks)
     if too_small and table.shown is None and table.nulls == "value":
-        return [larger_classes, "--show-values lists classes that are too small."]
-    return [larger_classes]
+        yield "--show-values lists classes that are too small."
+
+
+def _new_baseline(table: TableResult) -> Iterator[str]:
+    """What to do once a check is better than a baseline accepts."""
+    better = [title(check) for check in table.checks if _is_better(check)]
+    if better:
+        yield (
+            f"Better than the baseline accepts: {listed(better)}. kanon-sql baseline writes it "
+            "again, so that it stays so."
+        )
+
+
+def _is_better(check: CheckResult) -> bool:
+    if check.baseline is None or check.baseline.holds or check.baseline.worse:
+        return False
+    then, now = check.baseline.figures, check.figures
+    return bool(check.holds) or any(
+        change(then.get(name), now.get(name), worst) == "better"
+        for name, worst in figures(check).items()
+    )
 
 
 def footer(table: TableResult) -> str:
@@ -710,6 +812,8 @@ def closing(result: AuditResult) -> str | None:
     """One line over several tables, or None for a single one."""
     if len(result.tables) == 1:
         return None
+    if not result.tables:
+        return "Nothing was selected, so nothing is shown to hold (exit code 4)."
     by_status: dict[str, list[str]] = {}
     for table in result.tables:
         by_status.setdefault(table.status, []).append(table.name)

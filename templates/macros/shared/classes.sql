@@ -85,6 +85,12 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 {%- endmacro %}
 
 
+{# The same where records are what is counted. #}
+{% macro too_few_records(k) -%}
+kanon_records < {{ kanon_sql.positive_int(k, "k") }}
+{%- endmacro %}
+
+
 {# Whether any of some conditions is true. #}
 {% macro any_of(predicates) -%}
 {% for predicate in predicates %}{{ "" if loop.first else "\n    or " }}{{ predicate }}{% endfor %}

@@ -191,6 +191,22 @@ end
 {%- endmacro %}
 
 
+{# The labels of a hierarchy as rows, which every database reads. #}
+{% macro rows_of_labels(rows) -%}
+(
+    select
+        kanon_value,
+        kanon_label
+    from (
+        values
+{% for value, label in rows %}
+            ({{ kanon_sql.literal(value) }}, {{ kanon_sql.literal(label) }}){{ "," if not loop.last }}
+{% endfor %}
+    ) as kanon_rows (kanon_value, kanon_label)
+)
+{%- endmacro %}
+
+
 {# The labels beside the records; a value that the hierarchy lacks has none. #}
 {% macro join_labels(labels) -%}
 left join {{ labels.sql }} as {{ labels.name }}

@@ -67,12 +67,13 @@ group by
 
 {#
     Step 4 of Datafly: how many more records each class loses, so that those suppressed are none
-    or at least k. The smallest classes above k give first, down to k; where all of them together
-    have too few, they give what they have and the first whole class goes too.
+    or at least k. The smallest classes above `least`, the size that is demanded, give first, down
+    to it; where all of them together have too few, they give what they have and the first whole
+    class goes too.
 
     `classes` holds every class with kanon_size and kanon_records, `violating` those that go.
 #}
-{% macro classes_that_give(classes, violating, columns, k, also=[]) %}
+{% macro classes_that_give(classes, violating, columns, k, least, also=[]) %}
 with
 
 held_classes as (
@@ -91,9 +92,9 @@ lacking as (
 givers as (
     select
         held_classes.*,
-        kanon_size - {{ k }} as kanon_spare,
+        kanon_size - {{ kanon_sql.positive_int(least, "least") }} as kanon_spare,
         coalesce(
-            sum(kanon_size - {{ k }}) over (
+            sum(kanon_size - {{ kanon_sql.positive_int(least, "least") }}) over (
                 order by
                     kanon_size,
 {{ kanon_sql.aliases(columns) | indent(16, first=true) }}
@@ -101,7 +102,7 @@ givers as (
             ),
             0
         ) as kanon_spare_before,
-        sum(kanon_size - {{ k }}) over () as kanon_spare_in_all,
+        sum(kanon_size - {{ kanon_sql.positive_int(least, "least") }}) over () as kanon_spare_in_all,
         row_number() over (
             order by
 {{ kanon_sql.aliases(columns) | indent(12, first=true) }}
@@ -138,9 +139,11 @@ where kanon_given > 0
 
 {# The records of the classes that give, numbered within each from the last one on, in the order
    of all columns as text. #}
-{% macro numbered_records(records, giving, columns, order) %}
+{% macro numbered_records(records, giving, columns, order, shown) %}
 select
-    records.*,
+{% for name in shown %}
+    records.{{ kanon_sql.ident(name) }},
+{% endfor %}
     giving.kanon_given,
     row_number() over (
         partition by
@@ -184,13 +187,24 @@ where giving.kanon_given is null
 
 union all
 
-select
-{{ kanon_sql.shown_or_star(columns, quasi_identifiers, "records.kanon_number > records.kanon_given" if star else none) }}
-from {{ numbered }} as records
+select *
+from (
+    select
+{{ kanon_sql.shown_or_star(columns, quasi_identifiers, "records.kanon_number > records.kanon_given" if star else none) | indent(4, first=true) }}
+    from {{ numbered }} as records
 {% if not star %}
-where records.kanon_number > records.kanon_given
+    where records.kanon_number > records.kanon_given
 {% endif %}
+    order by
+{{ kanon_sql.places(columns) | indent(4, first=true) }}
+) as in_published_order
 {% endif %}
+{%- endmacro %}
+
+
+{# The columns by their places, so that an order says nothing that they don't. #}
+{% macro places(columns) -%}
+{% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ loop.index }}{% endfor %}
 {%- endmacro %}
 
 

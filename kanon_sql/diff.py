@@ -1,0 +1,369 @@
+"""What changed from one result to the next: tables, checks, sizes, risks; for better or worse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kanon_sql.comparison import (
+    QUESTION,
+    Change,
+    change,
+    check_key,
+    figures,
+    other_questions,
+    question,
+    table_key,
+)
+from kanon_sql.models import Worst
+from kanon_sql.result import CheckResult, TableResult, plain_json
+from kanon_sql.result_file import ResultFile
+from kanon_sql.version import VERSION
+
+SEVERAL_RELEASES = (
+    "Several releases about the same people are a risk of their own, which none of these models "
+    "measures: whoever holds both can link them."
+)
+Presence = Literal["in_both", "appeared", "vanished"]
+_SUMMARY: dict[str, Worst | None] = {
+    "records": None,
+    "people": None,
+    "classes": None,
+    "k": "least",
+    "average_class_size": None,
+    "largest_class": None,
+    "uniques": "greatest",
+    "records_with_null_qi": None,
+    "suppressed": None,
+}
+"""Which way each number of a summary gets worse; the others only change."""
+_RISKS = ("highest", "average", "at_risk", "expected_reidentifications")
+_BAD = ("violated", "no_data", "error")
+_MADE = ("algorithm", "suppressed", "suppressed_as", "step4")
+_METRICS = ("precision", "loss", "discernibility", "non_uniform_entropy")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of both results, and what became of it."""
+
+    name: str
+    old: Any
+    new: Any
+    change: Change
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"old": self.old, "new": self.new, "change": self.change}
+
+
+@dataclass(frozen=True)
+class CheckDiff:
+    """A check in both results, or in one of them."""
+
+    old: CheckResult | None
+    new: CheckResult | None
+    figures: tuple[Figure, ...] = ()
+
+    @property
+    def check(self) -> CheckResult:
+        """The check as it is now, or was last."""
+        check = self.new or self.old
+        assert check is not None
+        return check
+
+    @property
+    def presence(self) -> Presence:
+        return _presence(self.old, self.new)
+
+    @property
+    def change(self) -> Change:
+        """Whether the check got better or worse: by its verdict, else by any of its figures.
+
+        One that appeared is worse where it is violated.
+        """
+        if self.new is None or self.old is None:
+            return "worse" if self.new is not None and self.new.holds is False else "changed"
+        if self.new.holds is not self.old.holds:
+            return _of_verdicts(self.old.holds, self.new.holds)
+        found = {figure.change for figure in self.figures}
+        return next(each for each in _GRAVEST if each in found)
+
+    def to_dict(self) -> dict[str, Any]:
+        old, new = self.old, self.new
+        return {
+            "model": self.check.model,
+            "parameters": {
+                "old": dict(old.parameters) if old else None,
+                "new": dict(new.parameters) if new else None,
+            },
+            "presence": self.presence,
+            "change": self.change,
+            "holds": {"old": old.holds if old else None, "new": new.holds if new else None},
+            "figures": {figure.name: figure.to_dict() for figure in self.figures},
+        }
+
+
+_GRAVEST: tuple[Change, ...] = ("worse", "changed", "better", "same")
+
+
+@dataclass(frozen=True)
+class TableDiff:
+    """A table in both results, or in one of them."""
+
+    old: TableResult | None
+    new: TableResult | None
+    asked_otherwise: tuple[str, ...] = ()
+    """In which parts the question is another one, so that figures differ for that reason too."""
+    summary: tuple[Figure, ...] = ()
+    risks: tuple[Figure, ...] = ()
+    checks: tuple[CheckDiff, ...] = ()
+
+    @property
+    def table(self) -> TableResult:
+        """The table as it is now, or was last."""
+        table = self.new or self.old
+        assert table is not None
+        return table
+
+    @property
+    def presence(self) -> Presence:
+        return _presence(self.old, self.new)
+
+    @property
+    def status_change(self) -> Change:
+        """What became of the status; a table that appeared is worse where it is not in order."""
+        if self.new is None:
+            return "changed"
+        if self.old is None:
+            return "worse" if self.new.status in _BAD else "changed"
+        return _of_status(self.old.status, self.new.status)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether anything of the table got worse."""
+        found = [
+            self.status_change,
+            *(figure.change for figure in (*self.summary, *self.risks)),
+            *(check.change for check in self.checks),
+        ]
+        return "worse" in found
+
+    def to_dict(self) -> dict[str, Any]:
+        old, new = self.old, self.new
+        return {
+            "name": {"old": old.name if old else None, "new": new.name if new else None},
+            "presence": self.presence,
+            "status": {
+                "old": old.status if old else None,
+                "new": new.status if new else None,
+                "change": self.status_change,
+            },
+            "question": {
+                part: {"old": question(old)[part], "new": question(new)[part]}
+                for part, words in QUESTION.items()
+                if old and new and words in self.asked_otherwise
+            },
+            "summary": {figure.name: figure.to_dict() for figure in self.summary},
+            "risk": {figure.name: figure.to_dict() for figure in self.risks},
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What changed from an old result to a new one. Prints itself as the command line does."""
+
+    old: str
+    """The file's name."""
+    new: str
+    tables: tuple[TableDiff, ...]
+    made: tuple[Figure, ...] = ()
+    """How the releases were made, where both are: levels, suppression, what was lost."""
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether anything got worse: a verdict, a figure that a model judges, k or a risk."""
+        return any(table.is_worse for table in self.tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as the JSON has it: plain values."""
+        whole = {
+            "kanon_sql": VERSION,
+            "old": self.old,
+            "new": self.new,
+            "worse": self.is_worse,
+            "several_releases": SEVERAL_RELEASES,
+            "tables": [table.to_dict() for table in self.tables],
+            "anonymization": {figure.name: figure.to_dict() for figure in self.made},
+        }
+        plain: dict[str, Any] = plain_json(whole)
+        return plain
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        from kanon_sql.report.diff import render
+
+        return render(self)
+
+
+def diff(old: ResultFile, new: ResultFile) -> Diff:
+    """What changed from `old` to `new`.
+
+    Tables are the same by their name and question, else by a name that either result has once;
+    where each has one table, these are compared whatever they are called.
+    """
+    pairs = _paired_tables(old.result.tables, new.result.tables)
+    return Diff(
+        str(old.path),
+        str(new.path),
+        tuple(_table(before, after) for before, after in pairs),
+        tuple(_made(old.anonymization, new.anonymization)),
+    )
+
+
+# --- which belongs to which ------------------------------------------------------------------
+
+
+def _paired_tables(
+    old: Sequence[TableResult], new: Sequence[TableResult]
+) -> list[tuple[TableResult | None, TableResult | None]]:
+    if len(old) == len(new) == 1:
+        return [(old[0], new[0])]
+    return _paired(old, new, (table_key, lambda table: table.name))
+
+
+def _paired_checks(
+    old: TableResult, new: TableResult
+) -> list[tuple[CheckResult | None, CheckResult | None]]:
+    """Checks that ask the same, then those of which one only demands more than the other."""
+    before = [(check, old) for check in old.checks]
+    after = [(check, new) for check in new.checks]
+    keys = (lambda each: check_key(*each), lambda each: check_key(*each, thresholds=False))
+    return [
+        (one[0] if one else None, other[0] if other else None)
+        for one, other in _paired(before, after, keys)
+    ]
+
+
+def _paired(
+    old: Sequence[Any], new: Sequence[Any], keys: Sequence[Callable[[Any], str]]
+) -> list[tuple[Any, Any]]:
+    """Each of `new` with the one of `old` that has its key, in the order of `new`; then the rest.
+
+    A key counts where each side has it once; the next one is for those that are left.
+    """
+    partner: dict[int, int] = {}
+    for key in keys:
+        left = _by_key(old, key, set(partner.values()))
+        for name, places in _by_key(new, key, set(partner)).items():
+            if len(places) == 1 and len(left.get(name, [])) == 1:
+                partner[places[0]] = left[name][0]
+    taken = set(partner.values())
+    return [
+        *((old[partner[i]] if i in partner else None, each) for i, each in enumerate(new)),
+        *((each, None) for i, each in enumerate(old) if i not in taken),
+    ]
+
+
+def _by_key(
+    items: Sequence[Any], key: Callable[[Any], str], left_out: set[int]
+) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for place, item in enumerate(items):
+        if place not in left_out:
+            found.setdefault(key(item), []).append(place)
+    return found
+
+
+# --- what became of them ---------------------------------------------------------------------
+
+
+def _table(old: TableResult | None, new: TableResult | None) -> TableDiff:
+    if old is None or new is None:
+        checks = [CheckDiff(None, check) for check in new.checks] if new else []
+        return TableDiff(old, new, checks=tuple(checks))
+    return TableDiff(
+        old,
+        new,
+        tuple(other_questions(old, new)),
+        tuple(_summary(old, new)),
+        tuple(_risks(old.risk, new.risk)),
+        tuple(_check(*pair) for pair in _paired_checks(old, new)),
+    )
+
+
+def _check(old: CheckResult | None, new: CheckResult | None) -> CheckDiff:
+    if old is None or new is None:
+        return CheckDiff(old, new)
+    then, now = old.figures, new.figures
+    judged = figures(new)
+    return CheckDiff(
+        old,
+        new,
+        tuple(
+            _figure(name, then.get(name), now.get(name), worst) for name, worst in judged.items()
+        ),
+    )
+
+
+def _summary(old: TableResult, new: TableResult) -> Iterator[Figure]:
+    for name, worst in _SUMMARY.items():
+        then, now = getattr(old.summary, name), getattr(new.summary, name)
+        if (then, now) != (None, None):
+            yield _figure(name, then, now, worst)
+
+
+def _risks(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Figure]:
+    for attacker in dict.fromkeys([*old, *new]):
+        then, now = old.get(attacker) or {}, new.get(attacker) or {}
+        for name in _RISKS:
+            if name in then or name in now:
+                yield _figure(f"{attacker}.{name}", then.get(name), now.get(name), "greatest")
+
+
+def _made(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[Figure]:
+    """How two releases were made; which is better, only their checks can say."""
+    if old is None or new is None:
+        return
+    then, now = _flat(old), _flat(new)
+    for name in dict.fromkeys([*then, *now]):
+        yield _figure(name, then.get(name), now.get(name), None)
+
+
+def _flat(made: Mapping[str, Any]) -> dict[str, Any]:
+    levels, metrics = (made.get(part) or {} for part in ("levels", "metrics"))
+    return {
+        **{f"level.{name}": level for name, level in levels.items()},
+        **{name: made.get(name) for name in _MADE if name in made},
+        **{name: metrics.get(name) for name in _METRICS if metrics.get(name) is not None},
+    }
+
+
+def _figure(name: str, old: Any, new: Any, worst: Worst | None) -> Figure:
+    if worst is None:
+        return Figure(name, old, new, "same" if old == new else "changed")
+    return Figure(name, old, new, change(old, new, worst))
+
+
+def _presence(old: object, new: object) -> Presence:
+    if old is None:
+        return "appeared"
+    return "vanished" if new is None else "in_both"
+
+
+def _of_verdicts(old: bool | None, new: bool | None) -> Change:
+    if new is False:
+        return "worse"
+    return "better" if old is False and new else "changed"
+
+
+def _of_status(old: str, new: str) -> Change:
+    if old == new:
+        return "same"
+    if new in _BAD:
+        return "changed" if old in _BAD else "worse"
+    return "better" if old in _BAD and new == "holds" else "changed"

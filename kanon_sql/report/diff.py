@@ -1,0 +1,251 @@
+"""What changed between two results, for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kanon_sql.diff import SEVERAL_RELEASES, CheckDiff, Diff, Figure, TableDiff
+from kanon_sql.errors import InputError
+from kanon_sql.report import human, markdown, wording
+from kanon_sql.report.human import Line, Part
+from kanon_sql.report.wording import STATUS_WORDS, Verdict, figure_name, percent, printable
+from kanon_sql.result import CheckResult, TableResult
+
+_INDENT = "  "
+_WIDEST_PROSE = 100
+_STYLES = {"worse": "bold red", "better": "bold green", "new": "bold", "gone": "bold"}
+_SHARES = ("highest", "average", "at_risk")
+_SHARE_FIGURES = ("average", "at_risk")
+_ALWAYS = ("records", "classes", "k")
+"""What is worth a line though nothing changed."""
+
+
+class Row(NamedTuple):
+    """A number in both results; `word` is worse, better, or nothing."""
+
+    name: str
+    old: str
+    new: str
+    word: str
+
+
+def render(diff: Diff, *, colour: bool = False, width: int = 80) -> str:
+    """The comparison as people read it, without a newline at its end."""
+    prose = min(width, _WIDEST_PROSE)
+    blocks = [human.folded(_heading(diff), width, style="bold")]
+    for table in diff.tables:
+        blocks += _section(table, width)
+    if diff.made:
+        blocks.append(_rows("How the release was made", _made(diff)))
+    blocks += [human.folded(text, prose) for text in (_outcome(diff), SEVERAL_RELEASES)]
+    lines = [line for block in human.separated(blocks) for line in block]
+    return human.coloured(lines) if colour else "\n".join(human.plain(line) for line in lines)
+
+
+def render_markdown(diff: Diff) -> str:
+    """The comparison as Markdown, without a newline at its end."""
+    blocks = [f"# {markdown.escaped(_heading(diff))}"]
+    for table in diff.tables:
+        blocks += _markdown_section(table)
+    if diff.made:
+        blocks += ["How the release was made:", _markdown_rows(_made(diff))]
+    blocks += [f"**{markdown.escaped(_outcome(diff))}**", markdown.escaped(SEVERAL_RELEASES)]
+    return wording.plain("\n\n".join(blocks))
+
+
+# --- the words ------------------------------------------------------------------------------
+
+
+def _heading(diff: Diff) -> str:
+    return f"{printable(diff.old)} → {printable(diff.new)}"
+
+
+def _headline(table: TableDiff) -> str:
+    names = dict.fromkeys(each.name for each in (table.old, table.new) if each)
+    statuses = dict.fromkeys(STATUS_WORDS[each.status] for each in (table.old, table.new) if each)
+    name = " → ".join(printable(name) for name in names)
+    if table.presence == "in_both":
+        return f"{name} · {' → '.join(statuses)}"
+    return f"{name} · {table.presence} · {' '.join(statuses)}"
+
+
+def _notes(table: TableDiff) -> Iterator[str]:
+    """Why figures differ without anything having happened to the data, and who failed."""
+    if table.asked_otherwise:
+        yield (
+            f"The question is another one ({', '.join(table.asked_otherwise)}), so the figures "
+            "differ for that reason too."
+        )
+    for each in (table.new,):
+        unanswered = wording.unanswered(each) if each else None
+        if unanswered:
+            yield unanswered
+
+
+def _numbers(table: TableDiff) -> list[Row]:
+    """What changed of the summary and the risks; records, classes and k in any case."""
+    summary = [
+        Row(figure_name(each.name), _text(each.old), _text(each.new), _word(each))
+        for each in table.summary
+        if each.change != "same" or each.name in _ALWAYS
+    ]
+    return [*summary, *(_risk(each) for each in table.risks if each.change != "same")]
+
+
+def _risk(figure: Figure) -> Row:
+    attacker, _, name = figure.name.partition(".")
+    show = _share if name in _SHARES else _text
+    return Row(
+        f"{attacker} risk, {figure_name(name)}", show(figure.old), show(figure.new), _word(figure)
+    )
+
+
+def _made(diff: Diff) -> list[Row]:
+    return [
+        Row(f"level of {printable(name)}" if is_level else figure_name(name or first),
+            _text(each.old), _text(each.new), "")
+        for each in diff.made
+        for first, _, name in [each.name.partition(".")]
+        for is_level in [first == "level" and bool(name)]
+    ]  # fmt: skip
+
+
+def _word(figure: Figure) -> str:
+    return figure.change if figure.change in ("worse", "better") else ""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return printable(value)
+    return wording.figure(value) if value is not None else "\u2013"
+
+
+def _share(value: Any) -> str:
+    return percent(value) if value is not None else "\u2013"
+
+
+def _check_word(check: CheckDiff) -> str:
+    """How a check is marked: worse before new, since a new one may be violated."""
+    if check.change in ("worse", "better"):
+        return check.change
+    return {"appeared": "new", "vanished": "gone", "in_both": check.change}[check.presence]
+
+
+def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
+    """What was found of a check, and how far it reached, then and now."""
+    old, new = _verdict(check.old, table.old), _verdict(check.new, table.new)
+    if old is None or new is None:
+        only = new or old
+        if only is None:
+            return "", ""
+        return f"{only.word}: {only.achieved}", only.extent if new else ""
+    if old.achieved == new.achieved and old.status == new.status:
+        found = f"{new.word}: {new.achieved}"
+    else:
+        found = f"{old.word}: {old.achieved} → {new.word}: {new.achieved}"
+    counts = [each for each in check.figures if each.change != "same" and each.name != "achieved"]
+    return found, "; ".join(f"{figure_name(each.name)} {_then_and_now(each)}" for each in counts)
+
+
+def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:
+    """A check in words, where there is one and it was answered."""
+    if check is None or table is None or wording.unanswered(table):
+        return None
+    try:
+        return wording.verdict(check, table)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(
+            f"a result has a {check.model} of {printable(table.name)} that is incomplete, or has "
+            "something else where numbers stand. Take the file as kanon-sql wrote it."
+        ) from None
+
+
+def _then_and_now(figure: Figure) -> str:
+    show = _share if figure.name in _SHARE_FIGURES else _text
+    return f"{show(figure.old)} → {show(figure.new)}"
+
+
+def _outcome(diff: Diff) -> str:
+    worse = [_headline(table).split(" · ")[0] for table in diff.tables if table.is_worse]
+    if not worse:
+        return "Nothing that these models judge got worse."
+    return f"Something got worse in {', '.join(worse)}."
+
+
+# --- for a terminal -------------------------------------------------------------------------
+
+
+def _section(table: TableDiff, width: int) -> Iterator[list[Line]]:
+    yield human.folded(_headline(table), width, style="bold")
+    for note in _notes(table):
+        yield human.folded(note, min(width, _WIDEST_PROSE), _INDENT)
+    numbers = _numbers(table)
+    if numbers:
+        yield _rows("", numbers)
+    if table.checks:
+        yield list(_checks(table, width))
+
+
+def _rows(title: str, rows: Sequence[Row]) -> list[Line]:
+    names, old, new = (
+        max(human.width_of(text) for text in column)
+        for column in zip(*((row.name, row.old, row.new) for row in rows), strict=True)
+    )
+    names, old, new = max(names, human.width_of(title)), max(old, 3), max(new, 3)
+    lines: list[Line] = [
+        (Part(f"{_INDENT}{human.padded(title, names)}   {'old':>{old}}   {'new':>{new}}", "dim"),)
+    ]
+    for row in rows:
+        cells = f"{human.padded(row.name, names)}   {row.old:>{old}}   {row.new:>{new}}"
+        lines.append((Part(f"{_INDENT}{cells}   "), Part(row.word, _STYLES.get(row.word, ""))))
+    return lines
+
+
+def _checks(table: TableDiff, width: int) -> Iterator[Line]:
+    """Each check with its word, what was found below it where that does not fit beside it."""
+    titles = max(human.width_of(wording.title(each.check)) for each in table.checks)
+    under = " " * len(f"{_INDENT}changed{_INDENT}")
+    for each in table.checks:
+        word = _check_word(each)
+        found, counts = _check_text(each, table)
+        text = f"{human.padded(wording.title(each.check), titles)}  {found}"
+        first, *rest = human.folded(text.rstrip(), width, under)
+        yield (
+            Part(f"{_INDENT}{word:<7}{_INDENT}", _STYLES.get(word, "")),
+            Part(first[0].text.removeprefix(under)),
+        )
+        yield from rest
+        if counts:
+            yield from human.folded(counts, width, under)
+
+
+# --- as Markdown ----------------------------------------------------------------------------
+
+
+def _markdown_section(table: TableDiff) -> Iterator[str]:
+    yield f"## {markdown.escaped(_headline(table))}"
+    yield from (markdown.escaped(note) for note in _notes(table))
+    numbers = _numbers(table)
+    if numbers:
+        yield _markdown_rows(numbers)
+    if table.checks:
+        yield markdown.grid(["", "check", "found", "figures"], _markdown_checks(table))
+
+
+def _markdown_rows(rows: Iterable[Row]) -> str:
+    return markdown.grid(
+        ["", "old", "new", ""],
+        ([markdown.escaped(cell) for cell in row[:3]] + [_bold(row.word)] for row in rows),
+    )
+
+
+def _markdown_checks(table: TableDiff) -> Iterator[list[str]]:
+    for each in table.checks:
+        found, counts = _check_text(each, table)
+        cells = (wording.title(each.check), found, counts)
+        yield [_bold(_check_word(each)), *map(markdown.escaped, cells)]
+
+
+def _bold(word: str) -> str:
+    return f"**{word}**" if word in _STYLES else word

@@ -1,0 +1,24 @@
+{#
+    A model of a dbt project that releases another: dbt reads what is written here, so what it is
+    to render itself stands in quotes.
+#}
+{% macro dbt_model(comment, source, hierarchies, identifiers, violating, columns, quasi_identifiers, star=false) %}
+{% for line in comment %}
+-- {{ line }}
+{% endfor %}
+with
+
+generalised as (
+    {{ "{{" }} kanon_sql.generalized(ref({{ source }}), {
+{% for column, how in hierarchies.items() %}
+        {{ column }}: {{ how }},
+{% endfor %}
+    }{{ ", identifiers=" ~ identifiers if identifiers is not none }}) {{ "}}" }}
+),
+
+violating_classes as (
+    {{ violating | indent(4) }}
+)
+
+{{ kanon_sql.released_records("generalised", "violating_classes", columns, quasi_identifiers, star) }}
+{%- endmacro %}
