@@ -305,9 +305,9 @@ def _in_baseline(part: _Part) -> InBaseline:
 
 def _real(part: _Part) -> float:
     value = _numbers(part.value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise part.error("a number")
-    return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise part.error("a number")
 
 
 def _numbers(value: Any) -> Any:

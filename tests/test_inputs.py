@@ -57,6 +57,7 @@ def test_a_csv_file_is_a_table_of_text(tmp_path: Path, monkeypatch: pytest.Monke
             ),
             columns=(Column("zip", "VARCHAR"), Column("age", "VARCHAR")),
             text=True,
+            parsed=True,
         )
 
 

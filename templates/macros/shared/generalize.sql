@@ -200,7 +200,7 @@ end
 {%- endmacro %}
 
 
-{# The same as rows, which every database reads. #}
+{# The labels of a hierarchy as rows, which every database reads. #}
 {% macro rows_of_labels(rows) -%}
 (
     select
