@@ -1,0 +1,172 @@
+"""What a release may not give away, overwrite or lose."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kanon_sql as kanon
+from kanon_sql.release import CLASSES, GIVING, NUMBERED, RELEASE, VIOLATING
+
+ROWS = [("a", f"N{n:02d}", f"secret {hash((n, 7)) % 97}") for n in range(14)] + [
+    ("b", "N90", "x"),
+    ("b", "N91", "y"),
+    ("c", "N92", "z"),
+]
+"""Fourteen records above k, two of them to give in step 4, and three that violate."""
+
+
+def people(rows: list[tuple[str, str, str]] = ROWS) -> pa.Table:
+    return pa.table(dict(zip(("q", "name", "secret"), zip(*rows, strict=True), strict=True)))
+
+
+def released(folder: Path, table: Any, **asked: Any) -> tuple[kanon.AnonymizationResult, list[Any]]:
+    path = folder / "release.parquet"
+    result = kanon.anonymize(table, **asked, output=path, force=True)
+    return result, pq.read_table(path).to_pylist()
+
+
+def test_no_order_of_what_is_not_published(tmp_path: Path) -> None:
+    """A class that gives records in step 4 comes out in an order that its own columns decide."""
+    shuffled = random.Random(1).sample(ROWS, len(ROWS))
+
+    result, rows = released(
+        tmp_path, people(shuffled), quasi_identifiers="q", k=5, identifiers="name"
+    )
+
+    assert result.anonymization.step4 > 0
+    secrets = [row["secret"] for row in rows if row["q"] == "a"]
+    assert secrets == sorted(secrets)
+
+
+@pytest.mark.parametrize("name", [RELEASE, VIOLATING, CLASSES, GIVING, NUMBERED, "step_0"])
+def test_a_table_called_like_a_view_of_ours(tmp_path: Path, name: str) -> None:
+    """Whoever has run the views of a release in a database has tables of these names in it."""
+    path = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("people", people())
+        connection.execute("create table people as from people")
+        connection.execute(f"create table kanon_{name} as select 'a' as q")
+    asked: dict[str, Any] = {
+        "quasi_identifiers": {"q": {}},
+        "engine": f"duckdb:{path}",
+        "checks": [kanon.KMap(k=5, reference="voters")],
+        "references": {"voters": f"kanon_{name}"},
+        "max_suppressed": 3,
+        "k": 3,
+    }
+
+    result = kanon.anonymize("people", **asked)
+
+    [k_map] = [check for check in result.tables[0].checks if check.model == "k_map"]
+    assert (k_map.holds, k_map.achieved) == (False, 1)
+
+
+@pytest.mark.parametrize("name", ["kanon_given", "kanon_number", "KANON_RAW_q"])
+def test_a_column_that_the_views_need_is_refused(name: str) -> None:
+    table = people().append_column(name, [list(range(len(ROWS)))])
+
+    with pytest.raises(kanon.SpecError, match="the views of a release need"):
+        kanon.anonymize(table, quasi_identifiers="q", k=5)
+
+
+def test_step_4_leaves_each_class_what_is_demanded_of_it(tmp_path: Path) -> None:
+    rows = [("a", f"{n}", "s") for n in range(12)] + [("b", f"{n}", "s") for n in range(11)]
+    rows += [("c", "1", "s"), ("c", "2", "s")]
+    risk = kanon.ProsecutorRisk(max_highest=0.1)
+
+    result, kept = released(tmp_path, people(rows), quasi_identifiers="q", k=4, checks=[risk])
+
+    sizes = {value: sum(row["q"] == value for row in kept) for value in ("a", "b", "c")}
+    assert (result.status, result.anonymization.step4) == ("holds", 2)
+    assert sizes == {"a": 11, "b": 10, "c": 0}
+
+
+def test_a_reference_keeps_its_levels_in_the_audit_of_the_release() -> None:
+    mask = {"zip": {"levels": [{"mask": "right"}]}}
+    release = pa.table({"zip": ["0213*", "0213*", "0214*", "0214*"]})
+    raw = pa.table({"zip": ["02138", "02139", "02141", "02142", "02142"]})
+    asked: dict[str, Any] = {
+        "quasi_identifiers": mask,
+        "references": {"all": kanon.ReferenceSpec(source=raw, levels={"zip": 1})},
+        "checks": [kanon.KMap(k=2, reference="all")],
+    }
+
+    result = kanon.anonymize(release, k=2, **asked)
+
+    assert [check.achieved for check in result.tables[0].checks if check.model == "k_map"] == [2]
+    assert result.status == "holds"
+
+
+def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:
+    table, reference, hierarchy = (tmp_path / name for name in ("p.csv", "r.csv", "h.csv"))
+    table.write_text("q\n" + "a\n" * 5)
+    reference.write_text("q\n" + "a\n" * 5)
+    hierarchy.write_text("a,*\n")
+    before = [path.read_bytes() for path in (table, reference, hierarchy)]
+    asked: dict[str, Any] = {
+        "quasi_identifiers": {"q": {"hierarchy": str(hierarchy)}},
+        "references": {"voters": str(reference)},
+        "k": 2,
+        "force": True,
+    }
+
+    for output in (table, reference, hierarchy):
+        with pytest.raises(kanon.SpecError, match="will not be written"):
+            kanon.anonymize(str(table), **asked, output=output)
+
+    assert [path.read_bytes() for path in (table, reference, hierarchy)] == before
+
+
+def test_a_mask_is_as_long_as_the_records_that_are_asked_about(tmp_path: Path) -> None:
+    table = pa.table({"zip": ["123", "124", "1234567"], "old": [False, False, True]})
+    mask = {"zip": {"levels": [{"mask": "right"}]}}
+
+    made = kanon.anonymize(table, quasi_identifiers=mask, k=2, max_suppressed=0, where="not old")
+    levels = made.anonymization.levels
+    looked = kanon.audit(table, quasi_identifiers=mask, levels=levels, where="not old")
+
+    assert (levels, looked.tables[0].summary.k) == ({"zip": 1}, 2)
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "mysql", "snowflake"])
+def test_a_large_hierarchy_travels_as_rows(tmp_path: Path, dialect: str) -> None:
+    path = tmp_path / "views.sql"
+    hierarchy = {f"{n:03d}": [f"{n // 100}**"] for n in range(300)}
+    table = pa.table({"zip": list(hierarchy)})
+
+    asked = {"quasi_identifiers": {"zip": {"hierarchy": hierarchy}}, "k": 50}
+    kanon.anonymize(table, **asked, output=path, dialect=dialect)
+
+    text = path.read_text()
+    assert "generated and not executed" in text
+    assert not any(word in text.upper() for word in ("SPLIT", "UNNEST(", "EXPLODE"))
+
+
+def test_a_number_that_a_float_would_round_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "accounts.csv"
+    path.write_text("account\n" + "".join(f"{2**60 + n}\n" for n in range(20)))
+    widths = {"account": {"levels": [{"width": 10}]}}
+
+    for ask in (
+        lambda: kanon.anonymize(path, quasi_identifiers=widths, k=2, max_suppressed=0),
+        lambda: kanon.audit(path, quasi_identifiers=widths, levels={"account": 1}),
+    ):
+        with pytest.raises(kanon.InputError, match='20 values of "account"'):
+            ask()
+
+
+def test_a_column_that_is_no_number_everywhere_passes_through(tmp_path: Path) -> None:
+    path = tmp_path / "nan.parquet"
+    numbers = [1.5, None, float("nan"), -0.0, float("inf")] * 4
+    pq.write_table(pa.table({"g": ["a"] * 9 + ["b"] * 9 + ["c", "d"], "x": numbers}), path)
+
+    result, rows = released(tmp_path, str(path), quasi_identifiers="g", k=3)
+
+    assert (result.status, result.anonymization.step4, len(rows)) == ("holds", 1, 17)
