@@ -12,13 +12,15 @@ from typing import Any
 from kanon_sql.answers import Answers
 from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.beforehand import read_beforehand
-from kanon_sql.binding import column_levels
+from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
+from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec
+from kanon_sql.steps import records
 from kanon_sql.verdicts import (
     histogram,
     refuse_without_entity,
@@ -108,7 +110,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
         with opened(table, engine) as hub:
             plan = planned(spec, place, hub, all_hierarchies=True).plan
             try:
-                column_levels(table, plan.bound.table, plan.bound.known)
+                _refuse_values_without_label(plan, hub)
             except SpecError as error:
                 raise spec.pointed(error, place) from None
             for step in plan.steps:
@@ -121,6 +123,21 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
                 f"{gates} checks, {len(plan.steps)} statements."
             )
     return sentences
+
+
+def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
+    """Raise unless every hierarchy can be read, is a clean tree and has what the table has."""
+    bound = plan.bound
+    levels = column_levels(bound.spec, bound.table, bound.known)
+    for column in raw_quasi_identifiers(bound.spec, bound.table):
+        first = AtLevel(column, levels[column.name], 1)
+        relation = records(bound, [column])
+        name = f"labels_{column.name}"
+        for precaution in without_label(bound, first, bound.table, relation, name):
+            precaution.step.check()
+            fault = precaution.fault(hub.query(precaution.step.sql)[0])
+            if fault is not None:
+                raise InputError(fault)
 
 
 # --- opening --------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def bind(
     the spec the fault lies.
     """
     known = known or Known()
-    raw = tuple(_quasi_identifiers(spec, table))
+    raw = tuple(raw_quasi_identifiers(spec, table))
     levels = tuple(_at_levels(spec, raw, known))
     generalised = {each.raw.name: each.column for each in levels}
     quasi_identifiers = tuple(generalised.get(column.name, column) for column in raw)
@@ -319,7 +319,8 @@ def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
     return [*declared, *(name for name in named if name not in declared)]
 
 
-def _quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
+def raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
+    """The quasi-identifiers as they lie in the table."""
     names = list(spec.quasi_identifiers)
     if names == ["*"] and "*" not in table.column_names:
         other = [
@@ -345,7 +346,7 @@ def masked_columns(spec: TableSpec, table: Table) -> list[BoundColumn]:
     """The columns of which the longest value must be known before a level can be."""
     return [
         column
-        for column in _quasi_identifiers(spec, table)
+        for column in raw_quasi_identifiers(spec, table)
         if _level_of(spec.levels, column) and hierarchy_of(spec, column).masks
     ]
 
@@ -354,7 +355,7 @@ def masked_references(
     spec: TableSpec, table: Table, name: str, reference: Table
 ) -> list[tuple[BoundColumn, BoundColumn]]:
     """The quasi-identifiers that a reference must be masked in, each with its column there."""
-    raw = tuple(_quasi_identifiers(spec, table))
+    raw = tuple(raw_quasi_identifiers(spec, table))
     columns = _reference_columns(name, spec.references[name], reference, raw)
     levels = spec.references[name].levels
     return [
@@ -370,7 +371,7 @@ def hierarchy_sources(spec: TableSpec, table: Table, *, every: bool = False) -> 
     asked = [spec.levels, *(reference.levels for reference in spec.references.values())]
     sources = {
         column.name: hierarchy_of(spec, column).source
-        for column in _quasi_identifiers(spec, table)
+        for column in raw_quasi_identifiers(spec, table)
         if every or any(_level_of(levels, column) for levels in asked)
     }
     return {name: source for name, source in sources.items() if source is not None}
@@ -385,7 +386,7 @@ def column_levels(
     """
     return {
         column.name: _levels_for(spec, column, column, known or Known())
-        for column in _quasi_identifiers(spec, table)
+        for column in raw_quasi_identifiers(spec, table)
     }
 
 

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 ENGINE_FAILED = 3
 INTERRUPTED = 130
+CONSOLE = "kanon_sql.console"
+"""Where a command's context keeps the terminal that a spinner turns on."""
 _LATER = (
     "report", "init",
 )  # fmt: skip
@@ -212,7 +214,8 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         _refuse_failed(result)
         return result.exit_code
     _refuse_failed(result)
-    _deliver(_rendered(result, values["format"], to_terminal=output is None), output)
+    form = _form(context, values, output)
+    _deliver(_rendered(result, form, to_terminal=output is None), output)
     return result.exit_code
 
 
@@ -295,8 +298,8 @@ def anonymize(
             raise SpecError("--output and --result name the same file.")
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
         result = run(spec, wanted, watch=watch, tell=tell, **limits)
-    _deliver(_rendered_release(result, values["format"], to_terminal=result_file is None),
-             result_file)  # fmt: skip
+    form = _form(context, values, result_file)
+    _deliver(_rendered_release(result, form, to_terminal=result_file is None), result_file)
     return result.exit_code
 
 
@@ -322,7 +325,8 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
         limits = {key: values[key] for key in ("k", "memory_limit", "threads", "timeout")}
         result = run(spec, attacker_knows=attacker_knows(values), watch=watch, **limits)
     _refuse_failed(result)
-    _deliver(_rendered_profile(result, values["format"], to_terminal=output is None), output)
+    form = _form(context, values, output)
+    _deliver(_rendered_profile(result, form, to_terminal=output is None), output)
     return result.exit_code
 
 
@@ -544,6 +548,15 @@ def _output(spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     return _writable(values["output"], spec, values)
 
 
+def _form(context: click.Context, values: dict[str, Any], output: Path | None) -> str:
+    """How the result is written: as asked, else as the name of the file says."""
+    asked = context.get_parameter_source("format")
+    by_suffix = {".json": "json", ".md": "markdown"}
+    if output is None or asked is not click.core.ParameterSource.DEFAULT:
+        return str(values["format"])
+    return by_suffix.get(output.suffix.lower(), str(values["format"]))
+
+
 def _writable(name: str | None, spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     """A file to write, once it is sure that it may be written."""
     if name is None:
@@ -565,6 +578,7 @@ def _watching(context: click.Context) -> Iterator[Callable[[str], None]]:
         from rich.text import Text
 
         console = Console(stderr=True)
+        context.meta[CONSOLE] = console
         with console.status("Opening the data") as status:
 
             def show(step: str) -> None:
@@ -580,15 +594,23 @@ def _watching(context: click.Context) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def _telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], None]]:
     """What is told each step of a search as it is taken: a line, where stderr is a terminal."""
-    from kanon_sql.report.anonymization import step_line
+    from kanon_sql.report.anonymization import step_heading, step_line
 
     taken = 0
 
     def tell(step: GeneralizationStep) -> None:
         nonlocal taken
         taken += 1
-        if context.meta.get(VERBOSITY, 0) or sys.stderr.isatty():
-            click.echo(step_line(step, taken, step.to_level - 1), err=True)
+        if taken == 1:
+            say(step_heading())
+        say(step_line(step, taken, step.to_level - 1))
+
+    def say(line: str) -> None:
+        # Above the spinner, where there is one.
+        if console := context.meta.get(CONSOLE):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        elif context.meta.get(VERBOSITY, 0):
+            click.echo(line, err=True)
 
     yield tell
 

@@ -21,7 +21,7 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
     """What to ask before anything else, in the order in which it is asked."""
     yield from _castable(bound, "release", bound.where, bound.table)
     for each in bound.levels:
-        yield from _without_label(
+        yield from without_label(
             bound, each, bound.table, records(bound, [each.raw]), f"labels_{each.raw.name}"
         )
     yield from _sensitive(bound)
@@ -45,7 +45,7 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
         yield from _castable(bound, name, reference.where, table)
         for each in reference.levels:
             raw = reference_records(reference, [each.raw])
-            yield from _without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
+            yield from without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
         people = reference_records(reference)
         if reference.entity:
             yield Precaution(
@@ -71,7 +71,7 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
             yield from _comparable(bound, reference, pair)
 
 
-def _without_label(
+def without_label(
     bound: BoundSpec, each: AtLevel, table: Table, relation: str, name: str
 ) -> Iterator[Precaution]:
     """Every value must have a place at a level that is asked for."""

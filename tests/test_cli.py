@@ -427,9 +427,9 @@ def test_an_output_that_can_not_be_written_is_refused(run, output, message):
 
 
 def test_force_overwrites(run):
-    Path("there.json").write_text("mine")
-    run("audit", "kanon.yml", "--output", "there.json", "--force")
-    assert Path("there.json").read_text(encoding="utf-8").startswith("patients.csv · 5 records")
+    Path("there.txt").write_text("mine")
+    run("audit", "kanon.yml", "--output", "there.txt", "--force")
+    assert Path("there.txt").read_text(encoding="utf-8").startswith("patients.csv · 5 records")
 
 
 @pytest.mark.parametrize("target", ["kanon.yml", "./patients.csv", "patients.csv", "voters.csv"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import kanon_sql as kanon
+from kanon_sql import auditor
+from kanon_sql.cli import main
 from kanon_sql.release import CLASSES, GIVING, NUMBERED, RELEASE, VIOLATING
 
 ROWS = [("a", f"N{n:02d}", f"secret {hash((n, 7)) % 97}") for n in range(14)] + [
@@ -170,3 +173,52 @@ def test_a_column_that_is_no_number_everywhere_passes_through(tmp_path: Path) ->
     result, rows = released(tmp_path, str(path), quasi_identifiers="g", k=3)
 
     assert (result.status, result.anonymization.step4, len(rows)) == ("holds", 1, 17)
+
+
+def test_an_integer_that_parquet_would_round_keeps_its_value(tmp_path: Path) -> None:
+    path = tmp_path / "release.parquet"
+    with duckdb.connect() as connection:
+        connection.execute("create table t as select 100000000000000000000::hugeint + range as n from range(8)")
+        connection.execute("create table u as select interval 1 day as x, 'a' as q from range(8)")
+
+        made = kanon.anonymize("t", quasi_identifiers="n", k=1, engine=connection, output=path)
+        with pytest.raises(kanon.InputError, match="INTERVAL"):
+            kanon.anonymize(
+                "u", quasi_identifiers="q", k=2, engine=connection, output=path, force=True
+            )
+
+    assert made.anonymization.classes == 8
+    assert {row["n"] for row in pq.read_table(path).to_pylist()} == {10**20 + n for n in range(8)}
+
+
+def test_the_suppressed_as_a_class_that_fails_are_explained() -> None:
+    result = kanon.anonymize(
+        people(), quasi_identifiers="q", k=5, max_suppressed=3, suppressed="star"
+    )
+
+    assert result.status == "violated"
+    assert "--suppressed remove" in " ".join(str(result).split())
+
+
+def test_validate_finds_what_a_hierarchy_lacks(tmp_path: Path) -> None:
+    spec = tmp_path / "kanon.yml"
+    (tmp_path / "people.csv").write_text("zip\n02138\n02139\n")
+    (tmp_path / "zip.csv").write_text("02138,*\n")
+    spec.write_text(
+        "version: 1\ntables:\n- source: people.csv\n"
+        "  quasi_identifiers: {zip: {hierarchy: zip.csv}}\n"
+    )
+
+    with pytest.raises(kanon.InputError, match='1 value of "zip"'):
+        auditor.validate(kanon.AuditSpec.from_file(spec))
+
+
+def test_a_file_called_json_holds_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(people(), "people.parquet")
+
+    with pytest.raises(SystemExit) as ended:
+        main(["anonymize", "people.parquet", "--qi", "q", "--k", "5", "--result", "r.json"])
+
+    assert ended.value.code == 0
+    assert json.loads((tmp_path / "r.json").read_text())["anonymization"]["algorithm"] == "datafly"

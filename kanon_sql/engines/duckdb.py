@@ -183,14 +183,16 @@ class DuckDBEngine:
 
         Raises `EngineError`, for example where the disk is full.
         """
-        form = "format parquet"
         if file_kind(path.name) == "csv":
             delimiter = self._delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
             form = f"format csv, header true, delimiter {literal(delimiter)}"
+            columns = "*"
+        else:
+            form, columns = "format parquet", self._as_parquet_has_them(name)
         try:
             with ctrl_c():
                 self._session.execute(
-                    f"copy (from {identifier(name)}) to {literal(str(path))} "
+                    f"copy (select {columns} from {identifier(name)}) to {literal(str(path))} "
                     f"({form}, use_tmp_file false)"
                 )
         except (duckdb.IOException, duckdb.PermissionException):
@@ -200,6 +202,23 @@ class DuckDBEngine:
             ) from None
         except duckdb.Error as error:
             raise explained(error) from None
+
+    def _as_parquet_has_them(self, name: str) -> str:
+        """The columns of what is kept, such that no value changes in a Parquet file.
+
+        Raises `InputError` for a column of which Parquet has no like.
+        """
+        columns = []
+        for column in self._columns(identifier(name)):
+            huge = column.type in ("HUGEINT", "UHUGEINT")
+            if not huge and re.search("HUGEINT|INTERVAL|TIME WITH TIME ZONE", column.type):
+                raise InputError(
+                    f'a Parquet file can\'t hold the values of "{column.name}" ({column.type}) as '
+                    "they are. Write a .csv, or cast the column in a view."
+                )
+            quoted = identifier(column.name)
+            columns.append(f"cast({quoted} as decimal(38, 0)) as {quoted}" if huge else quoted)
+        return ", ".join(columns)
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if DuckDB can't read the statement; nothing of it runs."""

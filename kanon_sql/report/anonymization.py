@@ -8,7 +8,12 @@ from html import escape
 from itertools import chain
 from typing import NamedTuple
 
-from kanon_sql.anonymization_result import AnonymizationResult, GeneralizationStep, Release
+from kanon_sql.anonymization_result import (
+    Anonymization,
+    AnonymizationResult,
+    GeneralizationStep,
+    Release,
+)
 from kanon_sql.metrics import METRICS
 from kanon_sql.report import human, markdown, notebook, wording
 from kanon_sql.report.human import Line, Part
@@ -21,7 +26,7 @@ from kanon_sql.report.wording import (
     percent,
     printable,
 )
-from kanon_sql.result import CheckResult
+from kanon_sql.result import CheckResult, TableResult
 
 _INDENT = "  "
 _GAP = "  "
@@ -77,6 +82,15 @@ def render_markdown(result: AnonymizationResult) -> str:
 def render_html(result: AnonymizationResult) -> str:
     """The result as a fragment of HTML, for a notebook."""
     return notebook.whole(list(_html_page(result)))
+
+
+def step_heading() -> str:
+    """What stands above the steps while they are taken."""
+    *sizes, of_distinct, of_violating = _LIVE
+    words = ("step", "attribute", "level", "")
+    cells = [human.padded(word, size) for word, size in zip(words, sizes, strict=True)]
+    figures = (f"{'values':>{of_distinct}}", f"{'violating':>{of_violating}}")
+    return f"{_INDENT}{_INDENT.join(cells)}{_GAP}{_GAP.join(figures)}"
 
 
 def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
@@ -299,8 +313,18 @@ def outcome(result: AnonymizationResult) -> list[str]:
         fails = f"The release fails its own audit: {titles}."
         if written:
             return [f"{fails} It was written all the same (--force).", *written]
-        return [f"{fails} It is not written; --force writes it."]
+        return [f"{fails} It is not written; --force writes it.", *_star_class(made, table)]
     return written or [_HOW_TO_WRITE]
+
+
+def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
+    """Why a class of suppressed records may be the one that fails."""
+    if made.suppressed_as == "star" and made.suppressed == table.summary.k:
+        yield (
+            f"The {counted(made.suppressed, 'suppressed record')} are a class of their own, all "
+            "*. Leave them out (--suppressed remove), or let --max-suppressed be k or more, so "
+            "that step 4 makes them enough."
+        )
 
 
 def _why_in_vain(result: AnonymizationResult) -> str:
