@@ -217,18 +217,24 @@ def _delivered(
         write_whole(wanted.output, model.sql + "\n")
         release = Release(str(wanted.output), None, None, "dbt-model")
     else:
-        write_whole(wanted.output, as_text(chain, [_closing(result)], wanted.dialect))
+        write_whole(wanted.output, as_text(chain, _closing(result), wanted.dialect))
         release = Release(str(wanted.output), None, None, "views")
     return replace(result, anonymization=replace(result.anonymization, release=release))
 
 
-def _closing(result: AnonymizationResult) -> str:
+def _closing(result: AnonymizationResult) -> list[str]:
+    """What a file of views says of the release."""
     found, summary = result.anonymization, result.tables[0].summary
-    return (
-        f"{summary.records:,} records in {summary.classes:,} classes, k = {summary.k:,}; "
-        f"{plural(found.suppressed, 'record')} suppressed"
-        + (f", {found.step4:,} of them in step 4." if found.step4 else ".")
+    levels = "; ".join(
+        f"{name} {level} ({found.labels[name]})" for name, level in found.levels.items()
     )
+    donated = f", {found.step4:,} of them donated" if found.step4 else ""
+    return [
+        f"Levels: {levels}.",
+        f"Released: {summary.records:,} records in {summary.classes:,} classes, k = "
+        f"{summary.k:,}. Suppressed: {plural(found.suppressed, 'record')}{donated}; at most "
+        f"{found.max_suppressed:,} might be.",
+    ]
 
 
 class _Run:
@@ -275,7 +281,7 @@ class _Run:
             self._k,
             max(self._k, class_size(self._plan.bound.checks) or 0),
             self._wanted.suppressed,
-            gives=False,
+            has_donors=False,
         )
         if path.reached_top:
             left_out = nothing_suppressed(sets, path.levels)

@@ -14,15 +14,15 @@ from typing import NamedTuple
 from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
 from kanon_sql.engines.base import Column, Table
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, plural
 from kanon_sql.frequency_sets import PRIVATE, QuasiIdentifier, kept_labels, label_of
-from kanon_sql.steps import spoken
 from kanon_sql.templates import identifier, render, transpiled
+from kanon_sql.version import VERSION
 from kanon_sql.violations import violating_classes
 
 VIOLATING = "violating_classes"
 CLASSES = "classes"
-GIVING = "classes_that_give"
+DONORS = "donor_classes"
 NUMBERED = "numbered_records"
 RELEASE = "release"
 _SHIPPED = "kanon_"
@@ -61,7 +61,7 @@ class Chain:
     class_size: int
     """How many each class must keep."""
     suppressed_as: Suppressed
-    gives: bool
+    has_donors: bool
     """Whether records are suppressed in step 4."""
     kept: bool = False
     """Whether the views are for this run: under names of their own, with the labels of large
@@ -91,9 +91,9 @@ class Chain:
         )
 
     @property
-    def giving(self) -> tuple[View, ...]:
+    def donors(self) -> tuple[View, ...]:
         """What step 4 suppresses besides."""
-        if not self.gives:
+        if not self.has_donors:
             return ()
         columns = list(self.released.quasi_identifiers)
         return (
@@ -105,20 +105,20 @@ class Chain:
                 ),
             ),
             View(
-                self.named(GIVING),
+                self.named(DONORS),
                 (
-                    "Step 4: the suppressed records are fewer than k, so the smallest classes "
-                    "above k give some more.",
+                    "The suppressed records are fewer than k and could be told apart, so the "
+                    "smallest classes above k donate some (Sweeney's step 4): how many each.",
                 ),
-                self.classes_that_give(()),
+                self.donor_classes(()),
             ),
             self.numbered,
         )
 
-    def classes_that_give(self, also: Sequence[str]) -> str:
+    def donor_classes(self, also: Sequence[str]) -> str:
         """How many records each class gives; `also` are more columns of the classes."""
         return render(
-            "classes_that_give",
+            "donor_classes",
             classes=self.named(CLASSES),
             violating=self.named(VIOLATING),
             columns=list(self.released.quasi_identifiers),
@@ -131,11 +131,11 @@ class Chain:
     def numbered(self) -> View:
         return View(
             self.named(NUMBERED),
-            ("Their records, the first to go in front.",),
+            ("The records of the donor classes, numbered in the order in which they go.",),
             render(
                 "numbered_records",
                 records=self.last,
-                giving=self.named(GIVING),
+                donors=self.named(DONORS),
                 columns=list(self.released.quasi_identifiers),
                 order=list(self._order()),
                 shown=[
@@ -158,15 +158,15 @@ class Chain:
                 columns=list(self.columns),
                 quasi_identifiers=list(self.released.quasi_identifiers),
                 star=self.suppressed_as == "star",
-                giving=self.named(GIVING) if self.gives else None,
-                numbered=self.named(NUMBERED) if self.gives else None,
+                donors=self.named(DONORS) if self.has_donors else None,
+                numbered=self.named(NUMBERED) if self.has_donors else None,
             ),
         )
 
     @property
     def views(self) -> tuple[View, ...]:
         """The chain in the order in which it can be created."""
-        return (*self.records, self.violating, *self.giving, self.release)
+        return (*self.records, self.violating, *self.donors, self.release)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -200,7 +200,7 @@ class Chain:
         return {
             column.name: column
             for column in self.bound.table.columns
-            if column.name in generalised or (self.gives and column.name not in published)
+            if column.name in generalised or (self.has_donors and column.name not in published)
         }
 
     def raw_name(self, column: BoundColumn) -> str:
@@ -255,7 +255,7 @@ class Chain:
 
 def refuse_taken_names(table: Table) -> None:
     """Raise `SpecError` for a column that is called as the views call one of their own."""
-    needed = {"kanon_given", "kanon_number"}
+    needed = {"kanon_donated", "kanon_number"}
     needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}
     for column in table.columns:
         if column.name.casefold() in needed:
@@ -267,10 +267,10 @@ def refuse_taken_names(table: Table) -> None:
 
 def _words(number: int, step: GeneralizationStep, label_before: str) -> tuple[str, ...]:
     return (
-        f"Step {number}: {step.attribute} from level {step.to_level - 1} ({label_before}) to level "
-        f"{step.to_level} ({step.label}).",
-        f"Before it, {step.attribute} had {step.distinct_before:,} values, and "
-        f"{step.records_violating:,} records were in violating classes.",
+        f"Generalisation {number}: {step.attribute} from level {step.to_level - 1} "
+        f"({label_before}) to level {step.to_level} ({step.label}).",
+        f"Before it, {step.attribute} had {plural(step.distinct_before, 'value')}, and violating "
+        f"classes had {plural(step.records_violating, 'record')}.",
     )
 
 
@@ -278,11 +278,11 @@ def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
     """The chain as a file: every view under what it is, ready to run."""
     executed = dialect == "duckdb"
     label = "duckdb, as executed" if executed else f"{dialect}, generated and not executed"
-    names = spoken(chain.bound.quasi_identifiers)
     head = [
-        f"{chain.bound.table.name}, generalised in {names} until it is {chain.k}-anonymous.",
-        "Datafly (Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
+        f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} with Datafly "
+        "(Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
         "suppression, IJUFKS 10(5)).",
+        f"Demanded: {'; '.join(_demands(chain.bound))}.",
         *closing,
         f"Dialect: {label}.",
     ]
@@ -293,6 +293,15 @@ def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
         statement = view.statement if executed else transpiled(view.statement, dialect)
         parts.append(f"{_comment(view.words)}\n{statement};")
     return "\n\n\n".join(parts) + "\n"
+
+
+def _demands(bound: BoundSpec) -> Iterator[str]:
+    """The checks that gate, as an option would ask them."""
+    for check in bound.checks:
+        if check.gates:
+            asked = check.model.model_dump(exclude_defaults=True, exclude_none=True)
+            parameters = ", ".join(f"{key} {value}" for key, value in asked.items())
+            yield f"{check.model.name()} ({parameters})" if parameters else check.model.name()
 
 
 def _comment(sentences: Sequence[str]) -> str:

@@ -18,11 +18,11 @@ from kanon_sql.utility import MARKED
 
 CLASSES = f"{PRIVATE}{release.CLASSES}"
 VIOLATING = f"{PRIVATE}{release.VIOLATING}"
-GIVING = f"{PRIVATE}{release.GIVING}"
+DONORS = f"{PRIVATE}{release.DONORS}"
 NUMBERED = f"{PRIVATE}{release.NUMBERED}"
 RELEASED = f"{PRIVATE}{release.RELEASE}"
-GIVEN = f"{PRIVATE}given_records"
-GIVEN_PLACES = f"{PRIVATE}given_places"
+DONATED = f"{PRIVATE}donated_records"
+DONATED_PLACES = f"{PRIVATE}donated_places"
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,15 @@ def suppress(
     left_out = _total(sets, VIOLATING, "kanon_records")
     step4 = 0
     if in_step4 and 0 < left_out < chain.k:
-        sets.keep(GIVING, "Which classes give more?", run.classes_that_give(keys))
-        step4 = _total(sets, GIVING, "kanon_given")
-    run = replace(run, gives=step4 > 0)
+        sets.keep(DONORS, "Which classes give more?", run.donor_classes(keys))
+        step4 = _total(sets, DONORS, "kanon_donated")
+    run = replace(run, has_donors=step4 > 0)
     _keep_views(sets, (*run.records, *([run.numbered] if step4 else []), run.release))
     if step4:
-        _keep_given(sets, run)
-    _mark(sets, levels, given=step4 > 0)
-    classes = _classes_in_short(sets, violating=VIOLATING, giving=GIVING if step4 else None)
-    return Suppression(left_out + step4, step4, classes), replace(chain, gives=step4 > 0)
+        _keep_donated(sets, run)
+    _mark(sets, levels, donated=step4 > 0)
+    classes = _classes_in_short(sets, violating=VIOLATING, donors=DONORS if step4 else None)
+    return Suppression(left_out + step4, step4, classes), replace(chain, has_donors=step4 > 0)
 
 
 def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
@@ -104,16 +104,18 @@ def _keep_views(sets: FrequencySets, views: tuple[View, ...]) -> None:
         sets.keep_view(view.name, " ".join(view.words), view.sql)
 
 
-def _keep_given(sets: FrequencySets, chain: Chain) -> None:
+def _keep_donated(sets: FrequencySets, chain: Chain) -> None:
     """Keep what step 4 leaves out, by the places of the raw values."""
-    sets.keep_view(GIVEN, "Which records go in step 4?", render("given_records", numbered=NUMBERED))
+    sets.keep_view(
+        DONATED, "Which records go in step 4?", render("donated_records", numbered=NUMBERED)
+    )
     raw = [replace(each, name=chain.raw_name(each)) for each in sets.bound.quasi_identifiers]
     sets.keep(
-        GIVEN_PLACES,
+        DONATED_PLACES,
         "What are their raw values?",
         render(
             "set_of_places",
-            relation=GIVEN,
+            relation=DONATED,
             quasi_identifiers=raw,
             values=[each.values for each in sets.quasi_identifiers],
             carried=sets.carried,
@@ -121,7 +123,7 @@ def _keep_given(sets: FrequencySets, chain: Chain) -> None:
     )
 
 
-def _mark(sets: FrequencySets, levels: Levels, *, given: bool) -> None:
+def _mark(sets: FrequencySets, levels: Levels, *, donated: bool) -> None:
     sets.keep(
         MARKED,
         "How many records of each combination of raw values are left out?",
@@ -133,21 +135,21 @@ def _mark(sets: FrequencySets, levels: Levels, *, given: bool) -> None:
                 for each in sets.quasi_identifiers
             ],
             violating=VIOLATING,
-            given=GIVEN_PLACES if given else None,
+            donated=DONATED_PLACES if donated else None,
             carried=sets.carried,
         ),
     )
 
 
 def _classes_in_short(
-    sets: FrequencySets, violating: str | None = None, giving: str | None = None
+    sets: FrequencySets, violating: str | None = None, donors: str | None = None
 ) -> Row:
     sql = render(
         "released_classes",
         classes=CLASSES,
         keys=[each.key for each in sets.quasi_identifiers],
         violating=violating,
-        giving=giving,
+        donors=donors,
     )
     return sets.ask("released_classes", "How many classes are released?", sql)[0]
 

@@ -47,7 +47,7 @@ def _sizes(model: Model) -> Iterator[int]:
 
 
 def is_judged_by_class(check: BoundCheck) -> bool:
-    """Whether a class alone says if it fails the check, so that a search can do without it."""
+    """Whether a class by itself fails the check or passes it, so that a search can look for it."""
     match check.model:
         case KAnonymity():
             return True

@@ -17,10 +17,10 @@ group by all
 
 
 {# The first records of the classes that give: those that step 4 suppresses. #}
-{% macro given_records(numbered) %}
+{% macro donated_records(numbered) %}
 select *
 from {{ numbered }}
-where kanon_number <= kanon_given
+where kanon_number <= kanon_donated
 {%- endmacro %}
 
 
@@ -47,12 +47,12 @@ from {{ records }} as held
 
 
 {# The set of the raw values, with how many of its records were suppressed. #}
-{% macro marked_records(records, quasi_identifiers, violating, given=none, carried=[]) %}
+{% macro marked_records(records, quasi_identifiers, violating, donated=none, carried=[]) %}
 select
     held.*,
     case
         when violating.kanon_records is not null then held.kanon_records
-        else {{ "coalesce(given.kanon_records, 0)" if given is not none else "0" }}
+        else {{ "coalesce(donated.kanon_records, 0)" if donated is not none else "0" }}
     end as kanon_suppressed
 from {{ records }} as held
 {% for each in quasi_identifiers if each.level %}
@@ -63,13 +63,13 @@ left join {{ violating }} as violating
 {% for each in quasi_identifiers %}
     {{ "on" if loop.first else "and" }} violating.{{ each.key }} = {{ each.values ~ ".kanon_place_" ~ each.level if each.level else "held." ~ each.key }}
 {% endfor %}
-{% if given is not none %}
-left join {{ given }} as given
+{% if donated is not none %}
+left join {{ donated }} as donated
 {% for each in quasi_identifiers %}
-    {{ "on" if loop.first else "and" }} given.{{ each.key }} = held.{{ each.key }}
+    {{ "on" if loop.first else "and" }} donated.{{ each.key }} = held.{{ each.key }}
 {% endfor %}
 {% for column in carried %}
-    and {{ kanon_sql.same("given." ~ kanon_sql.alias(column), "held." ~ kanon_sql.alias(column)) }}
+    and {{ kanon_sql.same("donated." ~ kanon_sql.alias(column), "held." ~ kanon_sql.alias(column)) }}
 {% endfor %}
 {% endif %}
 {%- endmacro %}
@@ -79,11 +79,11 @@ left join {{ given }} as given
     The classes of the release. Discernibility adds up the squares of their sizes: Bayardo and
     Agrawal 2005, Data privacy through optimal k-anonymization, ICDE, section 3.
 #}
-{% macro released_classes(classes, keys, violating=none, giving=none) %}
+{% macro released_classes(classes, keys, violating=none, donors=none) %}
 with
 
 released_classes as (
-    select classes.kanon_records{{ " - coalesce(giving.kanon_given, 0)" if giving is not none }} as kanon_released
+    select classes.kanon_records{{ " - coalesce(donors.kanon_donated, 0)" if donors is not none }} as kanon_released
     from {{ classes }} as classes
 {% if violating is not none %}
     left join {{ violating }} as violating
@@ -91,10 +91,10 @@ released_classes as (
         {{ "on" if loop.first else "and" }} violating.{{ key }} = classes.{{ key }}
 {% endfor %}
 {% endif %}
-{% if giving is not none %}
-    left join {{ giving }} as giving
+{% if donors is not none %}
+    left join {{ donors }} as donors
 {% for key in keys %}
-        {{ "on" if loop.first else "and" }} giving.{{ key }} = classes.{{ key }}
+        {{ "on" if loop.first else "and" }} donors.{{ key }} = classes.{{ key }}
 {% endfor %}
 {% endif %}
 {% if violating is not none %}

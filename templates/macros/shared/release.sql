@@ -73,7 +73,7 @@ group by
 
     `classes` holds every class with kanon_size and kanon_records, `violating` those that go.
 #}
-{% macro classes_that_give(classes, violating, columns, k, least, also=[]) %}
+{% macro donor_classes(classes, violating, columns, k, least, also=[]) %}
 with
 
 held_classes as (
@@ -89,7 +89,7 @@ lacking as (
     from {{ violating }}
 ),
 
-givers as (
+donors as (
     select
         held_classes.*,
         kanon_size - {{ kanon_sql.positive_int(least, "least") }} as kanon_spare,
@@ -110,7 +110,7 @@ givers as (
     from held_classes
 ),
 
-given as (
+donations as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
 {% for column in also %}
@@ -121,8 +121,8 @@ given as (
             when kanon_spare_before + kanon_spare <= kanon_lacking then kanon_spare
             when kanon_spare_before < kanon_lacking then kanon_lacking - kanon_spare_before
             else 0
-        end as kanon_given
-    from givers
+        end as kanon_donated
+    from donors
     cross join lacking
 )
 
@@ -131,23 +131,23 @@ select
 {% for column in also %}
     {{ column }},
 {% endfor %}
-    kanon_given
-from given
-where kanon_given > 0
+    kanon_donated
+from donations
+where kanon_donated > 0
 {%- endmacro %}
 
 
 {# The records of the classes that give, numbered within each from the last one on, in the order
    of all columns as text. #}
-{% macro numbered_records(records, giving, columns, order, shown) %}
+{% macro numbered_records(records, donors, columns, order, shown) %}
 select
 {% for name in shown %}
     records.{{ kanon_sql.ident(name) }},
 {% endfor %}
-    giving.kanon_given,
+    donors.kanon_donated,
     row_number() over (
         partition by
-{{ kanon_sql.aliases_in("giving", columns) | indent(8, first=true) }}
+{{ kanon_sql.aliases_in("donors", columns) | indent(8, first=true) }}
         order by
 {% for key in order %}
             case when records.{{ kanon_sql.ident(key.name) }} is null then 1 else 0 end desc,
@@ -155,8 +155,8 @@ select
 {% endfor %}
     ) as kanon_number
 from {{ records }} as records
-inner join {{ giving }} as giving
-    on {{ kanon_sql.same_class(columns, "giving") | indent(4) }}
+inner join {{ donors }} as donors
+    on {{ kanon_sql.same_class(columns, "donors") | indent(4) }}
 {%- endmacro %}
 
 
@@ -164,36 +164,36 @@ inner join {{ giving }} as giving
     What may be published. The records of violating classes are left out, and so are those that a
     class gives in step 4; with `star` both stay, with `*` in every quasi-identifier.
 #}
-{% macro released_records(records, violating, columns, quasi_identifiers, star=false, giving=none, numbered=none) %}
+{% macro released_records(records, violating, columns, quasi_identifiers, star=false, donors=none, numbered=none) %}
 select
 {{ kanon_sql.shown_or_star(columns, quasi_identifiers, "violating.kanon_records is null" if star else none) }}
 from {{ records }} as records
 left join {{ violating }} as violating
     on {{ kanon_sql.same_class(quasi_identifiers, "violating") | indent(4) }}
-{% if giving is not none %}
-left join {{ giving }} as giving
-    on {{ kanon_sql.same_class(quasi_identifiers, "giving") | indent(4) }}
+{% if donors is not none %}
+left join {{ donors }} as donors
+    on {{ kanon_sql.same_class(quasi_identifiers, "donors") | indent(4) }}
 {% endif %}
-{% if not star and giving is not none %}
+{% if not star and donors is not none %}
 where
     violating.kanon_records is null
-    and giving.kanon_given is null
+    and donors.kanon_donated is null
 {% elif not star %}
 where violating.kanon_records is null
-{% elif giving is not none %}
-where giving.kanon_given is null
+{% elif donors is not none %}
+where donors.kanon_donated is null
 {% endif %}
-{% if giving is not none %}
+{% if donors is not none %}
 
 union all
 
 select *
 from (
     select
-{{ kanon_sql.shown_or_star(columns, quasi_identifiers, "records.kanon_number > records.kanon_given" if star else none) | indent(4, first=true) }}
+{{ kanon_sql.shown_or_star(columns, quasi_identifiers, "records.kanon_number > records.kanon_donated" if star else none) | indent(4, first=true) }}
     from {{ numbered }} as records
 {% if not star %}
-    where records.kanon_number > records.kanon_given
+    where records.kanon_number > records.kanon_donated
 {% endif %}
     order by
 {{ kanon_sql.places(columns) | indent(4, first=true) }}
@@ -212,6 +212,14 @@ from (
 {% macro shown_or_star(columns, quasi_identifiers, shown_where=none) -%}
 {% for column in columns %}
 {% set quasi = quasi_identifiers | selectattr("name", "equalto", column.name) | list %}
-    {{ "case when " ~ shown_where ~ " then " ~ kanon_sql.as_text("records." ~ kanon_sql.ident(column), quasi[0].type) ~ " else '*' end as " ~ kanon_sql.ident(column) if shown_where is not none and quasi else "records." ~ kanon_sql.ident(column) }}{{ ",\n" if not loop.last }}
+    {{ kanon_sql.text_or_star(quasi[0], shown_where) if shown_where is not none and quasi else "records." ~ kanon_sql.ident(column) }}{{ ",\n" if not loop.last }}
 {%- endfor %}
+{%- endmacro %}
+
+
+{# A quasi-identifier as text, and `*` where a condition is not true. #}
+{% macro text_or_star(column, shown_where) -%}
+{% set value = "records." ~ kanon_sql.ident(column) %}
+{% set type = kanon_sql.type_of(column) %}
+case when {{ shown_where }} then {{ value if type == "VARCHAR" else kanon_sql.as_text(value, type) }} else '*' end as {{ kanon_sql.ident(column) }}
 {%- endmacro %}

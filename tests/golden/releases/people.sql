@@ -1,0 +1,82 @@
+-- visits as it may be released, by kanon-sql 0.1.0 with Datafly (Sweeney 2002, Achieving
+-- k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5)).
+-- Demanded: k_anonymity (k 20).
+-- Levels: age 1 (cuts 25, 30).
+-- Released: 120 records in 3 classes, k = 21. Suppressed: 0 records; at most 20 might be.
+-- Dialect: duckdb, as executed.
+
+
+-- The records of visits as they lie.
+create view kanon_step_0 as
+select
+    "visit",
+    "person",
+    "age",
+    "area",
+    "diagnosis",
+    "age" as "kanon_raw_age"
+from "main"."visits";
+
+
+-- Generalisation 1: age from level 0 (raw value) to level 1 (cuts 25, 30).
+-- Before it, age had 17 values, and violating classes had 120 records.
+create view kanon_step_1 as
+select
+    "visit",
+    "person",
+    case
+        when "kanon_raw_age" < 25 then '<25'
+        when "kanon_raw_age" < 30 then '[25,30)'
+        when "kanon_raw_age" >= 30 then '>=30'
+    end as "age",
+    "area",
+    "diagnosis",
+    "kanon_raw_age"
+from kanon_step_0;
+
+
+-- The violating classes: below k, or failing a demanded check.
+create view kanon_violating_classes as
+with
+
+class_people as (
+    select
+        "age",
+        "person" as kanon_entity,
+        count(*) as kanon_records
+    from kanon_step_1
+    group by
+        "age",
+        "person"
+),
+
+classes as (
+    select
+        "age",
+        count(*) as kanon_size,
+        sum(kanon_records) as kanon_records,
+        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+    from class_people
+    group by
+        "age"
+)
+
+select
+    "age",
+    kanon_records
+from classes
+where kanon_size < 20;
+
+
+-- What may be published: the records of violating classes are left out.
+create view kanon_release as
+select
+    records."visit",
+    records."person",
+    records."age",
+    records."area",
+    records."diagnosis"
+from kanon_step_1 as records
+left join kanon_violating_classes as violating
+    on violating."age" is not distinct from records."age"
+where violating.kanon_records is null;
