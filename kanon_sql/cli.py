@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -209,12 +209,12 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         result = chosen.noted(result)
     if baseline:
         result = baseline.held_against(result)
-    if values["format"] in PIPELINE_FORMATS:
-        _deliver(_for_pipeline(result, places, values["format"]), output)
+    form = _form(context, values, output, {".sarif": "sarif", ".xml": "junit"})
+    if form in PIPELINE_FORMATS:
+        _deliver(_for_pipeline(result, places, form), output)
         _refuse_failed(result)
         return result.exit_code
     _refuse_failed(result)
-    form = _form(context, values, output)
     _deliver(_rendered(result, form, to_terminal=output is None), output)
     return result.exit_code
 
@@ -548,10 +548,16 @@ def _output(spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     return _writable(values["output"], spec, values)
 
 
-def _form(context: click.Context, values: dict[str, Any], output: Path | None) -> str:
-    """How the result is written: as asked, else as the name of the file says."""
+def _form(
+    context: click.Context,
+    values: dict[str, Any],
+    output: Path | None,
+    more: Mapping[str, str] | None = None,
+) -> str:
+    """How the result is written: as asked, else as the name of the file says, of which a command
+    may know `more`."""
     asked = context.get_parameter_source("format")
-    by_suffix = {".json": "json", ".md": "markdown"}
+    by_suffix = {".json": "json", ".md": "markdown", **(more or {})}
     if output is None or asked is not click.core.ParameterSource.DEFAULT:
         return str(values["format"])
     return by_suffix.get(output.suffix.lower(), str(values["format"]))

@@ -1,6 +1,6 @@
 """What a release can be measured by: each metric with its formula, its source and its limits.
 
-The name is the same everywhere: `--metric`, `metrics` in the JSON, `kanon-sql explain`. Nothing is
+The name is the same in the `metrics` of the JSON and in `kanon-sql explain`. Nothing is
 computed here.
 """
 

@@ -646,6 +646,23 @@ def test_what_can_not_be_asked_is_refused_in_words(name: str, refusals: Mapping[
     assert REFUSED[name][2] in refusals[name]
 
 
+def test_a_level_that_is_none_is_refused(project: Built) -> None:
+    """What Python refuses of a level, `generalized` does too."""
+    wrong = [
+        ("mask", "middle"), ("cuts", [1960, 1950]), ("cuts", [1, 1]), ("cuts", []), ("width", 0),
+        ("width", [10, 15]), ("round", -1), ("prefix", 0), ("years", 2.5), ("depths", [2, 1]),
+    ]  # fmt: skip
+    right = [("mask", "left"), ("cuts", [18, 40.5]), ("width", 2.5), ("prefix", 3), ("top", -1)]
+    asked = "".join(
+        f"{{{{ kanon_sql.is_argument_of({json.dumps(kind)}, {json.dumps(value)}) }}}} "
+        for kind, value in [*wrong, *right]
+    )
+
+    run = dbt(project.folder, "--quiet", "compile", "--inline", asked)
+
+    assert run.stdout.split()[-len(wrong + right) :] == ["False"] * 10 + ["True"] * 5
+
+
 # --- the README -------------------------------------------------------------------------------
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
@@ -669,14 +686,30 @@ def test_the_five_minutes_of_the_readme(tmp_path: Path) -> None:
             run = dbt(tmp_path, "build")
             said = run.stdout
             assert [line for line in block.splitlines() if line.strip() not in said] == []
-        elif language == "bash":
+        elif language == "bash" and "dbt deps" in block:
             dbt(tmp_path, "deps")
+        elif language == "bash":
+            audited_by_manifest(tmp_path, block)
         else:
             name = files.get(language) or block.splitlines()[0].split()[1]
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(block)
 
     assert "PASS=4 WARN=0 ERROR=0" in said
+
+
+def audited_by_manifest(project: Path, block: str) -> None:
+    """The README's audit of a manifest finds the model that the steps before have built."""
+    assert dbt(project, "parse").returncode == 0
+    [command] = [line for line in block.splitlines() if line.startswith("kanon-sql ")]
+    run = subprocess.run(
+        [str(Path(sys.executable).parent / "kanon-sql"), *command.split()[1:]],
+        cwd=project,
+        capture_output=True,
+        text=True,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "holds     l-diversity diagnosis" in run.stdout
 
 
 # --- the house --------------------------------------------------------------------------------

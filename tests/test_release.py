@@ -226,6 +226,11 @@ def test_a_file_called_json_holds_json(tmp_path: Path, monkeypatch: pytest.Monke
     assert ended.value.code == 0
     assert json.loads((tmp_path / "r.json").read_text())["anonymization"]["algorithm"] == "datafly"
 
+    with pytest.raises(SystemExit):
+        main(["audit", "people.parquet", "--qi", "q", "--k", "5", "--output", "r.xml"])
+
+    assert (tmp_path / "r.xml").read_text().startswith("<?xml")
+
 
 # --- the views, as text to read and as they run ------------------------------------------------
 

@@ -175,6 +175,10 @@ from (
 {% if unknown or level.keys() | select("in", kinds) | list | length != 1 -%}
 {{ kanon_sql.refuse(where ~ ": " ~ level ~ " is not a level. Levels: " ~ kinds | join(", ") ~ ", day, month, quarter, year, suppress") }}
 {%- endif %}
+{% set kind = level.keys() | select("in", kinds) | first %}
+{% if not kanon_sql.is_argument_of(kind, level[kind]) -%}
+{{ kanon_sql.refuse(where ~ ": " ~ level ~ " is not a level: mask is left or right, width and round are above 0, prefix and years are whole numbers from 1, and cuts and depths ascend") }}
+{%- endif %}
 {%- elif level not in ["day", "month", "quarter", "year", "suppress"] -%}
 {{ kanon_sql.refuse(where ~ ": " ~ level ~ " is not a level. Levels: " ~ kinds | join(", ") ~ ", day, month, quarter, year, suppress") }}
 {%- endif %}
@@ -187,6 +191,21 @@ from (
 {% endif %}
 {% endfor %}
 {{ return(found.levels) }}
+{%- endmacro %}
+
+
+{# Whether a level can have been given this. #}
+{% macro is_argument_of(kind, value) -%}
+{% if kind == "mask" -%}
+{{ return(value in ["left", "right"]) }}
+{%- elif kind in ["width", "round"] -%}
+{{ return(value is number and value is not boolean and value > 0) }}
+{%- elif kind in ["prefix", "years"] -%}
+{{ return(value is integer and value is not boolean and value > 0) }}
+{%- elif kind in ["top", "bottom"] -%}
+{{ return(value is number and value is not boolean) }}
+{%- endif %}
+{{- return(value is iterable and value is not string and value is not mapping and value | reject("number") | list | length == 0 and value | length > 0 and value | unique | sort | list == value | list) -}}
 {%- endmacro %}
 
 
