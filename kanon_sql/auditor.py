@@ -282,6 +282,7 @@ def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult
         sensitive_nulls=bound.spec.sensitive_nulls,
         where=bound.spec.where,
         first=bound.spec.first,
+        sources=bound.spec.sources,
         levels=dict(bound.spec.levels) or None,
         sql=ask.asked,
         seconds=time.monotonic() - ask.started,

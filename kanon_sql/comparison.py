@@ -24,6 +24,7 @@ QUESTION = {
     "sensitive_nulls": "sensitive nulls",
     "where": "filter",
     "first": "number of first records",
+    "sources": "references or hierarchies",
 }
 """What must be the same for two tables of one name to be about the same question, in words."""
 

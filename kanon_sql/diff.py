@@ -78,6 +78,12 @@ class CheckDiff:
         return _presence(self.old, self.new)
 
     @property
+    def is_dropped(self) -> bool:
+        """Whether the check gated and does not any more."""
+        demanded = self.old is not None and self.old.holds is not None
+        return demanded and (self.new is None or self.new.holds is None)
+
+    @property
     def change(self) -> Change:
         """Whether the check got better or worse: by its verdict, else by any of its figures.
 
@@ -85,6 +91,8 @@ class CheckDiff:
         """
         if self.new is None or self.old is None:
             return "worse" if self.new is not None and self.new.holds is False else "changed"
+        if self.new.parameters != self.old.parameters:
+            return "worse" if self.new.holds is False and self.old.holds else "changed"
         if self.new.holds is not self.old.holds:
             return _of_verdicts(self.old.holds, self.new.holds)
         found = {figure.change for figure in self.figures}
@@ -133,16 +141,21 @@ class TableDiff:
 
     @property
     def status_change(self) -> Change:
-        """What became of the status; a table that appeared is worse where it is not in order."""
+        """What became of the status. Worse is a table that appeared and is not in order, and one
+        of which no record is left: nothing is shown of it any more."""
         if self.new is None:
             return "changed"
         if self.old is None:
             return "worse" if self.new.status in _BAD else "changed"
+        if self.new.status == "no_data" != self.old.status:
+            return "worse"
         return _of_status(self.old.status, self.new.status)
 
     @property
     def is_worse(self) -> bool:
-        """Whether anything of the table got worse."""
+        """Whether anything of the table got worse, or is not demanded any more."""
+        if any(check.is_dropped for check in self.checks):
+            return True
         found = [
             self.status_change,
             *(figure.change for figure in (*self.summary, *self.risks)),
@@ -184,8 +197,11 @@ class Diff:
 
     @property
     def is_worse(self) -> bool:
-        """Whether anything got worse: a verdict, a figure that a model judges, k or a risk."""
-        return any(table.is_worse for table in self.tables)
+        """Whether anything got worse: a verdict, a figure that a model judges, k or a risk; or
+        whether a table or a demand is gone."""
+        present = {table.new.name for table in self.tables if table.new}
+        gone = any(table.old and table.old.name not in present for table in self.tables)
+        return gone or any(table.is_worse for table in self.tables)
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as the JSON has it: plain values."""

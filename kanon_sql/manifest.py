@@ -95,6 +95,33 @@ def _place(project: Path, node: _Node) -> Place:
     return Place(file, 1, 1)
 
 
+def _refuse_replaced_meta(project: Path, node: _Node) -> None:
+    """Raise if the YAML says something else to kanon-sql than what dbt has kept of it.
+
+    What dbt would render first can't be compared, and is left to dbt.
+    """
+    described = _described(project / node.location, node.name)
+    written = _said(node, described) if described else {}
+    if written and "{{" not in str(written) and written != node.meta:
+        raise node.fail(
+            "its config.meta.kanon_sql here is not what dbt has kept: config() in the model or "
+            "dbt_project.yml has a meta too, and one replaces the other. Say it in one place."
+        )
+
+
+def _described(file: Path, name: str) -> Mapping[str, Any] | None:
+    """What a YAML file says of a node."""
+    try:
+        value = YamlDocument.read(file).value
+    except SpecError:
+        return None
+    for kind in ("models", "seeds", "snapshots"):
+        for each in (value.get(kind) if isinstance(value, dict) else None) or ():
+            if isinstance(each, dict) and each.get("name") == name:
+                return each
+    return None
+
+
 @dataclass(frozen=True)
 class _Node:
     """A model, seed, snapshot or source of the project."""
@@ -183,6 +210,7 @@ class _Manifest:
     def table(self, node: _Node, connect: str) -> TableSpec:
         """What is asked of a node. Raises `SpecError` unless it is said in full."""
         _refuse_unknown(node)
+        _refuse_replaced_meta(self.project, node)
         demands = dict(node.meta)
         quasi_identifiers = node.with_role("quasi_identifier")
         if not quasi_identifiers:
@@ -197,18 +225,21 @@ class _Manifest:
                 "dbt_project.yml.)"
             )
         sensitive = node.with_role("sensitive")
+        entity, weight = _one(node, "entity"), _one(node, "weight")
+        references, checks = self._references(node), list(_checks(node, sensitive))
+        source = self._source(node)
         try:
             return table_spec(
-                source=self._source(node),
+                source=source,
                 name=node.name,
                 connect=connect,
                 quasi_identifiers={name: _hierarchy(node, name) for name in quasi_identifiers},
                 sensitive=sensitive,
                 identifiers=node.with_role("identifier"),
-                entity=_one(node, "entity"),
-                weight=_one(node, "weight"),
-                references=self._references(node),
-                checks=list(_checks(node, sensitive)),
+                entity=entity,
+                weight=weight,
+                references=references,
+                checks=checks,
                 **{
                     key: demands[key]
                     for key in ("where", "nulls", "sensitive_nulls", "with_other_sensitive")

@@ -124,6 +124,8 @@ class TableResult:
     entity: str | None = None
     nulls: str = "value"
     sensitive_nulls: str = "value"
+    sources: Mapping[str, Any] = field(default_factory=dict)
+    """What was read beside the table: each reference, and the hierarchy of each level."""
     levels: Mapping[str, int] | None = None
     """The levels that the table was looked at, where it was not looked at as it lies."""
     where: str | None = None
@@ -151,6 +153,7 @@ class TableResult:
             "sensitive_nulls": self.sensitive_nulls,
             "levels": dict(self.levels) if self.levels else None,
             "where": self.where,
+            "sources": dict(self.sources),
             "first": self.first,
             "summary": vars(self.summary),
             "histogram": [vars(size) for size in self.histogram],

@@ -199,6 +199,7 @@ def _table(part: _Part) -> TableResult:
         sensitive_nulls=part.get_or_none("sensitive_nulls", str) or "value",
         levels={name: levels.get(name, int) for name in levels.object()} if levels else None,
         where=part.get_or_none("where", str),
+        sources=part.get_or_none("sources", dict) or {},
         first=part.get_or_none("first", int),
         warnings=part.names("warnings"),
         summary=_summary(part),

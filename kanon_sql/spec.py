@@ -176,6 +176,27 @@ class TableSpec(_Part):
     checks: list[Check] = []
     """The privacy models asked of the table."""
 
+    @property
+    def sources(self) -> dict[str, Any]:
+        """What is read beside the table, as plain values: each reference, and the hierarchy of
+        each column that is looked at a level."""
+        references = {
+            name: each.model_dump(exclude={"source"}, exclude_defaults=True)
+            | {"source": _spoken_source(each.source)}
+            for name, each in self.references.items()
+        }
+        at_level = {
+            *(name for name, level in self.levels.items() if level),
+            *(name for each in self.references.values() for name in each.levels),
+        }
+        hierarchies = {
+            name: each.model_dump(exclude_defaults=True)
+            for name, each in self.quasi_identifiers.items()
+            if name in at_level
+        }
+        found = {"references": references, "hierarchies": hierarchies}
+        return {part: each for part, each in found.items() if each}
+
     @model_validator(mode="after")
     def _columns_play_one_part(self) -> TableSpec:
         seen: dict[str, str] = {}
@@ -380,6 +401,11 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
             "checks": checks,
         }
     )
+
+
+def _spoken_source(source: Any) -> str:
+    """A file or table by its name, data by their kind: they are never shown."""
+    return str(source) if isinstance(source, str | Path) else type(source).__name__
 
 
 def _first_repeated(names: Sequence[str]) -> str | None:

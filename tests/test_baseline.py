@@ -10,9 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from test_report import HOLDS, VIOLATED, audited, text, with_checks
 
+import kanon_sql as kanon
 from kanon_sql.baseline import Baseline
 from kanon_sql.cli import main
 from kanon_sql.errors import InputError, PrivacyViolation, SpecError
@@ -444,6 +446,7 @@ def test_a_baseline_keeps_what_is_compared_and_no_value():
                 "sensitive_nulls": "value",
                 "where": None,
                 "first": None,
+                "sources": {},
                 "sensitive": ["diagnosis"],
                 "checks": [
                     {
@@ -608,3 +611,28 @@ def test_the_check_in_a_baseline_is_plain_to_python():
     check = only_check(baseline_of(VIOLATED), VIOLATED)
     figures = {"achieved": 1, "violating_classes": 600, "violating_records": 1_200}
     assert check.baseline == InBaseline(False, figures)
+
+
+def test_another_reference_or_hierarchy_is_another_question(tmp_path: Path) -> None:
+    """What a check was held against is part of what was asked."""
+    table = pa.table({"zip": ["02138", "02139", "02139"]})
+    paths = [tmp_path / "one.csv", tmp_path / "other.csv"]
+    for path in paths:
+        path.write_text("zip\n02138\n02139\n")
+
+    def audited(**asked: Any) -> kanon.AuditResult:
+        return kanon.audit(table, name="people", checks=[kanon.KAnonymity(k=9)], **asked)
+
+    def at_level(level: Any) -> kanon.AuditResult:
+        return audited(quasi_identifiers={"zip": {"levels": [level]}}, levels={"zip": 1})
+
+    def against(path: Path) -> kanon.AuditResult:
+        return audited(quasi_identifiers="zip", references={"voters": str(path)})
+
+    for before, after in (
+        (at_level({"prefix": 3}), at_level({"prefix": 4})),
+        (against(paths[0]), against(paths[1])),
+    ):
+        again = Baseline.of([before])
+        assert again.held_against(before).status == "accepted"
+        assert again.held_against(after).status == "violated"

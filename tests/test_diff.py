@@ -166,7 +166,7 @@ def test_a_verdict_counts_before_any_figure(old, new, change):
         ("violated", "holds", "better"),
         ("violated", "accepted", "changed"),
         ("violated", "measured", "changed"),
-        ("violated", "no_data", "changed"),
+        ("violated", "no_data", "worse"),
         ("holds", "measured", "changed"),
     ],
 )
@@ -436,3 +436,12 @@ def test_what_is_read_is_what_was_written(table):
     table = dataclasses.replace(table, sql={}, seconds=0.0)
     Path("result.json").write_text(audited(table).to_json(), encoding="utf-8")
     assert read_result(Path("result.json")).result.to_dict() == audited(table).to_dict()
+
+
+def test_what_is_demanded_no_more_is_worse():
+    dropped = dataclasses.replace(HOLDS, checks=HOLDS.checks[:0])
+    gone = dataclasses.replace(HOLDS, name="another.csv")
+
+    assert between(audited(HOLDS), audited(dropped)).is_worse
+    assert between(audited(HOLDS), audited(gone)).is_worse
+    assert not between(audited(HOLDS), audited(HOLDS)).is_worse

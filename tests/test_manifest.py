@@ -249,3 +249,21 @@ def test_a_pipeline_is_pointed_to_the_model(tmp_path: Path, warehouse: str, caps
 
     assert code == 1
     assert "models/schema.yml,line=4" in out
+
+
+def test_two_metas_of_which_dbt_kept_one_are_refused(tmp_path: Path) -> None:
+    """`config(meta=…)` in the model replaces the YAML's: less would be asked than is written."""
+    target = tmp_path / "target"
+    target.mkdir()
+    (tmp_path / "models").mkdir()
+    described = tmp_path / "models" / "schema.yml"
+    written = "models:\n  - name: released\n    config: {meta: {kanon_sql: {k: %s}}}\n"
+
+    described.write_text(written % 5)
+    message = refused(target, model(demands={"k": 1}))
+    assert message.startswith("models/schema.yml: released: its config.meta.kanon_sql here")
+
+    described.write_text(written % "\"{{ var('k') }}\"")
+    assert selected(target, model(demands={"k": 1})).spec is not None
+    described.write_text(written % 1)
+    assert selected(target, model(demands={"k": 1})).spec is not None
