@@ -273,16 +273,22 @@ MEND = (
     ids=["empty", "one column", "ragged", "short", "binary", "not nested", "lacking", "large"],
 )  # fmt: skip
 def test_a_bad_hierarchy_ends_with_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes,
+    message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("how.csv").write_bytes(content)
     Path("people.csv").write_text("size\n1\n2\nold\n\n")
 
     asked = ["audit", "people.csv", "--qi", "size", "--level", "size=1"]
-    run = CliRunner().invoke(main, [*asked, "--hierarchy", "size=how.csv"])
+    with pytest.raises(SystemExit) as ended:
+        main([*asked, "--hierarchy", "size=how.csv"])
 
-    assert (run.exit_code, run.stdout, run.stderr) == (2, "", f"error: {message}\n")
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.out, printed.err) == (2, "", f"error: {message}\n")
 
 
 @pytest.mark.parametrize(
@@ -303,16 +309,22 @@ def test_a_bad_hierarchy_ends_with_a_sentence(
     ],
 )  # fmt: skip
 def test_a_bad_builder_ends_with_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, message: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    how: str,
+    message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("people.csv").write_text("size\n7.25\n3\nold\n\n")
 
     asked = ["audit", "people.csv", "--qi", "size", "--level", "size=1"]
-    run = CliRunner().invoke(main, [*asked, "--hierarchy", f"size={how}"])
+    with pytest.raises(SystemExit) as ended:
+        main([*asked, "--hierarchy", f"size={how}"])
 
-    assert (run.exit_code, run.stdout) == (2, "")
-    assert run.stderr.startswith(f"error: {message}")
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.out) == (2, "")
+    assert printed.err.startswith(f"error: {message}")
 
 
 def test_several_roots_and_levels_that_repeat_are_levels(tmp_path: Path) -> None:

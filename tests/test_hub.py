@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import kanon_sql as kanon
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.duckdb import DuckDBEngine, FileEvidence
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
@@ -380,3 +381,19 @@ def test_a_connection_in_a_transaction_is_refused() -> None:
     connection.close()
     with pytest.raises(InputError, match="the DuckDB connection is closed"):
         DuckDBEngine(connection=connection)
+
+
+@pytest.mark.parametrize("name", ["clinic", "main", "temp", "we ird-1"])
+def test_a_database_has_the_name_that_its_views_know_it_by(tmp_path: Path, name: str) -> None:
+    """A view may name its own database, as those that dbt makes do."""
+    path = tmp_path / f"{name}.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create table visits as select range % 3 as zip from range(30)")
+        if name not in ("main", "temp"):
+            connection.execute(f'create view seen as from "{name}"."main"."visits"')
+        else:
+            connection.execute("create view seen as from visits")
+
+    result = kanon.audit("seen", quasi_identifiers="zip", engine=f"duckdb:{path}")
+
+    assert result.tables[0].summary.k == 10

@@ -264,8 +264,9 @@ class DuckDBEngine:
             raise InputError(f"{database}: no such DuckDB file.")
         self._note_files([database])
         try:
-            self._session.execute(f"attach {literal(database)} as {SOURCE} (read_only)")
-            self._session.execute(f"use {SOURCE}")
+            name = identifier(own_name(database))
+            self._session.execute(f"attach {literal(database)} as {name} (read_only)")
+            self._session.execute(f"use {name}")
         except duckdb.Error:
             self.close()
             raise InputError(
@@ -430,6 +431,12 @@ class DuckDBEngine:
 
     def _note_files(self, files: Sequence[str]) -> None:
         self._files |= {file: seen(file) for file in files}
+
+
+def own_name(database: str) -> str:
+    """What DuckDB calls a database file where it is opened: its views may name it."""
+    stem = Path(database).stem
+    return SOURCE if stem.casefold() in ("memory", "temp", "system", "main") else stem
 
 
 @contextmanager
