@@ -37,9 +37,9 @@ from kanon_sql.datafly import SearchPath, datafly
 from kanon_sql.engines.base import Engine
 from kanon_sql.frequency_sets import FrequencySets
 from kanon_sql.plan import Plan
-from kanon_sql.release import RELEASE, Chain
+from kanon_sql.release import Chain
 from kanon_sql.spec import AuditSpec, table_spec
-from kanon_sql.suppression import suppress
+from kanon_sql.suppression import RELEASED, suppress
 
 K = 5
 """Also how many records may be suppressed, as Datafly has it."""
@@ -231,9 +231,9 @@ def write(done: Searched, new: Path) -> None:
         )
         for step in done.path.steps
     )
-    chain = Chain(done.plan.bound, done.sets.quasi_identifiers, steps, K, "remove", gives=False)
+    chain = Chain(done.plan.bound, done.sets.quasi_identifiers, steps, K, K, "remove", False)
     suppress(done.sets, chain, done.path.levels, in_step4=True)
-    done.engine.write(RELEASE, new)
+    done.engine.write(RELEASED, new)
 
 
 def anonymized(source: Path, output: Path, **asked: Any) -> Anonymization:
