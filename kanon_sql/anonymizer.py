@@ -24,12 +24,12 @@ from kanon_sql.anonymization_result import (
     Release,
     Suppressed,
 )
-from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
+from kanon_sql.asking import Asker, Watch, as_hub, opened, refuse_time_limit, time_limit
 from kanon_sql.auditor import answered, planned
 from kanon_sql.binding import column_levels, hierarchy_of
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
 from kanon_sql.dbt_model import dbt_model, name_of
-from kanon_sql.engines.base import Engine, Table
+from kanon_sql.engines.base import Hub, Table
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets
 from kanon_sql.hierarchy import summary as summary_of_faults
@@ -141,7 +141,8 @@ def anonymize(
     k = _demanded_k(asked)
     for path in wanted.files:
         check_writable(path, inputs=spec.files(engine), force=wanted.force)
-    with opened(asked, engine, memory_limit, threads) as hub, _new_file(wanted) as new:
+    with opened(asked, engine, memory_limit, threads) as database, _new_file(wanted) as new:
+        hub = as_hub(database)
         refuse_time_limit(hub, timeout)
         if new is not None:
             hub.will_write(new)
@@ -246,7 +247,7 @@ class _Run:
         asked: TableSpec,
         k: int,
         wanted: Wanted,
-        engine: Engine,
+        engine: Hub,
         expired: threading.Event,
         watch: Watch | None,
         tell: Tell | None,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kanon_sql.engines import connect
-from kanon_sql.engines.base import Engine, Row
+from kanon_sql.engines.base import Engine, Hub, Row
 from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.spec import TableSpec
 from kanon_sql.steps import Step
@@ -49,6 +49,11 @@ class Asker:
     started: float
     asked: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def hub(self) -> Hub:
+        """The engine, if it has private memory. Raises `SpecError`."""
+        return as_hub(self.engine)
+
     def rows(self, step: Step) -> list[Row]:
         self._begin(step)
         return self.engine.query(step.sql)
@@ -59,12 +64,12 @@ class Asker:
     def keep(self, step: Step) -> None:
         """Keep the rows of a step under its name, in the engine's private memory."""
         self._begin(step)
-        self.engine.keep(step.name, step.sql)
+        self.hub.keep(step.name, step.sql)
 
     def keep_view(self, step: Step) -> None:
         """Let later steps read a step by its name."""
         self._begin(step)
-        self.engine.keep_view(step.name, step.sql)
+        self.hub.keep_view(step.name, step.sql)
 
     def _begin(self, step: Step) -> None:
         step.check()
@@ -72,7 +77,17 @@ class Asker:
             self.watch(step.question)
         if self.expired.is_set():
             raise EngineError("the time limit was reached between two statements.")
-        self.asked[step.name] = step.sql
+        self.asked[step.name] = self.engine.in_dialect(step.sql)
+
+
+def as_hub(engine: Engine) -> Hub:
+    """The engine, if something can be kept in it. Raises `SpecError`."""
+    if isinstance(engine, Hub):
+        return engine
+    raise SpecError(
+        f"levels can't be searched for in {engine.name}, where nothing may be kept. Search on "
+        "files or in DuckDB."
+    )
 
 
 @contextmanager
@@ -89,6 +104,7 @@ def time_limit(engine: Engine, seconds: float | None, expired: threading.Event) 
 
     watchdog = threading.Thread(target=cancel, daemon=True)
     if seconds is not None:
+        engine.limit(seconds)
         watchdog.start()
     try:
         yield

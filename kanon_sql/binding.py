@@ -139,6 +139,8 @@ class AtLevel:
     level: int
     place: int = 1
     """Tells its table of labels from others in a statement."""
+    portable: bool = False
+    """Whether its table of labels is to be read by another database than DuckDB."""
 
     @cached_property
     def joined(self) -> JoinedLabels | None:
@@ -147,7 +149,9 @@ class AtLevel:
             return None
         key = self.levels.key(f"kanon_raw.{identifier(self.raw.name)}")
         return JoinedLabels(
-            f"kanon_hierarchy_{self.place}", self.levels.labels_sql(self.level), key
+            f"kanon_hierarchy_{self.place}",
+            self.levels.labels_sql(self.level, portable=self.portable),
+            key,
         )
 
     @cached_property
@@ -223,7 +227,7 @@ def bind(
     """
     known = known or Known()
     raw = tuple(raw_quasi_identifiers(spec, table))
-    levels = tuple(_at_levels(spec, raw, known))
+    levels = tuple(_at_levels(spec, table, raw, known))
     generalised = {each.raw.name: each.column for each in levels}
     quasi_identifiers = tuple(generalised.get(column.name, column) for column in raw)
     sensitive = tuple(
@@ -410,7 +414,9 @@ def _levels_for(
         )
 
 
-def _at_levels(spec: TableSpec, columns: Sequence[BoundColumn], known: Known) -> Iterator[AtLevel]:
+def _at_levels(
+    spec: TableSpec, table: Table, columns: Sequence[BoundColumn], known: Known
+) -> Iterator[AtLevel]:
     _refuse_other_levels("", spec.levels, columns)
     for place, column in enumerate(columns, start=1):
         level = _level_of(spec.levels, column)
@@ -419,7 +425,7 @@ def _at_levels(spec: TableSpec, columns: Sequence[BoundColumn], known: Known) ->
             levels = _levels_for(spec, column, column, known, longest)
             with _at("quasi_identifiers", column.name):
                 _refuse_beyond_top("", column.name, levels, level)
-            yield AtLevel(column, levels, level, place)
+            yield AtLevel(column, levels, level, place, portable=not table.embedded)
 
 
 def _refuse_other_levels(
@@ -500,7 +506,7 @@ def _bind_reference(
 ) -> BoundReference:
     here, spec = ("references", name), asked.references[name]
     raw = _reference_columns(name, spec, table, quasi_identifiers)
-    levels = tuple(_reference_levels(name, asked, quasi_identifiers, raw, known))
+    levels = tuple(_reference_levels(name, asked, table, quasi_identifiers, raw, known))
     generalised = {each.raw.alias: each.column for each in levels}
     bound = BoundReference(
         name=name,
@@ -551,6 +557,7 @@ def _reference_columns(
 def _reference_levels(
     name: str,
     asked: TableSpec,
+    table: Table,
     quasi_identifiers: Sequence[BoundColumn],
     columns: Mapping[str, BoundColumn],
     known: Known,
@@ -567,7 +574,7 @@ def _reference_levels(
             with _at("references", name, "levels"):
                 levels = _levels_for(asked, column, columns[column.name], known, longest)
                 _refuse_beyond_top(f"reference {name}: ", column.name, levels, level)
-            yield AtLevel(columns[column.name], levels, level, place)
+            yield AtLevel(columns[column.name], levels, level, place, portable=not table.embedded)
 
 
 def _refuse_two_levels(reference: BoundReference) -> None:

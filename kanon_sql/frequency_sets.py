@@ -158,7 +158,7 @@ class FrequencySets:
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         """Keep rows that are at hand."""
-        self._ask.engine.keep_rows(name, columns, rows)
+        self._ask.hub.keep_rows(name, columns, rows)
         self._kept.append(name)
         return name
 
@@ -289,7 +289,7 @@ class FrequencySets:
         before, self._set = self._set, self._rolled_up(finer, self._new_name(), moves)
         self._at = dict(levels)
         if before != RECORDS:
-            self._ask.engine.forget(before)
+            self._ask.hub.forget(before)
             self._kept.remove(before)
 
     @cached_property

@@ -227,7 +227,7 @@ def _exact(threshold: Any) -> Fraction:
 
 def _only_value(value: str) -> str:
     """The value of a group that has one."""
-    return f"min({value})"
+    return f"any_value({value})"
 
 
 def _texts_in_order(text: str, order: str) -> str:
@@ -382,7 +382,9 @@ def folder() -> Path:
 def _macros() -> dict[str, Any]:
     """Host functions and macros by name: what `kanon_sql.name` finds in a macro."""
     environment = ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader([folder() / "macros" / "shared", folder() / "duckdb"]),
+        loader=FileSystemLoader(
+            [folder() / place for place in ("macros/shared", "duckdb", "warehouses")]
+        ),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

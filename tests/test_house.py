@@ -23,7 +23,7 @@ from kanon_sql.models import MODELS
 LAYERS = """
 errors version column_types
 yaml_document hierarchy models metrics output datafly
-estimates templates spec result
+estimates templates spec result dialects
 levels manifest comparison result_file
 expressions engines profile_result anonymization_result baseline diff
 binding
@@ -77,7 +77,7 @@ def test_a_room_imports_only_lower_rooms(module: str) -> None:
     ("package", "rooms"),
     [
         ("duckdb", {"engines", "demo"}),
-        ("sqlglot", {"engines", "templates", "expressions"}),
+        ("sqlglot", {"dialects", "engines", "templates", "expressions"}),
         ("jinja2", {"templates"}),
         ("yaml", {"yaml_document"}),
         ("click", {"cli", "options", "output"}),

@@ -29,6 +29,10 @@ def connect(
     database = connection = None
     if isinstance(target, str):
         scheme, _, path = target.partition(":")
+        if scheme in ("postgresql", "postgres"):
+            from kanon_sql.engines.postgres import Postgres
+
+            return Postgres.of_url(target)
         if scheme != "duckdb" or not path:
             raise SpecError(
                 f"can't connect to {scheme}:…; this release reads files and DuckDB databases "

@@ -1,7 +1,8 @@
 """What an engine is: something that answers one SELECT at a time and never writes.
 
 A new engine is one file with one class that has these members. An engine knows a database and
-nothing of privacy.
+nothing of privacy. The SELECTs of the templates are in DuckDB's words; an engine of another
+dialect sends what `in_dialect` makes of them.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the catalogue spells it, with its type in the engine's own words."""
+    """A column as the catalogue spells it, with its type by DuckDB's name for it."""
 
     name: str
     type: str
@@ -40,6 +41,8 @@ class Table:
     """Whether its records lie in an order, as those of a file do and those of a table don't."""
     parsed: bool = False
     """Whether to read it is to parse a text file anew."""
+    embedded: bool = True
+    """Whether DuckDB reads it, in its own words."""
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -56,14 +59,34 @@ class Engine(Protocol):
     def can_cancel(self) -> bool:
         """Whether `cancel` stops what runs."""
 
+    def limit(self, seconds: float) -> None:
+        """Have the server stop each statement after so many seconds, if it can."""
+
     def table(self, target: Any) -> Table:
         """The table that `target` names. Raises `InputError` if it can't be read whole."""
 
+    def in_dialect(self, sql: str) -> str:
+        """A SELECT of the templates as it is sent. Raises `SpecError` if there is no way."""
+
     def query(self, sql: str) -> list[Row]:
-        """The rows of one SELECT, as mappings. Raises `EngineError`."""
+        """The rows of one SELECT of the templates, as mappings. Raises `EngineError`."""
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if the database can't read the SELECT. Nothing of it runs."""
+
+    def cancel(self) -> None:
+        """Stop the running statement, in the server too. Safe from another thread."""
+
+    def verify_unchanged(self) -> None:
+        """Raise `EngineError` if what was read is not what it was when it was opened."""
+
+    def close(self) -> None:
+        """Let go of everything, leaving nothing behind."""
+
+
+@runtime_checkable
+class Hub(Engine, Protocol):
+    """An engine with private memory, and files to write."""
 
     def keep(self, name: str, sql: str) -> None:
         """Keep the rows of one SELECT under `name` in private memory, never in the source."""
@@ -85,12 +108,3 @@ class Engine(Protocol):
 
     def write(self, name: str, path: Path) -> None:
         """Write what is kept under `name` to a file. Raises `EngineError`."""
-
-    def cancel(self) -> None:
-        """Stop the running statement, in the server too. Safe from another thread."""
-
-    def verify_unchanged(self) -> None:
-        """Raise `EngineError` if what was read is not what it was when it was opened."""
-
-    def close(self) -> None:
-        """Let go of everything, leaving nothing behind."""

@@ -27,8 +27,9 @@ from kanon_sql.engines.base import Column, Row, Table
 from kanon_sql.engines.csvfiles import checked_delimiter
 from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
 from kanon_sql.engines.frames import frame_name, readable_frame
+from kanon_sql.engines.names import name_parts, named, shortened
 from kanon_sql.engines.readers import as_pattern, require_usable_names
-from kanon_sql.errors import EngineError, InputError, KanonError, SpecError, did_you_mean
+from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 from kanon_sql.templates import identifier, literal, render
 
 SOURCE = "kanon_source"
@@ -132,6 +133,13 @@ class DuckDBEngine:
             self._session.execute("set enable_external_access = false")
             self._session.execute("set lock_configuration = true")
         self._locked = True
+
+    def limit(self, seconds: float) -> None:
+        """DuckDB has no limit of its own: who waits cancels."""
+
+    def in_dialect(self, sql: str) -> str:
+        """The statement itself."""
+        return sql
 
     def query(self, sql: str) -> list[Row]:
         """The rows of one SELECT.
@@ -514,25 +522,6 @@ def let_go(session: duckdb.DuckDBPyConnection, spill: str | None) -> None:
         shutil.rmtree(spill, ignore_errors=True)
 
 
-def named(name: str, known: Sequence[tuple[str, ...]], here: tuple[str, str]) -> tuple[str, ...]:
-    """The catalogue's `database, schema, table` for what the user wrote, quoted or not."""
-    parts = name_parts(name)
-    for spelled in (lambda part: part, str.casefold):
-        wanted = tuple(map(spelled, parts))
-        found = [one for one in known if tuple(map(spelled, one[-len(wanted) :])) == wanted]
-        nearest = [one for one in found if one[:2] == here] or found
-        if len(nearest) == 1:
-            return nearest[0]
-        if nearest:
-            raise InputError(f"{name} may be any of {', '.join(map('.'.join, nearest))}.")
-    if name in [one[-1] for one in known]:
-        raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
-    raise InputError(
-        f"there is no table or view {name} in the database."
-        f"{did_you_mean(name, [one[-1] for one in known])}"
-    )
-
-
 def definitions_read(found: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]) -> list[str]:
     """A table's definition; for a view all definitions, since it may read any table or view."""
     own = [str(sql) for *place, sql in definitions if place == list(found[1:])]
@@ -553,26 +542,6 @@ def paths_in(definition: str) -> set[str]:
     texts = {literal.name for literal in view.find_all(exp.Literal) if literal.is_string}
     names = {table.name for table in view.find_all(exp.Table)}
     return {text for text in texts | names if file_kind(text) is not None}
-
-
-def name_parts(name: str) -> tuple[str, ...]:
-    """`name` taken apart at its dots, except in quotes.
-
-    >>> name_parts('health."my.table"')
-    ('health', 'my.table')
-    """
-    try:
-        return tuple(part.name for part in exp.to_table(name, dialect="duckdb").parts)
-    except (SqlglotError, ValueError):
-        return (name,)
-
-
-def shortened(found: tuple[str, ...], database: str) -> tuple[str, ...]:
-    """A catalogue name without the database that goes without saying.
-
-    The schema stays, so that a table called `classes` is never taken for a set of that name.
-    """
-    return found[1:] if found[0] == database else found
 
 
 def relation_alone() -> InputError:

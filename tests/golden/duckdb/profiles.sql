@@ -22,8 +22,8 @@ class_people as (
 people as (
     select
         kanon_entity,
-        min("zip") as "zip",
-        min("age") as "age",
+        any_value("zip") as "zip",
+        any_value("age") as "age",
         count(*) as kanon_classes
     from class_people
     group by kanon_entity

@@ -1,0 +1,79 @@
+"""The SQL of the templates in other dialects.
+
+sqlglot translates; what it leaves wrong, or what an engine would do otherwise than DuckDB, is put
+right by the rules of a dialect, one file each. Knows no database.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from importlib import import_module
+
+import sqlglot
+from sqlglot import exp
+
+from kanon_sql.dialects.rules import Rules
+from kanon_sql.errors import SpecError, did_you_mean
+
+EXECUTED = ("duckdb", "postgres", "spark", "clickhouse")
+"""The dialects whose SQL the tests run on an engine of that name."""
+DIALECTS = (
+    *EXECUTED,
+    *("snowflake", "bigquery", "redshift", "databricks", "trino", "tsql", "mysql", "sqlite"),
+)
+
+_OF_THE_TEMPLATES = "duckdb"
+_SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
+"""What sqlglot calls some types that DuckDB's catalogue calls otherwise."""
+
+
+@lru_cache(maxsize=256)
+def translated(sql: str, dialect: str) -> str:
+    """A SELECT of the templates, as `dialect` has it.
+
+    Raises `SpecError` for a dialect that is not known, or that has no words for something in it.
+    """
+    if dialect == _OF_THE_TEMPLATES:
+        return sql
+    rules = rules_of(dialect)
+    tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
+    for node in reversed(list(tree.walk())):
+        rule = rules.get(type(node))
+        if rule is not None and (replacement := rule(node)) is not node:
+            tree = replacement if node is tree else tree
+            node.replace(replacement)
+    try:
+        return tree.sql(
+            dialect, pretty=True, indent=4, pad=4, unsupported_level=sqlglot.ErrorLevel.RAISE
+        )
+    except sqlglot.errors.SqlglotError as error:
+        reason = str(error).splitlines()[0]
+        raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
+
+
+@cache
+def rules_of(dialect: str) -> Rules:
+    """What a dialect says otherwise than sqlglot does. Raises `SpecError` for no such dialect."""
+    if dialect not in DIALECTS:
+        raise SpecError(
+            f"there is no dialect {dialect}; there are {', '.join(DIALECTS)}."
+            f"{did_you_mean(dialect, DIALECTS)}"
+        )
+    rules: Rules = import_module(f"kanon_sql.dialects.{dialect}").RULES
+    return rules
+
+
+def type_of_templates(type: str, dialect: str) -> str:
+    """A column's type by DuckDB's name for it, which is what the templates go by.
+
+    >>> [type_of_templates(type, "postgres") for type in ("character varying(20)", "int8")]
+    ['VARCHAR', 'BIGINT']
+    """
+    try:
+        found = exp.DataType.build(type, dialect=dialect)
+    except sqlglot.errors.SqlglotError:
+        return type.upper()
+    if found.this in exp.DataType.TEXT_TYPES and found.this != exp.DType.NAME:
+        return "VARCHAR"
+    spelled = found.sql(_OF_THE_TEMPLATES).upper()
+    return _SPELLED.get(spelled, spelled)

