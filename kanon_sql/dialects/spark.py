@@ -1,0 +1,3 @@
+from kanon_sql.dialects.rules import Rules
+
+RULES: Rules = {}
