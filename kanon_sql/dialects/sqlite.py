@@ -1,4 +1,4 @@
-"""SQLite, from 3.38 on, with its functions of mathematics; from 3.44 on where an entity is named."""
+"""SQLite, from 3.38 on, with its functions of mathematics; for people of several classes, 3.44."""
 
 from __future__ import annotations
 

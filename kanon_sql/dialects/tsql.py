@@ -36,14 +36,9 @@ def _as_text(node: exp.Cast) -> exp.Expr:
 def _float_as_text(node: exp.Case) -> exp.Expr:
     """The default of a CASE that spells whole numbers otherwise: a cast would keep six digits."""
     default = node.args.get("default")
-    first = node.args["ifs"][0].this if node.args["ifs"] else None
-    spells = (
-        isinstance(default, exp.Collate)
-        and isinstance(default.this, exp.Cast)
-        and first is not None
-        and first.find(exp.Floor) is not None
-    )
-    if not spells:
+    if not isinstance(default, exp.Collate) or not isinstance(default.this, exp.Cast):
+        return node
+    if not any(branch.this.find(exp.Floor) for branch in node.args["ifs"]):
         return node
     exact = phrase(
         "convert(nvarchar(max), x, 3) collate Latin1_General_100_BIN2", "tsql", x=default.this.this
