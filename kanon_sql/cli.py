@@ -207,8 +207,8 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         result = _audit_of(spec, watch, values)
     if chosen:
         result = chosen.noted(result)
-        if spec is None:
-            _say_error(f"nothing of {values['manifest']} was selected, so nothing was audited.")
+        if chosen.spec is None:
+            _say_error(chosen.reason)
     if baseline:
         result = baseline.held_against(result)
     form = _form(context, values, output, {".sarif": "sarif", ".xml": "junit"})

@@ -16,7 +16,7 @@ from click.types import FloatParamType, IntParamType, StringParamType
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
-    from kanon_sql.manifest import Selected
+    from kanon_sql.manifest import SelectedTables
     from kanon_sql.models import Model
     from kanon_sql.spec import AuditSpec
 
@@ -413,6 +413,11 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     """What a command's target and options ask. Raises `SpecError`."""
     from kanon_sql.spec import AuditSpec, table_spec
 
+    if values.get("select"):
+        raise SpecError(
+            f"--select {' '.join(values['select'])} chooses models of a dbt project: name its "
+            "manifest with --manifest FILE."
+        )
     if is_spec_file(target):
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
@@ -497,7 +502,9 @@ def _refuse_a_second_question(context: click.Context, target: str) -> None:
         )
 
 
-def selected(context: click.Context, target: str | None, values: Mapping[str, Any]) -> Selected:
+def selected(
+    context: click.Context, target: str | None, values: Mapping[str, Any]
+) -> SelectedTables:
     """The tables of a dbt manifest that are audited. Raises `SpecError`."""
     from kanon_sql.manifest import read_manifest
 
@@ -609,22 +616,16 @@ def _of_column(flag: str, text: str) -> tuple[str, str]:
 
 def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
     """The checks asked, the short forms first."""
-    from kanon_sql.models import KAnonymity, KMap, LDiversity, TCloseness
+    from kanon_sql.models import short_checks
 
-    checks: list[Model] = [KAnonymity(k=values["k"])] if values["k"] else []
     sensitive = _names("--sensitive", values["sensitive"])
     for flag in ("l", "t"):
         if values[flag] is not None and not sensitive:
             raise SpecError(f"--{flag} needs the attribute that it is about: --sensitive COL.")
-    if values["l"]:
-        checks += [LDiversity(l=values["l"], sensitive=name) for name in sensitive]
-    if values["t"] is not None:
-        checks += [TCloseness(t=values["t"], sensitive=name) for name in sensitive]
-    if values["k_map"]:
-        if len(references) != 1:
-            raise SpecError(_which_reference(values["k_map"], references))
-        checks.append(KMap(k=values["k_map"], reference=references[0]))
-    return [*checks, *(check_named(text) for text in values["check"])]
+    if values["k_map"] and len(references) != 1:
+        raise SpecError(_which_reference(values["k_map"], references))
+    short = short_checks(values, sensitive, references[0] if references else None)
+    return [*short, *(check_named(text) for text in values["check"])]
 
 
 def _which_reference(k: int, references: list[str]) -> str:
