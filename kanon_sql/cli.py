@@ -385,7 +385,7 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
     Exit codes: 0 written, whatever is violated; 2 a bad question or input, or nothing to accept;
     3 the engine failed; 4 no data.
     """
-    from kanon_sql.baseline import Baseline, summary
+    from kanon_sql.baseline import Baseline
 
     if are_results(context, targets, values):
         from kanon_sql.result_file import read_result
@@ -403,7 +403,7 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
     accepted = Baseline.of(results)
     _deliver(accepted.to_json(), output)
     if output:
-        _deliver(f"{output} written: {summary(accepted)}.", None)
+        _deliver(f"{output} written: {accepted}.", None)
     return 0
 
 
@@ -421,21 +421,24 @@ def _audited(context: click.Context, spec: AuditSpec, values: dict[str, Any]) ->
 @click.argument("old", metavar="OLD.json")
 @click.argument("new", metavar="NEW.json")
 @diff_options
-def diff(old: str, new: str, **values: Any) -> int:
+@click.pass_context
+def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     """Say what changed from one result to the next.
 
     OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Told are the checks,
     sizes and risks that got better or worse, and the tables that appeared or vanished. That
     several releases are about the same people is a risk of its own, which is not measured.
 
-    Exit codes: 0 compared; 1 anything got worse, with --fail-on-worse; 2 a bad input.
+    Exit codes: 0 compared; 1 with --fail-on-worse, where anything got worse or is not asked any
+    more; 2 a bad input.
     """
     from kanon_sql.diff import diff as compare
     from kanon_sql.result_file import read_result
 
     output = _writable_beside(values, (old, new))
     result = compare(read_result(Path(old)), read_result(Path(new)))
-    _deliver(_rendered_diff(result, values["format"], to_terminal=output is None), output)
+    form = _form(context, values, output)
+    _deliver(_rendered_diff(result, form, to_terminal=output is None), output)
     return int(values["fail_on_worse"] and result.is_worse)
 
 
