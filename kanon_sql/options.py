@@ -421,12 +421,7 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     if is_spec_file(target):
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
-    quasi_identifiers = _names("--qi", values["qi"])
-    if not quasi_identifiers:
-        raise SpecError(
-            "there are no quasi-identifiers: name what an attacker may know of a person, as in "
-            "--qi zip,birth_date,sex; --qi '*' takes every column."
-        )
+    quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
     references = _references(values)
     demands = {
         "references": references,
@@ -459,13 +454,21 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
     if is_spec_file(target):
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
-    quasi_identifiers = _names("--qi", values["qi"])
-    if not quasi_identifiers:
-        raise SpecError(
-            "there are no quasi-identifiers: name what an attacker is sure to know of a person, as "
-            "in --qi zip,birth_date,sex. Finding them in the data comes in a later release."
-        )
+    quasi_identifiers = _quasi_identifiers(
+        values, "is sure to know", ". Finding them in the data comes in a later release."
+    )
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
+
+
+def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> list[str]:
+    """The names of `--qi`, of which there must be one."""
+    names = _names("--qi", values["qi"])
+    if names:
+        return names
+    raise SpecError(
+        f"there are no quasi-identifiers: name what an attacker {knows} of a person, as in --qi "
+        f"zip,birth_date,sex{or_else}"
+    )
 
 
 def attacker_knows(values: Mapping[str, Any]) -> list[str]:

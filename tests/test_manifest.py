@@ -442,3 +442,13 @@ def test_what_is_no_manifest_of_a_project_is_said(tmp_path: Path, capsys: Any) -
     code, out, error = run(capsys, "audit", "p.csv", "--qi", "zip", "--select", "released")
     assert (code, out) == (2, "")
     assert "--select released chooses models of a dbt project" in error
+
+
+def test_a_manifest_is_never_overwritten(tmp_path: Path, warehouse: str, capsys: Any) -> None:
+    folder = project(tmp_path)
+    selected(folder, model())
+    file = str(folder / "manifest.json")
+    code, _, error = run(
+        capsys, "audit", "--manifest", file, "--connect", warehouse, "--output", file, "--force"
+    )
+    assert (code, "will not be written" in error) == (2, True)
