@@ -452,3 +452,15 @@ def test_a_manifest_is_never_overwritten(tmp_path: Path, warehouse: str, capsys:
         capsys, "audit", "--manifest", file, "--connect", warehouse, "--output", file, "--force"
     )
     assert (code, "will not be written" in error) == (2, True)
+
+
+def test_a_fault_that_only_the_table_shows_names_the_model(
+    tmp_path: Path, warehouse: str, capsys: Any
+) -> None:
+    folder = project(tmp_path)
+    lacking = model("population", roles={"zipcode": "quasi_identifier"})
+    selected(folder, model(), lacking)
+    asked = ("audit", "--manifest", str(folder / "manifest.json"), "--connect", warehouse)
+    code, out, error = run(capsys, *asked)
+    assert (code, out) == (2, "")
+    assert error.startswith('error: population: population has no column "zipcode".')
