@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from kanon_sql.spec import AuditSpec, TablePlaces
 
 ENGINE_FAILED = 3
+NO_DATA = 4
 INTERRUPTED = 130
 CONSOLE = "kanon_sql.console"
 """Where a command's context keeps the terminal that a spinner turns on."""
@@ -196,17 +197,20 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     if values["manifest"]:
         chosen = selected(context, target, values)
         spec, places = chosen.spec, chosen.places
+        if spec is None:
+            _say_error(chosen.reason)
     else:
         chosen, spec = None, question(context, _required(target), values)
         places = spec.places()
     baseline = _baseline(values)
     output = _output(spec, values)
+    if values["dry_run"]:
+        _deliver(_expected(context, spec, values, to_terminal=output is None), output)
+        return 0 if spec else NO_DATA
     with _watching(context) as watch:
         result = _audit_of(spec, watch, values)
     if chosen:
         result = chosen.noted(result)
-        if chosen.spec is None:
-            _say_error(chosen.reason)
     if baseline:
         result = baseline.held_against(result)
     form = _form(context, values, output, {".sarif": "sarif", ".xml": "junit"})
@@ -217,6 +221,18 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     _refuse_failed(result)
     _deliver(_rendered_audit(result, form, to_terminal=output is None), output)
     return result.exit_code
+
+
+def _expected(
+    context: click.Context, spec: AuditSpec | None, values: dict[str, Any], *, to_terminal: bool
+) -> str:
+    """What an audit would run."""
+    from kanon_sql.auditor import dry_run
+    from kanon_sql.report.dry_run import render
+
+    if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
+        raise SpecError("--dry-run has no result yet, and so no --format: it is text for people.")
+    return render(dry_run(spec) if spec else (), **_page(to_terminal))
 
 
 def _required(target: str | None) -> str:

@@ -416,6 +416,9 @@ def test_a_selector_that_selects_nothing_leaves_nothing_to_audit(
         code, out, error = run(capsys, *asked, "--select", "released", "--select", idle)
         assert (code, f"--select {idle} selects no model of" in error) == (4, True)
         assert "holds" not in out
+        asked_dry = (*asked, "--dry-run", "--select", idle)
+        code, _, error = run(capsys, *asked_dry)
+        assert (code, f"--select {idle} selects no model of" in error) == (4, True)
     assert 'Did you mean "released"?' in run(capsys, *asked, "--select", "relaesed")[2]
     assert run(capsys, *asked, "--select", "released tag:privacy")[0] == 0
     assert "intersections are dbt's own" in run(capsys, *asked, "--select", "released,tag:a")[2]
