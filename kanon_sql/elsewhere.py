@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.dialects import translated
-from kanon_sql.engines.base import Column, Row, Table
+from kanon_sql.engines.base import Column, Estimate, Row, Table
 from kanon_sql.engines.names import name_parts
 from kanon_sql.errors import SpecError
 from kanon_sql.templates import identifier
@@ -91,6 +91,10 @@ class Elsewhere:
     def check(self, sql: str) -> None:
         """Refuse: there is no database."""
         self.query(sql)
+
+    def estimate(self, sql: str) -> Estimate:
+        """Nothing is expected of what does not run."""
+        return Estimate()
 
     def limit(self, seconds: float) -> None:
         """Nothing runs."""

@@ -17,11 +17,11 @@ from kanon_sql.dialects.rules import Rules
 from kanon_sql.dialects.spelling import in_lower_case, with_needed_quotes
 from kanon_sql.errors import SpecError, did_you_mean
 
-EXECUTED = ("duckdb", "postgres", "spark", "clickhouse")
+EXECUTED = ("duckdb", "postgres", "spark", "clickhouse", "sqlite")
 """The dialects whose SQL the tests run on an engine of that name."""
 DIALECTS = (
     *EXECUTED,
-    *("snowflake", "bigquery", "redshift", "databricks", "trino", "tsql", "mysql", "sqlite"),
+    *("snowflake", "bigquery", "redshift", "databricks", "trino", "tsql", "mysql"),
 )
 
 Quote = Literal["always", "needed"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from sqlglot import exp
@@ -152,7 +153,7 @@ def _lead(node: exp.Lead) -> exp.Expr:
     return _phrase("lead(toNullable(x))", x=node.this)
 
 
-def _named(name: str, *arguments: str) -> object:
+def _named(name: str, *arguments: str) -> Callable[[exp.Expr], exp.Expr]:
     """The same function under the name that it has for characters, where bytes have the usual."""
 
     def function(node: exp.Expr) -> exp.Expr:
