@@ -106,12 +106,10 @@ def compile(
     quotes.
 
     >>> compiled = compile("people", quasi_identifiers="zip", dialect="snowflake", quote="needed")
-    >>> print(compiled.tables[0].steps["classes"].partition("classes as (")[2][:75])
-    <BLANKLINE>
-        select
-            zip,
-            count(*) as kanon_size,
-            count(*) as
+    >>> print(compiled.tables[0].steps["classes"].partition("from ")[2][:28])
+    people
+        group by
+            zip
     """
     spec = _spec(data, quasi_identifiers, sensitive, checks, references, **parts)
     return compiler.compile(spec, engine=engine, dialect=dialect, quote=quote, table=table)

@@ -3,7 +3,7 @@
 --            times in the reidentification dataset, so linking the two never leaves fewer than k
 --            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
 --            generalization and suppression, IJUFKS 10(5), section 2)
--- Dialect    sqlite, generated and not executed
+-- Dialect    sqlite, generated; not executed here, as the tests of this release do
 -- Table      "patients" stands for patients; its columns are taken to have the types that they have
 --            here.
 -- Table      "voters" stands for voters; its columns are taken to have the types that they have

@@ -4,7 +4,7 @@
 --            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
 --            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
 --            ICDE, sections 3 and 4)
--- Dialect    sqlite, generated and not executed
+-- Dialect    sqlite, generated; not executed here, as the tests of this release do
 -- Table      "patients" stands for patients; its columns are taken to have the types that they have
 --            here.
 

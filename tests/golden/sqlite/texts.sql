@@ -2,7 +2,7 @@
 --            two counts of a row differ, classes look larger than they are, and no other figure may
 --            be relied on.
 -- Runs       before everything else
--- Dialect    sqlite, generated and not executed
+-- Dialect    sqlite, generated; not executed here, as the tests of this release do
 -- Table      "patients" stands for patients; its columns are taken to have the types that they have
 --            here.
 -- Table      "voters" stands for voters; its columns are taken to have the types that they have

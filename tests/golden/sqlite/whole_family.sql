@@ -33,7 +33,7 @@
 -- Model      enhanced β-likeness. No sensitive value is more frequent in a class than in the table
 --            by more than β, or −ln p where that is less, times its share there. (Cao, Karras 2012,
 --            Publishing microdata with a robust privacy guarantee, PVLDB 5(11), definition 3)
--- Dialect    sqlite, generated and not executed
+-- Dialect    sqlite, generated; not executed here, as the tests of this release do
 -- Table      "patients" stands for patients; its columns are taken to have the types that they have
 --            here.
 
