@@ -106,7 +106,7 @@ def compile(
     quotes.
 
     >>> compiled = compile("people", quasi_identifiers="zip", dialect="snowflake", quote="needed")
-    >>> print(compiled.tables[0].steps["classes"].partition("from ")[2][:28])
+    >>> print(compiled.tables[0].steps["classes"].partition("from ")[2][:31])
     people
         group by
             zip
