@@ -114,14 +114,20 @@ def files(dialect: str) -> list[Path]:
     return sorted((GOLDEN.parent / dialect).glob("*.sql"))
 
 
-@pytest.mark.parametrize("dialect", OTHERS)
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize(
+    ("name", "dialect"),
+    [
+        (name, dialect)
+        for name in ASKED
+        for dialect in OTHERS
+        # In ClickHouse texts that differ are never equal.
+        if (name, dialect) != ("texts", "clickhouse")
+    ],
+)
 def test_the_text_is_the_one_that_was_read(
     name: str, dialect: str, clinic: duckdb.DuckDBPyConnection
 ) -> None:
     file = GOLDEN.parent / dialect / f"{name}.sql"
-    if name == "texts" and dialect == "clickhouse":
-        pytest.skip("in ClickHouse texts that differ are never equal")
     text = f"{compiled(clinic, name, dialect=dialect)}\n"
     if os.environ.get("KANON_SQL_UPDATE_GOLDEN"):
         file.parent.mkdir(exist_ok=True)
