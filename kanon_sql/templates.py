@@ -257,9 +257,11 @@ def _cast_or_null(text: str, type: str) -> str:
 def _as_text(value: str, type: str) -> str:
     """The text of a value; a whole number is spelled without a decimal point."""
     if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
+        # Engines that leave out zeros at the end are told how many digits there are.
+        spelled = f"cast({value} as {type.lower()})" if type.startswith("DECIMAL(") else value
         return (
             f"case when {value} = floor({value}) and abs({value}) < 1e15 "
-            f"then cast(try_cast({value} as bigint) as varchar) else cast({value} as varchar) end"
+            f"then cast(try_cast({value} as bigint) as varchar) else cast({spelled} as varchar) end"
         )
     return f"cast({value} as varchar)"
 
