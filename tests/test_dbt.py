@@ -383,6 +383,49 @@ def test_what_dbt_compiles_is_what_the_library_renders(name: str, on_duckdb: Bui
     assert tree(on_duckdb.compiled(name)) == tree(rendered(name))
 
 
+SPELLED: dict[str, tuple[Any, ...]] = {
+    "same": ("a", "b"),
+    "only_value": ("a",),
+    "texts_in_order": ("a", "b"),
+    "number_or_null": ("a",),
+    "cast_or_null": ("a", "date"),
+    "as_text": ("a", "DOUBLE"),
+    "date_text": ("a", "month"),
+    "pad_right": ("a", 5),
+    "pad_left": ("a", 5),
+    "suffix": ("a", 5),
+    "spelled_number": ("a",),
+    "finite_number": ("a",),
+    "least_difference": ("a", 0.5),
+    "is_value": ("a", "it's"),
+    "literal": ("it's",),
+    "number": (0.1,),
+    "numerator": (0.125,),
+    "denominator": (0.125,),
+    "widest_type": (2,),
+}
+"""What each host says of the same, for names whose answer is SQL."""
+
+
+def test_both_hosts_say_the_same_on_duckdb(on_duckdb: Built) -> None:
+    calls = [f"kanon_sql.{name}{json.dumps(given)}" for name, given in SPELLED.items()]
+    asked = "\n---\n".join(
+        f"{{{{ {call.replace('[', '(').replace(']', ')')} }}}}" for call in calls
+    )
+
+    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", f"---\n{asked}\n---")
+
+    said = [each.strip() for each in run.stdout.split("---")[1:-1]]
+    assert dict(zip(SPELLED, map(as_type_or_value, said), strict=True)) == {
+        name: as_type_or_value(str(templates.HOST[name](*given))) for name, given in SPELLED.items()
+    }
+
+
+def as_type_or_value(sql: str) -> exp.Expression:
+    """The tree of an expression, or of a type, which is only one where something is cast to it."""
+    return tree(f"select cast(a as {sql})" if sql.startswith("decimal(") else f"select {sql}")
+
+
 def test_compiled_sql_has_no_ragged_lines(on_duckdb: Built) -> None:
     sql = on_duckdb.compiled("k_of_people_fails").strip()
 

@@ -122,13 +122,29 @@ array[{{ left }}] = array[{{ right }}]
 
 
 {% macro default__only_value(value) -%}
+any_value({{ value }})
+{%- endmacro %}
+
+
+{# Before release 16 there is no any_value, and there is no least boolean. #}
+{% macro postgres__only_value(value) -%}
+(array_agg({{ value }}))[1]
+{%- endmacro %}
+
+
+{# It would inherit that of Postgres. #}
+{% macro redshift__only_value(value) -%}
+any_value({{ value }})
+{%- endmacro %}
+
+
+{% macro fabric__only_value(value) -%}
 min({{ value }})
 {%- endmacro %}
 
 
-{# There is no least boolean. #}
-{% macro postgres__only_value(value) -%}
-(array_agg({{ value }}))[1]
+{% macro sqlserver__only_value(value) -%}
+min({{ value }})
 {%- endmacro %}
 
 
