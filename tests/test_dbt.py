@@ -299,6 +299,15 @@ def test_names_and_ephemeral_models_change_nothing(project: Built) -> None:
     assert project.failures("odd_t_fails") == project.failures("t_fails")
 
 
+def test_a_column_is_no_word_of_sql(project: Built) -> None:
+    """`user` and `current_date` are functions on Postgres unless they are quoted."""
+    records = [(record["patient"], record["admitted"]) for record in seed("patients")]
+
+    assert project.failures("named_as_functions_k_fails") == sum(
+        records.count(each) < 5 for each in records
+    )
+
+
 @pytest.mark.parametrize("name", ["k_stored_fails", "l_stored_fails"])
 def test_what_is_stored_is_one_row_of_counts(name: str, on_duckdb: Built) -> None:
     [row] = on_duckdb.rows(f"select * from main_dbt_test__audit.{name}")
@@ -597,6 +606,11 @@ REFUSED: dict[str, tuple[str, Arguments, str]] = {
         "l_diversity",
         {**QI, "l": 2, "sensitive": "age"},
         "the column age is named twice",
+    ),
+    "a name of the test's own": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": ["zip", "Kanon_Size"]},
+        "the column Kanon_Size has a name that the test needs itself; give it one that does not",
     ),
     "no sensitive": ("l_diversity", {**QI, "l": 2}, "l_diversity needs sensitive"),
     "SQL": (

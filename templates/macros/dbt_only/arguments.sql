@@ -77,13 +77,25 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 
 {# --- columns ------------------------------------------------------------------------------- #}
 
+{# Words that SQL takes for a constant or a function of its own: a test on one looks at nothing. #}
+{% macro is_word_of_sql(name) -%}
+{{ return(name | lower in [
+    "current_catalog", "current_database", "current_date", "current_datetime", "current_path",
+    "current_role", "current_schema", "current_time", "current_timestamp", "current_user",
+    "current_user_id", "default", "false", "localtime", "localtimestamp", "null", "session_user",
+    "sysdate", "system_user", "systimestamp", "true", "user",
+]) }}
+{%- endmacro %}
+
+
 {#
-    A name as it stands in SQL. A name that can't stand there by itself is quoted; every name is
-    where the test says `quote_columns: true`, or the project the var kanon_sql_quote_columns.
+    A name as it stands in SQL. A name that can't stand there by itself is quoted, and one that
+    would stand for something else; every name is where the test says `quote_columns: true`, or
+    the project the var kanon_sql_quote_columns.
 #}
 {% macro name_in_sql(name, quote_columns) -%}
 {% set mark = (adapter.quote("x") | string)[:1] %}
-{% set plain = modules.re.match("^[^\\W\\d]\\w*$", name) %}
+{% set plain = modules.re.match("^[^\\W\\d]\\w*$", name) and not kanon_sql.is_word_of_sql(name) %}
 {% if name[:1] == mark and name[-1:] == mark and name | length > 2 -%}
 {{ return(name) }}
 {%- elif plain and not quote_columns -%}
@@ -106,6 +118,8 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 {{ return(none) }}
 {%- elif name is not string or not name | trim -%}
 {{ kanon_sql.refuse(test ~ ": " ~ argument ~ " must be the name of a column; found " ~ name) }}
+{%- elif kanon_sql.bare_name(name).startswith("kanon_") -%}
+{{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " has a name that the test needs itself; give it one that does not begin with kanon_") }}
 {%- endif %}
 {{- return(kanon_sql.name_in_sql(name, quote_columns)) -}}
 {%- endmacro %}
