@@ -287,6 +287,36 @@ def test_values_that_an_order_lacks_are_at_risk(project: Built) -> None:
     assert project.failures("t_not_listed_fails") == len(lacking)
 
 
+@pytest.mark.parametrize("test", ["alpha", "recursive", "t_order"])
+def test_a_number_is_one_number_in_every_type(test: str, project: Built) -> None:
+    found = {project.failures(f"{test}_of_{kind}_fails") for kind in ("text", "exact", "rough")}
+
+    assert len(found) == 1, found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["alpha_unheard_of_fails", "alpha_unheard_of_number_fails", "recursive_unheard_of_fails"],
+)
+def test_a_named_value_that_never_occurs_is_an_error(name: str, project: Built) -> None:
+    [row] = project.rows(project.compiled(name))
+
+    assert (row["status"], row["values_that_never_occur"]) == ("error", 1)
+    assert row["failures"] == len(seed("patients"))
+
+
+@pytest.mark.parametrize("name", ["t_order_of_words_fails", "k_e_of_words_fails"])
+def test_what_is_no_number_is_counted_and_not_shown(name: str, project: Built) -> None:
+    known = {record["diagnosis"] for record in seed("patients")} - {None}
+    [row] = project.rows(project.compiled(name))
+
+    assert row["status"] == "error"
+    assert row["records_without_number"] == sum(
+        record["diagnosis"] is not None for record in seed("patients")
+    )
+    assert not any(value in project.ended[name]["message"] for value in known)
+
+
 def test_records_without_an_entity_are_counted(project: Built) -> None:
     without = [record for record in seed("patients") if record["diagnosis"] is None]
 
@@ -396,7 +426,7 @@ SPELLED: dict[str, tuple[Any, ...]] = {
     "same": ("a", "b"),
     "only_value": ("a",),
     "texts_in_order": ("a", "b"),
-    "number_or_null": ("a",),
+    "matches": ("a", "[0-9]+"),
     "cast_or_null": ("a", "date"),
     "as_text": ("a", "DOUBLE"),
     "date_text": ("a", "month"),

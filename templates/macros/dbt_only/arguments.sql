@@ -10,32 +10,6 @@
 {%- endmacro %}
 
 
-{# Whether a text matches a regular expression as a whole. #}
-{% macro matches(text, pattern) -%}
-{{ return(adapter.dispatch("matches", "kanon_sql")(text, pattern)) }}
-{%- endmacro %}
-
-
-{% macro default__matches(text, pattern) -%}
-regexp_like({{ text }}, '^{{ pattern }}$')
-{%- endmacro %}
-
-
-{% macro duckdb__matches(text, pattern) -%}
-regexp_full_match({{ text }}, '{{ pattern }}')
-{%- endmacro %}
-
-
-{% macro postgres__matches(text, pattern) -%}
-{{ text }} ~ '^{{ pattern }}$'
-{%- endmacro %}
-
-
-{% macro bigquery__matches(text, pattern) -%}
-regexp_contains({{ text }}, '^{{ pattern }}$')
-{%- endmacro %}
-
-
 {# A value of a question as the text of the same value in a table. #}
 {% macro value_as_text(value) -%}
 {% if value is boolean -%}
@@ -290,11 +264,12 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 {%- endmacro %}
 
 
-{# The values of an ordered distance with their places, as text. #}
+{# The values of an ordered distance with their places: numbers where all are, else text. #}
 {% macro order_of_values(test, order) -%}
 {% if kanon_sql.values_of_test(test, "order", order) is none -%}
 {{ return(none) }}
 {%- endif %}
+{% set numbers = order | select("number") | reject("boolean") | list | length == order | length %}
 {% set found = namespace(values=[], texts=[]) %}
 {% for value in order %}
 {% if value is none -%}
@@ -305,7 +280,7 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 {{ kanon_sql.refuse(test ~ ": order names " ~ text ~ " twice") }}
 {%- endif %}
 {% set found.texts = found.texts + [text] %}
-{% set found.values = found.values + [[text, loop.index]] %}
+{% set found.values = found.values + [[value if numbers else text, loop.index]] %}
 {% endfor %}
 {{ return(found.values) }}
 {%- endmacro %}

@@ -52,6 +52,7 @@ max(case when {{ kanon_sql.is_one_of(sensitive, values) }} then {{ counted }} el
     entity=entity, unknown=unknown,
     measure=kanon_sql.alpha_k_anonymity("alpha_k_anonymity", values, entity, unknown),
     violated=kanon_sql.alpha_k_anonymity_violated("alpha_k_anonymity", alpha, k, values, entity, unknown),
-    class_columns=kanon_sql.alpha_k_anonymity_columns(counted, "alpha_k_anonymity", sensitive, values)
+    class_columns=kanon_sql.alpha_k_anonymity_columns(counted, "alpha_k_anonymity", sensitive, values),
+    named=values
 ) }}
 {%- endmacro %}

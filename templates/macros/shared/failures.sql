@@ -16,12 +16,15 @@
     The end of a test. `ctes` end with `measured`, one row of what was found; `violated` is true
     where the model fails, `failures` says how many records that concerns, `columns` are what is
     told beside it. The other arguments say what could keep the question from being asked: records
-    without an entity, weights of the reference that are none, values that a list lacks. An error
-    concerns the records that have it, or those that the model fails where they are more.
+    without an entity, weights of the reference that are none, values that a list lacks or that are
+    no number, values that are `named` and never occur. An error concerns the records that have it,
+    or those that the model fails where they are more; nothing is known of any record where what
+    is looked for does not occur.
 #}
 {% macro told_failures(
     ctes, violated, failures, columns,
-    relation=none, entity=none, reference=none, reference_weight=none, sensitive=none, listed=none
+    relation=none, entity=none, reference=none, reference_weight=none,
+    sensitive=none, listed=none, named=none, numbers=false
 ) %}
 {% set errors = [] %}
 {% if entity is not none %}
@@ -43,6 +46,21 @@
     "statement": kanon_sql.values_not_listed(relation, sensitive, listed, unknown=true),
     "counted": "kanon_records_not_listed",
     "told": "records_not_listed",
+}] %}
+{% endif %}
+{% if numbers %}
+{% set errors = errors + [{
+    "statement": kanon_sql.not_a_number(relation, sensitive),
+    "counted": "kanon_not_a_number",
+    "told": "records_without_number",
+}] %}
+{% endif %}
+{% if named is not none %}
+{% set errors = errors + [{
+    "statement": kanon_sql.named_values_that_never_occur(relation, sensitive, named),
+    "counted": "kanon_never_occurring",
+    "told": "values_that_never_occur",
+    "concerns": "records",
 }] %}
 {% endif %}
 {{ ctes | trim }},
@@ -83,7 +101,8 @@ select
     case
         when status = 'no_data' then 1
 {% for error in errors %}
-        when {{ error.told }} > 0 and {{ error.told }} > coalesce(at_risk, 0) then {{ error.told }}
+{% set concerns = error.concerns | default(error.told) %}
+        when {{ error.told }} > 0 and {{ concerns }} > coalesce(at_risk, 0) then {{ concerns }}
 {% endfor %}
         when at_risk > 1 then at_risk
         else 1
@@ -102,7 +121,10 @@ where status <> 'holds'
 
 
 {# The end of a test on classes: it fails where any class does. #}
-{% macro class_failures(statement, label, achieved, relation, entity=none, sensitive=none, listed=none) %}
+{% macro class_failures(
+    statement, label, achieved, relation,
+    entity=none, sensitive=none, listed=none, named=none, numbers=false
+) %}
 {% set ctes %}
 with
 
@@ -124,7 +146,7 @@ measured as (
     violated="measured.violating_classes > 0",
     failures="measured.violating_records",
     columns=["violating_classes", "violating_records", "achieved"],
-    relation=relation, entity=entity, sensitive=sensitive, listed=listed
+    relation=relation, entity=entity, sensitive=sensitive, listed=listed, named=named, numbers=numbers
 ) }}
 {%- endmacro %}
 
@@ -132,11 +154,13 @@ measured as (
 {#
     The test of one model of sensitive values: the statement of an audit that asks nothing else.
     `measure` is what the model says of a class, `violated` whether the class fails it, `infinite`
-    whether no threshold would do, `class_columns` what is measured over the values of the class.
+    whether no threshold would do, `class_columns` what is measured over the values of the class;
+    `named` are values that must occur, and with `numbers` every value must be one.
 #}
 {% macro sensitive_failures(
     relation, columns, sensitive, label, measure, violated,
-    entity=none, unknown=false, needs=[], class_columns="", infinite=none, least=false
+    entity=none, unknown=false, needs=[], class_columns="", infinite=none, least=false,
+    named=none, numbers=false
 ) %}
 {% set asked = namespace(columns=[]) %}
 {% for line in class_columns.split("\n") if line | trim %}
@@ -164,7 +188,8 @@ measured as (
     measures=told
 ) %}
 {{ kanon_sql.class_failures(
-    statement, label, kanon_sql.achieved(label, least, infinite is not none), relation, entity
+    statement, label, kanon_sql.achieved(label, least, infinite is not none), relation, entity,
+    sensitive=sensitive, named=named, numbers=numbers
 ) }}
 {%- endmacro %}
 

@@ -48,6 +48,7 @@ count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ "" if unknown else "
     measure=kanon_sql.k_e_anonymity(),
     violated=kanon_sql.k_e_anonymity_violated(sensitive, k, e),
     class_columns=kanon_sql.k_e_anonymity_columns(sensitive, unknown),
-    least=true
+    least=true,
+    numbers=true
 ) }}
 {%- endmacro %}

@@ -69,6 +69,7 @@ min(case when {{ kanon_sql.is_one_of(sensitive, allowed) }} then null else kanon
     measure=kanon_sql.recursive_cl_diversity(l, "recursive_cl_diversity", allowed),
     violated=kanon_sql.recursive_cl_diversity_violated(c, l, "recursive_cl_diversity", allowed),
     infinite=kanon_sql.recursive_cl_diversity_infinite("kanon_recursive_cl_diversity"),
-    class_columns=kanon_sql.recursive_cl_diversity_columns(counted, l, "recursive_cl_diversity", sensitive, allowed)
+    class_columns=kanon_sql.recursive_cl_diversity_columns(counted, l, "recursive_cl_diversity", sensitive, allowed),
+    named=allowed
 ) }}
 {%- endmacro %}
