@@ -733,21 +733,73 @@ def test_what_can_not_be_asked_is_refused_in_words(name: str, refusals: Mapping[
     assert REFUSED[name][2] in refusals[name]
 
 
-def test_a_level_that_is_none_is_refused(project: Built) -> None:
-    """What Python refuses of a level, `generalized` does too."""
-    wrong = [
-        ("mask", "middle"), ("cuts", [1960, 1950]), ("cuts", [1, 1]), ("cuts", []), ("width", 0),
-        ("width", [10, 15]), ("round", -1), ("prefix", 0), ("years", 2.5), ("depths", [2, 1]),
-    ]  # fmt: skip
-    right = [("mask", "left"), ("cuts", [18, 40.5]), ("width", 2.5), ("prefix", 3), ("top", -1)]
+NO_HIERARCHIES: list[dict[str, Any]] = [
+    *({"levels": [level]} for level in (
+        {"mask": "middle"}, {"cuts": [1960, 1950]}, {"cuts": [1, 1]}, {"cuts": []},
+        {"cuts": [True]}, {"width": 0}, {"width": [10, 15]}, {"width": 10**19}, {"round": -1},
+        {"round": 0.5}, {"round": 2.5}, {"prefix": 0}, {"years": 2.5}, {"depths": [2, 1]},
+        {"depths": [0.5]}, {"depths": [-1]}, {"depths": [19]}, {"top": "x"}, {"bottom": True},
+        {"round": 10, "origin": 3}, {"width": 5, "origin": "x"}, {"width": 5, "top": 9},
+        {"weeks": 2}, "week", 5, [],
+    )),
+    {"levels": []},
+    {"levels": ["suppress", {"width": 5}]},
+    {"levels": [{"mask": "right"}, {"prefix": 1}]},
+    {"levels": [{"width": 10}, {"width": 5}]},
+    {"levels": [{"prefix": 2}, {"prefix": 3}]},
+    {"levels": [{"top": 90}, {"top": 95}]},
+    {"levels": [{"bottom": 18}, {"bottom": 10}]},
+    {"levels": [{"cuts": [5, 9]}, {"cuts": [5, 7, 9]}]},
+    {"levels": ["year", "month"]},
+    {"levels": [{"years": 5}, "year"]},
+    {"levels": [{"depths": [1, 3]}, {"round": 100}]},
+    {"levels": [{"width": 5}], "hierarchy": {"1": ["2"]}},
+    {"clip": [90, 10], "levels": [{"width": 5}]},
+    {"clip": [None, None], "levels": [{"width": 5}]},
+    {"clip": [10], "levels": [{"width": 5}]},
+    {"clip": [True, 10], "levels": [{"width": 5}]},
+    {"clip": [10, 90], "levels": ["month"]},
+    {"clip": [10, 90], "levels": [{"years": 5}]},
+]  # fmt: skip
+HIERARCHIES: list[dict[str, Any]] = [
+    *({key: value for key, value in given.items() if key in ("clip", "levels", "hierarchy")}
+      for _, given in LEVELS),
+    {"levels": [{"cuts": [5, 7, 9]}, {"cuts": [5, 9]}]},
+    {"levels": ["day", "month", "quarter", "year", {"years": 5}, {"years": 10}, "suppress"]},
+    {"levels": [{"depths": [1, 2]}, {"round": 100}, {"round": 1000}]},
+    {"levels": [{"width": 5}, {"cuts": [10, 20]}, {"top": 90}, {"top": 80}]},
+    {"levels": [{"prefix": 3}, {"prefix": 2}, {"mask": "right"}, "suppress"]},
+    {"hierarchy": {"1": ["2"]}, "levels": ["suppress"]},
+]  # fmt: skip
+
+
+def refused_by_python(given: Arguments) -> bool:
+    try:
+        GeneralizationHierarchy(**given)
+    except ValueError:
+        return True
+    return False
+
+
+def test_a_hierarchy_that_is_none_is_refused_by_both(on_duckdb: Built) -> None:
+    every = [*NO_HIERARCHIES, *HIERARCHIES]
     asked = "".join(
-        f"{{{{ kanon_sql.is_argument_of({json.dumps(kind)}, {json.dumps(value)}) }}}} "
-        for kind, value in [*wrong, *right]
+        "{{ kanon_sql.fault_of_hierarchy("
+        + ", ".join(_in_jinja(given.get(key)) for key in ("levels", "hierarchy", "clip"))
+        + ") is none }} "
+        for given in every
     )
 
-    run = dbt(project.folder, "--quiet", "compile", "--inline", asked)
+    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", asked)
+    refused = [word == "False" for word in run.stdout.split()[-len(every) :]]
 
-    assert run.stdout.split()[-len(wrong + right) :] == ["False"] * 10 + ["True"] * 5
+    assert [given for given, no in zip(every, refused, strict=True) if no] == NO_HIERARCHIES
+    assert [given for given in every if refused_by_python(given)] == NO_HIERARCHIES
+
+
+def _in_jinja(value: Any) -> str:
+    """The value as Jinja spells it, also where it has others in it."""
+    return _jinja(value).replace("true", "True")
 
 
 # --- the README -------------------------------------------------------------------------------
