@@ -857,9 +857,9 @@ def audited_by_manifest(project: Path, block: str) -> None:
 def package_tests() -> dict[str, list[str]]:
     """The generic tests with their arguments."""
     file = PACKAGE / "macros" / "dbt_only" / "generic_tests.sql"
-    heads = re.findall(r"\{% test (\w+)\((.*)\) %\}", file.read_text(encoding="utf-8"))
+    heads = re.findall(r"\{% test (\w+)\(\n(.*?)\n\) %\}", file.read_text(encoding="utf-8"), re.S)
     return {
-        name: [each.partition("=")[0] for each in arguments.split(", ")]
+        name: [each.strip().partition("=")[0] for each in arguments.split(",\n")]
         for name, arguments in heads
     }
 

@@ -154,21 +154,24 @@
     The reference of a test, with its quasi-identifiers paired with the release's: `relation`,
     `pairs`, `entity`, `weight` and whether classes that it lacks are `union`ed in.
 #}
-{% macro reference_of_test(test, reference, quasi_identifiers, options, wildcard=false) -%}
+{% macro reference_of_test(
+    test, quasi_identifiers, reference,
+    where, columns, entity, weight, match, missing, quote_columns, wildcard=false
+) -%}
 {% if reference is none -%}
 {{ kanon_sql.refuse(test ~ " needs reference, as in reference: ref('voters')") }}
 {%- endif %}
-{% set match = kanon_sql.one_of(test, "match", options["match"], ["containment", "exact"]) %}
-{% set missing = kanon_sql.one_of(test, "missing", options["missing"], ["strict", "union", "error"]) %}
-{% set quoted = kanon_sql.quotes_all(options["quote_columns"]) %}
-{% set named = options["reference_columns"] or {} %}
+{% set match = kanon_sql.one_of(test, "match", match, ["containment", "exact"]) %}
+{% set missing = kanon_sql.one_of(test, "missing", missing, ["strict", "union", "error"]) %}
+{% set quoted = kanon_sql.quotes_all(quote_columns) %}
+{% set named = columns or {} %}
 {% if named is not mapping -%}
 {{ kanon_sql.refuse(test ~ ": reference_columns must say what the reference calls a column, as in {zip: zip_code}; found " ~ named) }}
 {%- endif %}
 {% for name in named if name not in quasi_identifiers -%}
 {{ kanon_sql.refuse(test ~ ": reference_columns names " ~ name ~ ", which is not one of quasi_identifiers: " ~ quasi_identifiers | join(", ")) }}
 {%- endfor %}
-{% if options["reference_entity"] is not none and options["reference_weight"] is not none -%}
+{% if entity is not none and weight is not none -%}
 {{ kanon_sql.refuse(test ~ ": give reference_entity or reference_weight, not both") }}
 {%- endif %}
 {% set how = "by_pattern" if match == "containment" else "by_wildcard" if wildcard else "as_is" %}
@@ -182,10 +185,10 @@
 }] %}
 {% endfor %}
 {{ return({
-    "relation": kanon_sql.filtered(reference, options["reference_where"]),
+    "relation": kanon_sql.filtered(reference, where),
     "pairs": found.pairs,
-    "entity": kanon_sql.column_of(test, "reference_entity", options["reference_entity"], quoted),
-    "weight": kanon_sql.column_of(test, "reference_weight", options["reference_weight"], quoted),
+    "entity": kanon_sql.column_of(test, "reference_entity", entity, quoted),
+    "weight": kanon_sql.column_of(test, "reference_weight", weight, quoted),
     "union": missing == "union",
 }) }}
 {%- endmacro %}
