@@ -447,9 +447,9 @@ SPELLED: dict[str, tuple[Any, ...]] = {
 
 
 def test_both_hosts_say_the_same_on_duckdb(on_duckdb: Built) -> None:
-    calls = [f"kanon_sql.{name}{json.dumps(given)}" for name, given in SPELLED.items()]
     asked = "\n---\n".join(
-        f"{{{{ {call.replace('[', '(').replace(']', ')')} }}}}" for call in calls
+        f"{{{{ kanon_sql.{name}({', '.join(map(json.dumps, given))}) }}}}"
+        for name, given in SPELLED.items()
     )
 
     run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", f"---\n{asked}\n---")
