@@ -213,7 +213,7 @@ def _order_keys(value: str, type: str) -> list[str]:
     """What values are in order by: text by its number, or by its date; what may be anything by
     the number that it must then be."""
     if not type:
-        return [f"cast({value} as double)"]
+        return [f"try_cast({value} as double)"]
     if family(type) != "text":
         return [value]
     return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)"]
@@ -240,14 +240,9 @@ def _same(left: str, right: str) -> str:
     return f"{left} is not distinct from {right}"
 
 
-def _number_or_null(text: str) -> str:
-    """The number that a text spells in plain digits, no more than a double holds, else NULL."""
-    return (
-        f"case\n"
-        f"    when length({text}) <= 15 and regexp_full_match({text}, '-?[0-9]+([.][0-9]+)?')\n"
-        f"    then cast({text} as double)\n"
-        f"end"
-    )
+def _matches(text: str, pattern: str) -> str:
+    """Whether a text matches a regular expression as a whole."""
+    return f"regexp_full_match({text}, '{pattern}')"
 
 
 def _cast_or_null(text: str, type: str) -> str:
@@ -339,7 +334,7 @@ HOST = {
     "same": _same,
     "only_value": _only_value,
     "texts_in_order": _texts_in_order,
-    "number_or_null": _number_or_null,
+    "matches": _matches,
     "cast_or_null": _cast_or_null,
     "as_text": _as_text,
     "date_text": _date_text,
