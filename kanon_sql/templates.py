@@ -147,15 +147,23 @@ def _is_star(column: Any) -> str:
 
 
 def _is_value(column: Any, value: Any) -> str:
-    """Whether a key stands for one value of the question, compared by its text."""
+    """Whether a key stands for one value of the question, compared by its text; numbers by what
+    they are, as 0.5 is 0.50."""
     if value is None:
         return _is_null(column)
+    if family(_type_of(column)) == "number" and _is_number(value):
+        return f"{_alias(column)} = {value_as_text(value)}"
     text = literal(value_as_text(value))
     if getattr(column, "hashed", False):
         return f"{_alias(column)} = {_hash(text)}"
     if _type_of(column) == "VARCHAR":
         return f"{_alias(column)} = {text}"
     return f"{_as_text(_alias(column), _type_of(column))} = {text}"
+
+
+def _is_number(value: Any) -> bool:
+    is_float = isinstance(value, float) and math.isfinite(value)
+    return is_float or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def value_as_text(value: Any) -> str:
