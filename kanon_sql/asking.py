@@ -25,7 +25,7 @@ def opened(
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[Engine]:
-    """The engine that a table is asked on, closed in the end."""
+    """The engine that a table is asked on, closed in the end unless it was opened elsewhere."""
     hub = connect(
         engine if engine is not None else table.connect,
         memory_limit=memory_limit,
@@ -36,7 +36,10 @@ def opened(
     try:
         yield hub
     finally:
-        hub.close()
+        if hub is engine:
+            hub.renew()
+        else:
+            hub.close()
 
 
 @dataclass(frozen=True)
@@ -129,4 +132,7 @@ def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
         raise SpecError(
             "a time limit can't be kept for a DuckDB relation. Pass its connection and the name "
             "of a table, or leave out timeout."
+            if engine.name == "duckdb"
+            else f"a time limit can't be kept in {engine.name}, whose driver can't stop a query. "
+            "Set one in the database, and leave out timeout."
         )

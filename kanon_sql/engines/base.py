@@ -49,6 +49,7 @@ class Table:
         return tuple(column.name for column in self.columns)
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Answers SELECT statements where the data lies."""
 
@@ -79,6 +80,9 @@ class Engine(Protocol):
 
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if what was read is not what it was when it was opened."""
+
+    def renew(self) -> None:
+        """End the snapshot of an audit: the next one sees the data as they then are."""
 
     def close(self) -> None:
         """Let go of everything, leaving nothing behind."""

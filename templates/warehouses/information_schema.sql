@@ -59,3 +59,21 @@ select sql
 from main.sqlite_master
 where sql is not null
 {%- endmacro %}
+
+
+{# The database and the schema in which a name is looked up first. #}
+{% macro first_place(dialect) %}
+{% if dialect == "mysql" %}
+select 'def', database()
+{% elif dialect == "tsql" %}
+select db_name(), schema_name()
+{% elif dialect == "sqlite" %}
+select 'main', 'main'
+{% elif dialect == "trino" %}
+select current_catalog, current_schema
+{% elif dialect in ("databricks", "spark") %}
+select current_catalog(), current_schema()
+{% else %}
+select current_database(), current_schema()
+{% endif %}
+{%- endmacro %}
