@@ -110,6 +110,8 @@ def _trusted(engine: Engine) -> Engine:
 
     try:
         require_trustworthy(engine)
+        # An audit's snapshot begins with its own first question.
+        engine.renew()
     except BaseException:
         engine.close()
         raise

@@ -83,7 +83,7 @@ class DBAPI(Warehouse):
         if self._idle is False:
             raise in_a_transaction(self.title)
         for setting in self._manners.session if owned else ():
-            self._asked(setting)
+            self._say(setting)
 
     @property
     def title(self) -> str:
@@ -99,7 +99,7 @@ class DBAPI(Warehouse):
         if self._owned and self._manners.limit:
             whole = max(int(seconds + 0.999), 1)
             milliseconds = max(int(seconds * 1000), 1)
-            self._asked(self._manners.limit.format(seconds=whole, milliseconds=milliseconds))
+            self._say(self._manners.limit.format(seconds=whole, milliseconds=milliseconds))
 
     def cancel(self) -> None:
         for stop in self._ways_to_cancel():
@@ -163,6 +163,13 @@ class DBAPI(Warehouse):
             self._begin()
         return self._execute(sql, most)
 
+    def _say(self, setting: str) -> None:
+        """Set something for the session, outside of the audit's transaction."""
+        try:
+            self._execute(setting)
+        except Exception as error:
+            raise self._explained(error) from None
+
     def _execute(self, sql: str, most: int = 1) -> tuple[list[str], Sequence[Sequence[Any]]]:
         with self._asking:
             cursor = self._cursor = plain_cursor(self._connection)
@@ -203,7 +210,7 @@ class DBAPI(Warehouse):
     @property
     def _catalogue(self) -> str:
         """The standard's catalogue, as the templates spell it."""
-        return ".".join([*map(identifier, self._dataset), "INFORMATION_SCHEMA"])
+        return ".".join(map(identifier, [*self._dataset, "INFORMATION_SCHEMA"]))
 
     def _catalogued(self, macro: str, **arguments: Any) -> Sequence[Sequence[Any]]:
         sql = render(macro, **arguments)
@@ -332,6 +339,9 @@ def _type(type: str, digits: Any, decimals: Any, dialect: str) -> str:
         # SQLite needs no type, and keeps what comes.
         return "VARCHAR"
     named = type_of_templates(type, dialect)
+    if dialect == "sqlite" and re.match(r"num|dec", type, re.IGNORECASE):
+        # Whatever digits it was declared with.
+        return "DOUBLE"
     if named.startswith("DECIMAL") and "(" not in type and digits is not None:
         return f"DECIMAL({digits}, {decimals or 0})"
     return named

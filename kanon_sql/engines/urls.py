@@ -59,6 +59,8 @@ def url_of(text: str) -> Url:
     Raises `SpecError`, which repeats nothing of the URL but its scheme.
     """
     scheme = text.partition(":")[0]
+    if not text.startswith(f"{scheme}://"):
+        raise _unreadable(scheme)
     try:
         parts = urlsplit(text)
         options = parse_qsl(parts.query, keep_blank_values=True)

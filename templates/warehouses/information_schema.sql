@@ -1,16 +1,16 @@
 {#
-    What is asked of a catalogue before an audit. The catalogue of the SQL standard is spelled in
-    upper case, as SQL Server may know no other, and is translated; what a dialect has instead, and
-    the place in which a name is looked up first, is sent as it stands here.
+    What is asked of a catalogue before an audit. The catalogue of the SQL standard is quoted in upper
+    case, as SQL Server may know no other, and is translated; what a dialect has instead, and the
+    place in which a name is looked up first, is sent as it stands here.
 #}
 
 {# Every table and view that may be read, with its database and schema. #}
 {% macro catalogued_tables(catalogue) %}
 select
-    TABLE_CATALOG,
-    TABLE_SCHEMA,
-    TABLE_NAME
-from {{ catalogue }}.TABLES
+    "TABLE_CATALOG",
+    "TABLE_SCHEMA",
+    "TABLE_NAME"
+from {{ catalogue }}."TABLES"
 {%- endmacro %}
 
 
@@ -18,16 +18,16 @@ from {{ catalogue }}.TABLES
    them, and the collation where the catalogue tells one. #}
 {% macro catalogued_columns(catalogue, schema, table, type="DATA_TYPE", digits=true, collation=false) %}
 select
-    COLUMN_NAME,
-    {{ type }},
-    {{ "NUMERIC_PRECISION" if digits else "null" }} as kanon_digits,
-    {{ "NUMERIC_SCALE" if digits else "null" }} as kanon_decimals,
-    {{ "COLLATION_NAME" if collation else "null" }} as kanon_collation
-from {{ catalogue }}.COLUMNS
+    "COLUMN_NAME",
+    {{ kanon_sql.ident(type) }},
+    {{ kanon_sql.ident("NUMERIC_PRECISION") if digits else "null" }} as kanon_digits,
+    {{ kanon_sql.ident("NUMERIC_SCALE") if digits else "null" }} as kanon_decimals,
+    {{ kanon_sql.ident("COLLATION_NAME") if collation else "null" }} as kanon_collation
+from {{ catalogue }}."COLUMNS"
 where
-    TABLE_SCHEMA = {{ kanon_sql.literal(schema) }}
-    and TABLE_NAME = {{ kanon_sql.literal(table) }}
-order by ORDINAL_POSITION
+    "TABLE_SCHEMA" = {{ kanon_sql.literal(schema) }}
+    and "TABLE_NAME" = {{ kanon_sql.literal(table) }}
+order by "ORDINAL_POSITION"
 {%- endmacro %}
 
 
