@@ -51,7 +51,7 @@ def sqlstate(error: BaseException) -> str:
     for name in ("sqlstate", "pgcode", "sqlite_errorname", "error_name"):
         state = getattr(error, name, None)
         if isinstance(state, str) and state:
-            return _NAMES.get(state, state)
+            return _NAMES.get(state, state if len(state) == 5 else "")
     match error.args[:1]:
         case ({"C": str(state)},):
             return state
