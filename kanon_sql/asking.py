@@ -16,6 +16,9 @@ from kanon_sql.steps import Step
 
 Watch = Callable[[str], None]
 """Is told in words what each statement asks as it starts."""
+GRACE = 1.0
+"""How many seconds later than here the server itself stops a statement, in case that nobody is left
+here to do it: whoever waits is told of the time limit."""
 
 
 @contextmanager
@@ -107,7 +110,7 @@ def time_limit(engine: Engine, seconds: float | None, expired: threading.Event) 
 
     watchdog = threading.Thread(target=cancel, daemon=True)
     if seconds is not None:
-        engine.limit(seconds)
+        engine.limit(seconds + GRACE)
         watchdog.start()
     try:
         yield

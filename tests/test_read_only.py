@@ -74,7 +74,7 @@ def database(folder: Path) -> Iterator[Database]:
             "create view endless as select i % 7 as zip from generate_series(1, 100000) "
             "as a(i), generate_series(1, 100000) as b(j)"
         )
-        running.run("create view asleep as select zip from people, pg_sleep(300)")
+        running.run("create view asleep as select zip from people, pg_sleep(60)")
         running.run("create role auditor login")
         running.run("grant usage on schema public to auditor")
         running.run("revoke create on schema public from public")
@@ -470,13 +470,17 @@ def test_a_time_limit_leaves_nothing_running(database: Database, auditor: str, v
 
 
 @pytest.mark.parametrize("path", ["psycopg", "adbc"])
+@pytest.mark.parametrize("by", ["driver", "server"])
 def test_a_time_limit_on_a_users_connection_leaves_it_usable(
-    database: Database, auditor: str, path: str
+    database: Database, auditor: str, path: str, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Each of the two means alone stops the query."""
     if path == "psycopg":
         import psycopg as driver
     else:
         from adbc_driver_postgresql import dbapi as driver
+    idle = {"driver": "limit", "server": "cancel"}[by]
+    monkeypatch.setattr(Postgres, idle, lambda *_: None)
     with driver.connect(auditor) as connection:
         result = kanon.audit("asleep", quasi_identifiers="zip", engine=connection, timeout=1)
 
