@@ -20,7 +20,7 @@ from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec
-from kanon_sql.steps import records
+from kanon_sql.steps import ExpectedStep, ExpectedTable, records
 from kanon_sql.verdicts import (
     histogram,
     refuse_without_entity,
@@ -123,6 +123,30 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
                 f"{gates} checks, {len(plan.steps)} statements."
             )
     return sentences
+
+
+def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]:
+    """What `audit` would run, and what each engine expects of it. No statement of it runs.
+
+    What must be known to write the statements is asked all the same: the columns, the length of
+    the longest value that a mask is for, and the rows of a hierarchy that lies in a table.
+    """
+    tables = []
+    for place, table in enumerate(spec.tables):
+        with opened(table, engine) as hub:
+            plan = planned(spec, place, hub).plan
+            for step in plan.steps:
+                step.check()
+            references = [each.table.name for each in plan.bound.references.values()]
+            tables.append(
+                ExpectedTable(
+                    _name(plan),
+                    hub.name,
+                    (plan.bound.table.name, *references),
+                    tuple(ExpectedStep(step, hub.estimate(step.sql)) for step in plan.steps),
+                )
+            )
+    return tuple(tables)
 
 
 def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:

@@ -203,6 +203,9 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         places = spec.places()
     baseline = _baseline(values)
     output = _output(spec, values)
+    if values["dry_run"]:
+        _deliver(_expected(context, spec, values, to_terminal=output is None), output)
+        return 0
     with _watching(context) as watch:
         result = _audit_of(spec, watch, values)
     if chosen:
@@ -219,6 +222,18 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     _refuse_failed(result)
     _deliver(_rendered(result, form, to_terminal=output is None), output)
     return result.exit_code
+
+
+def _expected(
+    context: click.Context, spec: AuditSpec | None, values: dict[str, Any], *, to_terminal: bool
+) -> str:
+    """What an audit would run."""
+    from kanon_sql.auditor import dry_run
+    from kanon_sql.report.dry_run import render
+
+    if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
+        raise SpecError("--dry-run has no result yet, and so no --format: it is text for people.")
+    return render(dry_run(spec) if spec else (), **_page(to_terminal))
 
 
 def _required(target: str | None) -> str:

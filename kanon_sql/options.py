@@ -279,6 +279,13 @@ _LIMITS = (
     ),
 )
 _RUN = (*_SHOWN, *_LIMITS)
+_DRY_RUN = (
+    _run(
+        "--dry-run",
+        is_flag=True,
+        help="Only say what would run, on which tables, and what the engine expects of it.",
+    ),
+)
 _OUTPUT = (
     _run("--output", metavar="FILE", help="Write the result there, whole or not at all."),
     _run("--force", is_flag=True, help="Overwrite the output."),
@@ -395,7 +402,9 @@ def _together(
     return decorate
 
 
-audit_options = _together(_QUESTION, _MANIFEST, _BASELINE, _AUDIT_FORMAT, _OUTPUT, _RUN, _TELL)
+audit_options = _together(
+    _QUESTION, _MANIFEST, _BASELINE, _AUDIT_FORMAT, _OUTPUT, _RUN, _DRY_RUN, _TELL
+)
 baseline_options = _together(_QUESTION, _OUTPUT, _LIMITS, _TELL)
 diff_options = _together(_FORMAT, _WORSE, _OUTPUT, _TELL)
 compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)

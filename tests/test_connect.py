@@ -163,6 +163,20 @@ def test_an_adbc_connection_whose_numbers_arrive_as_text(
             cursor.execute("drop table written")
 
 
+def test_a_driver_that_does_not_read_json_tells_what_the_server_expects(database: Database) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    found = []
+    with dbapi.connect(database.url) as connection:
+        for target in (database.url, connection):
+            with connect(target) as engine:
+                table = engine.table("people")
+                found.append(engine.estimate(f"select zip from {table.sql}"))
+
+    assert found[0] == found[1]
+    assert found[0].records
+
+
 def test_sums_that_adbc_brings_as_text_are_numbers(database: Database) -> None:
     from adbc_driver_postgresql import dbapi
 

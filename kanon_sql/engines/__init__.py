@@ -18,6 +18,7 @@ SCHEMES = {
     "spark": ("spark", "Spark"),
     "sc": ("spark", "Spark"),
     "clickhouse": ("clickhouse", "ClickHouse"),
+    "chdb": ("clickhouse", "ClickHouse"),
     "snowflake": ("drivers", "DRIVERS"),
     "bigquery": ("drivers", "DRIVERS"),
     "trino": ("drivers", "DRIVERS"),

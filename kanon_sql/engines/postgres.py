@@ -3,13 +3,14 @@ the same rows."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from kanon_sql.dialects import type_of_templates
-from kanon_sql.engines.base import Column
+from kanon_sql.engines.base import Column, Estimate
 from kanon_sql.engines.dbapi import DBAPI, in_a_transaction
 from kanon_sql.engines.failures import explained, primary_message
 from kanon_sql.engines.urls import said_of, spellings, url_of
@@ -51,6 +52,13 @@ class Postgres(DBAPI):
         except psycopg.Error as error:
             raise EngineError(f"Postgres can't be reached: {said_of(error, secrets)}") from None
         return cls(connection, owned=True)
+
+    def estimate(self, sql: str) -> Estimate:
+        _, [[plans]] = self._asked(f"explain (format json) {self.in_dialect(sql)}")
+        # Not every driver reads JSON.
+        [plan] = json.loads(plans) if isinstance(plans, str) else plans
+        cost = plan["Plan"]["Total Cost"]
+        return Estimate(sum(_scanned(plan["Plan"])), f"a cost of {cost:,.0f}")
 
     def limit(self, seconds: float) -> None:
         self._asked(f"set local statement_timeout to {max(int(seconds * 1000), 1)}")
@@ -112,6 +120,14 @@ class Postgres(DBAPI):
 
     def _explained(self, error: Exception) -> KanonError:
         return explained(error, self.title, primary_message(error))
+
+
+def _scanned(node: Mapping[str, Any]) -> Iterator[int]:
+    """How many rows the planner expects of each scan of a table."""
+    if "Relation Name" in node:
+        yield int(node["Plan Rows"])
+    for below in node.get("Plans", ()):
+        yield from _scanned(below)
 
 
 def _driver() -> Any:
