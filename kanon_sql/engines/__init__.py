@@ -28,8 +28,6 @@ SCHEMES = {
     "mysql": ("drivers", "DRIVERS"),
 }
 """By what a URL begins with: where in this package its engine is, or the driver for it."""
-_OWN_CLIENTS = {"pyspark": "spark", "clickhouse_connect": "clickhouse", "chdb": "clickhouse"}
-"""The packages whose own objects an engine takes, by the scheme of its URLs."""
 
 
 def connect(
@@ -43,7 +41,7 @@ def connect(
 ) -> Engine:
     """The engine for a URL, for a connection that is open, or without either for files.
 
-    A URL is `duckdb:FILE`, `postgresql://…`, `clickhouse://…`, `spark:local[2]`, `spark://…`,
+    A URL is `duckdb:FILE`, `postgresql://…`, `clickhouse://…`, `chdb:FOLDER`, `spark:local[2]`, `spark://…`,
     `sc://…` (Spark Connect), `snowflake://…`, `bigquery://…`, `redshift://…`, `databricks://…`,
     `trino://…`, `mssql://…` or `mysql://…`. A password in it may be `env:NAME`, for what that
     environment variable holds.
@@ -127,20 +125,19 @@ def _found(scheme: str) -> Any:
 
 def _of_url(url: str, scheme: str) -> Engine:
     found = _found(scheme)
-    if isinstance(found, type):
-        engine: Engine = found.of_url(url)  # type: ignore[attr-defined]
-        return engine
-    driver = found[scheme]
-    return _of_connection(driver.connect(url), driver.dialect, owned=True)
+    if SCHEMES[scheme][0] == "drivers":
+        driver = found[scheme]
+        return _of_connection(driver.connect(url), driver.dialect, owned=True)
+    way_in = found.of_folder if scheme == "chdb" else found.of_url
+    engine: Engine = way_in(url.removeprefix("chdb:"))
+    return engine
 
 
 def _of_object(target: Any, dialect: str | None) -> Engine:
     from kanon_sql.engines.drivers import dialect_of, dialect_of_server
 
-    for package, scheme in _OWN_CLIENTS.items():
-        if _is_of(package, target):
-            engine: Engine = _found(scheme)(target)
-            return engine
+    if (own := _of_own_client(target)) is not None:
+        return own
     if hasattr(target, "raw_connection") and hasattr(target, "dialect"):
         return _of_pool(target, dialect or dialect_of_server(target.dialect.name))
     if _is_of("sqlalchemy", target) and hasattr(target, "dialect"):
@@ -160,6 +157,19 @@ def _of_object(target: Any, dialect: str | None) -> Engine:
             target, "Say its dialect, as in kanon.connect(connection, dialect='snowflake')."
         )
     return _of_connection(target, dialect)
+
+
+def _of_own_client(target: Any) -> Engine | None:
+    """The engine that knows a client of no common kind, if there is one."""
+    engine: Engine | None = None
+    if _is_of("pyspark", target):
+        engine = _found("spark")(target)
+    elif _is_of("clickhouse_connect", target):
+        # Its connection of DB-API 2.0 is around a client.
+        engine = _found("clickhouse")(getattr(target, "client", target))
+    elif _is_of("chdb", target):
+        engine = _found("clickhouse").of_session(target)
+    return engine
 
 
 def _of_pool(pool: Any, dialect: str) -> Engine:
