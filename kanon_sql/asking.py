@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from kanon_sql.engines import connect
+from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Hub, Row
 from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.spec import TableSpec
@@ -43,6 +43,31 @@ def opened(
             hub.renew()
         else:
             hub.close()
+
+
+@contextmanager
+def opened_together(
+    tables: Sequence[TableSpec],
+    engine: Any,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Iterator[list[Engine]]:
+    """The engine of each table, all closed in the end.
+
+    Tables that lie in one database are asked through one connection, in one snapshot. The
+    embedded engine is one for each, as it reads text files in one way.
+    """
+    shared: dict[Any, Engine] = {}
+    with ExitStack() as stack:
+        engines = []
+        for table in tables:
+            target = engine if engine is not None else table.connect
+            place = target if isinstance(target, str) else id(target)
+            if is_embedded(target) or place not in shared:
+                hub = stack.enter_context(opened(table, engine, memory_limit, threads))
+                shared[place] = hub
+            engines.append(shared[place])
+        yield engines
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from kanon_sql.answers import Answers
-from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
+from kanon_sql.asking import (
+    Asker,
+    Watch,
+    opened,
+    opened_together,
+    refuse_time_limit,
+    time_limit,
+)
 from kanon_sql.beforehand import read_beforehand
 from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
@@ -75,12 +81,8 @@ def audit(
     """
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
-    with ExitStack() as stack:
-        tables = [
-            planned(spec, place, stack.enter_context(hub), timeout)
-            for place, table in enumerate(spec.tables)
-            for hub in [opened(table, engine, memory_limit, threads)]
-        ]
+    with opened_together(spec.tables, engine, memory_limit, threads) as engines:
+        tables = [planned(spec, place, hub, timeout) for place, hub in enumerate(engines)]
         results = [_audited(table, show_values, timeout, watch) for table in tables]
     return AuditResult(tuple(results), VERSION)
 
@@ -224,6 +226,8 @@ def _audited(
             result = answered(table.plan, ask, show_values)
             table.engine.verify_unchanged()
     except EngineError as error:
+        # The next table must not fail because this one did.
+        table.engine.renew()
         return _result(table.plan, "error", ask, error=str(error))
     return result
 

@@ -277,6 +277,63 @@ def test_a_collation_of_sqlite_is_refused() -> None:
     connection.close()
 
 
+def test_tables_of_one_connection_are_asked_in_one_snapshot(database: Database) -> None:
+    import psycopg
+
+    database.run("create table other as select zip from people")
+    spec = kanon.AuditSpec(
+        tables=[
+            {"source": name, "quasi_identifiers": ["zip"], "checks": [kanon.KAnonymity(k=2)]}
+            for name in ("people", "other")
+        ]
+    )
+    with psycopg.connect(database.url) as connection:
+        results = [
+            kanon.audit(spec, engine=connection),
+            kanon.audit(spec, engine=database.url),
+            kanon.profile(spec, engine=connection),
+        ]
+        texts = [str(kanon.compile(spec, engine=connection))]
+        assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+    database.run("drop table other")
+
+    assert [[table.summary.records for table in each.tables] for each in results] == [
+        [200, 200]
+    ] * 3
+    assert texts[0].count("-- Question") >= 2
+
+
+def test_a_table_on_which_the_database_fails_spoils_no_other(database: Database) -> None:
+    database.run("create view asleep as select 1 as zip from pg_sleep(60)")
+    spec = kanon.AuditSpec(
+        tables=[
+            {"source": name, "quasi_identifiers": ["zip"], "connect": database.url}
+            for name in ("asleep", "people")
+        ]
+    )
+
+    first, second = kanon.audit(spec, timeout=2).tables
+    database.run("drop view asleep")
+
+    assert (first.status, second.status) == ("error", "measured")
+    assert second.summary.records == 200
+
+
+def test_sqlalchemy_over_another_driver(tmp_path: Path) -> None:
+    import sqlalchemy
+
+    lender = sqlalchemy.create_engine(f"sqlite:///{tmp_path / 'people.sqlite'}")
+    with lender.begin() as connection:
+        connection.execute(sqlalchemy.text("create table people (zip text)"))
+        connection.execute(sqlalchemy.text("insert into people values ('a'), ('A'), ('a ')"))
+
+    result = kanon.audit("people", quasi_identifiers="zip", engine=lender)
+
+    assert result.tables[0].summary.classes == 3
+    assert lender.pool.checkedout() == 0
+    lender.dispose()
+
+
 # --- any DB-API driver, on hostile tables -----------------------------------------------------
 
 

@@ -42,8 +42,7 @@ order by pg_class.oid
 """
 OPENING = "set transaction isolation level repeatable read, read only"
 ALLOWED = re.compile(
-    # ADBC fetches the rows of a SELECT through a COPY of it to the client.
-    rf"((copy \()?(select|with)|begin|rollback|explain|set local|{OPENING})\b",
+    rf"(select|with|begin|rollback|explain|set local|{OPENING})\b",
     re.IGNORECASE,
 )
 STATEMENT = re.compile(

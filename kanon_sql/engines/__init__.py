@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from kanon_sql.engines.base import Engine
-from kanon_sql.errors import EngineError, SpecError, did_you_mean
+from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
 
 SCHEMES = {
     "duckdb": ("duckdb", "DuckDBEngine"),
@@ -65,8 +65,7 @@ def connect(
     scheme = _scheme(target) if isinstance(target, str) else None
     if scheme is not None and dialect is not None:
         raise SpecError(f"a URL tells the dialect: leave out dialect={dialect!r}.")
-    embedded = target is None or (_is_of("duckdb", target) and hasattr(target, "cursor"))
-    if embedded or scheme == "duckdb":
+    if is_embedded(target):
         from kanon_sql.engines.duckdb import DuckDBEngine
 
         where = {"database": target.partition(":")[2]} if scheme else {"connection": target}
@@ -85,6 +84,13 @@ def connect(
     if isinstance(target, Engine):
         return target
     return _trusted(_of_url(target, scheme) if scheme else _of_object(target, dialect))
+
+
+def is_embedded(target: Any) -> bool:
+    """Whether DuckDB is asked, which reads files beside its tables."""
+    if isinstance(target, str):
+        return target.startswith("duckdb:") and target != "duckdb:"
+    return target is None or (_is_of("duckdb", target) and hasattr(target, "cursor"))
 
 
 def _scheme(url: str) -> str:
@@ -129,7 +135,15 @@ def _of_url(url: str, scheme: str) -> Engine:
         driver = found[scheme]
         return _of_connection(driver.connect(url), driver.dialect, owned=True)
     way_in = found.of_folder if scheme == "chdb" else found.of_url
-    engine: Engine = way_in(url.removeprefix("chdb:"))
+    try:
+        engine: Engine = way_in(url.removeprefix("chdb:"))
+    except KanonError:
+        raise
+    except Exception as error:
+        raise EngineError(
+            f"{scheme}:… can't be connected to ({type(error).__name__}). The message is withheld, "
+            "as it may repeat a password."
+        ) from None
     return engine
 
 

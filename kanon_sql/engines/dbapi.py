@@ -119,11 +119,12 @@ class DBAPI(Warehouse):
         """End the transaction: what is asked next sees the data as they then are."""
         if self._begun:
             self._begun = False
-            self._end()
+            # What is lost with its connection has ended.
+            with suppress(Exception):
+                self._end()
 
     def close(self) -> None:
-        with suppress(Exception):
-            self.renew()
+        self.renew()
         if self._let_go is not None:
             self._let_go()
 
@@ -172,7 +173,7 @@ class DBAPI(Warehouse):
 
     def _execute(self, sql: str, most: int = 1) -> tuple[list[str], Sequence[Sequence[Any]]]:
         with self._asking:
-            cursor = self._cursor = plain_cursor(self._connection)
+            cursor = self._cursor = self._new_cursor()
             try:
                 # Without parameters: a driver that is given some reads % as theirs.
                 cursor.execute(sql)
@@ -184,6 +185,9 @@ class DBAPI(Warehouse):
             finally:
                 with suppress(Exception):
                     cursor.close()
+
+    def _new_cursor(self) -> Any:
+        return plain_cursor(self._connection)
 
     def _own_name(self, name: str) -> str:
         """A column's name as the question has it: Snowflake spells ours in capitals."""

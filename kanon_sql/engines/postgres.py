@@ -63,6 +63,13 @@ class Postgres(DBAPI):
     def limit(self, seconds: float) -> None:
         self._asked(f"set local statement_timeout to {max(int(seconds * 1000), 1)}")
 
+    def _new_cursor(self) -> Any:
+        cursor = super()._new_cursor()
+        if hasattr(cursor, "adbc_statement"):
+            # Otherwise it asks by COPY, which takes no EXPLAIN.
+            cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+        return cursor
+
     def _begin(self) -> None:
         if self._idle is None:
             self._end_what_only_read()
