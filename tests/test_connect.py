@@ -1056,6 +1056,27 @@ def test_a_password_may_come_from_the_environment(
         connect("mysql://ann:env:not-a-name@host/db")
 
 
+def test_postgres_takes_a_password_from_the_environment_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import psycopg
+
+    given: list[Any] = []
+
+    def refused(url: str, **options: Any) -> None:
+        given.append(options)
+        raise psycopg.OperationalError(f"no entry for {url} with {options}")
+
+    monkeypatch.setattr(psycopg, "connect", refused)
+    monkeypatch.setenv("DB_PASSWORD", MARKER)
+
+    with pytest.raises(kanon.EngineError, match="withheld") as failed:
+        connect("postgresql://ann:env:DB_PASSWORD@host/db")
+
+    assert given == [{"password": MARKER}]
+    assert MARKER not in everything_said(failed.value)
+
+
 def test_a_password_in_the_environment_is_not_repeated_either(
     stub: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
