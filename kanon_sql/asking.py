@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,28 +46,25 @@ def opened(
 
 
 @contextmanager
-def opened_together(
-    tables: Sequence[TableSpec],
-    engine: Any,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-) -> Iterator[list[Engine]]:
-    """The engine of each table, all closed in the end.
+def opening(
+    engine: Any, memory_limit: str | None = None, threads: int | None = None
+) -> Iterator[Callable[[TableSpec], Engine]]:
+    """What opens the engine of each table; all are closed in the end.
 
     Tables that lie in one database are asked through one connection, in one snapshot. The
     embedded engine is one for each, as it reads text files in one way.
     """
     shared: dict[Any, Engine] = {}
     with ExitStack() as stack:
-        engines = []
-        for table in tables:
+
+        def engine_of(table: TableSpec) -> Engine:
             target = engine if engine is not None else table.connect
             place = target if isinstance(target, str) else id(target)
             if is_embedded(target) or place not in shared:
-                hub = stack.enter_context(opened(table, engine, memory_limit, threads))
-                shared[place] = hub
-            engines.append(shared[place])
-        yield engines
+                shared[place] = stack.enter_context(opened(table, engine, memory_limit, threads))
+            return shared[place]
+
+        yield engine_of
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from kanon_sql.asking import (
     Asker,
     Watch,
     opened,
-    opened_together,
+    opening,
     refuse_time_limit,
     time_limit,
 )
@@ -21,7 +21,7 @@ from kanon_sql.beforehand import read_beforehand
 from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row
-from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.errors import EngineError, Faults, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Status, TableResult
@@ -75,14 +75,19 @@ def audit(
     `engine` is what `connect` accepts and stands in for each table's own `connect`. `timeout` is
     in seconds, for each table. `watch` is told in words what each statement asks as it starts.
 
-    Raises `SpecError` or `InputError` before anything of a table is asked that can't be answered.
-    A table on which the engine fails has the status `error`; one that can't be opened within the
-    time limit raises `EngineError`.
+    Raises `SpecError` or `InputError` before anything is asked, with the faults of all tables that
+    can't be opened or planned: an audit of the others alone would pass for the whole. A table on
+    which the engine fails has the status `error`; one that can't be opened within the time limit
+    raises `EngineError`.
     """
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
-    with opened_together(spec.tables, engine, memory_limit, threads) as engines:
-        tables = [planned(spec, place, hub, timeout) for place, hub in enumerate(engines)]
+    with opening(engine, memory_limit, threads) as engine_of:
+        tables = []
+        with Faults() as faults:
+            for place, table in enumerate(spec.tables):
+                with faults.collected():
+                    tables.append(planned(spec, place, engine_of(table), timeout))
         results = [_audited(table, show_values, timeout, watch) for table in tables]
     return AuditResult(tuple(results), VERSION)
 
@@ -108,23 +113,30 @@ def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
 def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
     sentences = []
-    for place, table in enumerate(spec.tables):
-        with opened(table, engine) as hub:
-            plan = planned(spec, place, hub, all_hierarchies=True).plan
-            try:
-                _refuse_values_without_label(plan, hub)
-            except SpecError as error:
-                raise spec.pointed(error, place) from None
-            for step in plan.steps:
-                step.check()
-                hub.check(step.sql)
-            gates = sum(check.gates for check in plan.bound.checks)
-            sentences.append(
-                f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
-                f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
-                f"{gates} checks, {len(plan.steps)} statements."
-            )
+    with Faults() as faults:
+        for place in range(len(spec.tables)):
+            with faults.collected():
+                sentences.append(_fits(spec, place, engine))
     return sentences
+
+
+def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
+    """What there is of one table, once everything that is asked of it can be."""
+    with opened(spec.tables[place], engine) as hub:
+        plan = planned(spec, place, hub, all_hierarchies=True).plan
+        try:
+            _refuse_values_without_label(plan, hub)
+        except SpecError as error:
+            raise spec.pointed(error, place) from None
+        for step in plan.steps:
+            step.check()
+            hub.check(step.sql)
+    gates = sum(check.gates for check in plan.bound.checks)
+    return (
+        f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
+        f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
+        f"{gates} checks, {len(plan.steps)} statements."
+    )
 
 
 def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]:
@@ -198,8 +210,10 @@ def planned(
             known = read_beforehand(
                 engine, asked, table, references, all_hierarchies=all_hierarchies
             )
-        except SpecError as error:
-            raise spec.pointed(error, place) from None
+        except (SpecError, InputError) as error:
+            # The faults of the next tables must be their own.
+            engine.renew()
+            raise spec.pointed(error, place) if isinstance(error, SpecError) else error from None
     try:
         plan = plan_audit(asked, table, references, known=known)
     except SpecError as error:

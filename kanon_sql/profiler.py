@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from kanon_sql.asking import Asker, Watch, opened_together, refuse_time_limit, time_limit
+from kanon_sql.asking import Asker, Watch, opening, refuse_time_limit, time_limit
 from kanon_sql.binding import BoundColumn, BoundSpec, bind, find
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Column, Engine, Row, Table
@@ -68,10 +68,10 @@ def profile(
     positive_int(k, "k")
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
-    with opened_together(spec.tables, engine, memory_limit, threads) as engines:
+    with opening(engine, memory_limit, threads) as engine_of:
         planned = [
-            _planned(spec, place, hub, attacker_knows, k, timeout)
-            for place, hub in enumerate(engines)
+            _planned(spec, place, engine_of(table), attacker_knows, k, timeout)
+            for place, table in enumerate(spec.tables)
         ]
         return ProfileResult(tuple(_profiled(each, timeout, watch) for each in planned), VERSION)
 

@@ -457,8 +457,12 @@ class DuckDBEngine:
 
 
 def own_name(database: str) -> str:
-    """What DuckDB calls a database file where it is opened: its views may name it."""
-    stem = Path(database).stem
+    """What DuckDB calls a database file where it is opened: its views may name it.
+
+    >>> own_name("marts/clinic.2026.duckdb")
+    'clinic'
+    """
+    stem = Path(database).name.lstrip(".").partition(".")[0]
     return SOURCE if stem.casefold() in ("memory", "temp", "system", "main") else stem
 
 
