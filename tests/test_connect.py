@@ -416,6 +416,28 @@ def test_what_is_no_connection_is_refused_by_its_kind(target: Any, said: str) ->
         connect(target)
 
 
+def test_a_table_of_another_project_of_bigquery_is_read_there() -> None:
+    connection = Recorded(
+        {
+            "TABLE_CATALOG": [("other-project", "health", "people")],
+            "COLUMN_NAME": [("zip", "STRING", None, None, None)],
+        }
+    )
+
+    found = connect(connection, dialect="bigquery").table('"other-project".health.people')
+
+    assert found.sql == '"other-project"."health"."people"'
+    asked = "`other-project`.`health`.`INFORMATION_SCHEMA`.`TABLES`"
+    assert any(asked in sql for sql in connection.said)
+
+
+@pytest.mark.parametrize(
+    ("called", "dialect"), [("mssql", "tsql"), ("mariadb", "mysql"), ("Snowflake", "snowflake")]
+)
+def test_a_dialect_may_be_called_as_sqlalchemy_calls_it(called: str, dialect: str) -> None:
+    assert connect(Recorded(), dialect=called).dialect == dialect
+
+
 def test_an_unknown_dialect_is_told_the_known_ones() -> None:
     with pytest.raises(kanon.SpecError, match='Did you mean "snowflake"'):
         connect(Unheard(), dialect="snowflak")
@@ -1087,6 +1109,16 @@ def test_a_password_in_the_environment_is_not_repeated_either(
         connect("mysql://ann:env:DB_PASSWORD@host/db")
 
     assert MARKER not in everything_said(failed.value)
+
+
+def test_a_sqlalchemy_engine_that_cannot_connect_keeps_its_password() -> None:
+    lender = sqlalchemy_engine(f"postgresql://ann:{MARKER}@127.0.0.1:1/db")
+
+    with pytest.raises(kanon.EngineError, match="can't connect") as failed:
+        connect(lender)
+
+    assert MARKER not in everything_said(failed.value)
+    lender.dispose()
 
 
 def test_no_repr_holds_a_password() -> None:

@@ -150,6 +150,8 @@ def _of_url(url: str, scheme: str) -> Engine:
 def _of_object(target: Any, dialect: str | None) -> Engine:
     from kanon_sql.engines.drivers import dialect_of, dialect_of_server
 
+    if dialect is not None:
+        dialect = dialect_of_server(dialect)
     if (own := _of_own_client(target)) is not None:
         return own
     if hasattr(target, "raw_connection") and hasattr(target, "dialect"):

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from importlib import import_module
 from typing import Any
@@ -131,9 +132,12 @@ class DBAPI(Warehouse):
     def table(self, target: Any) -> Table:
         """The table or view of this name. In BigQuery a dataset has its own catalogue, so that it
         stands in the name unless the connection has a usual one."""
-        if self.dialect == "bigquery" and isinstance(target, str):
-            self._dataset = name_parts(target)[:-1]
-        return super().table(target)
+        if self.dialect != "bigquery" or not isinstance(target, str):
+            return super().table(target)
+        self._dataset = name_parts(target)[:-1]
+        found = super().table(target)
+        in_project = self._dataset[:-1]
+        return replace(found, sql=".".join([*map(identifier, in_project), found.sql]))
 
     # --- the transaction ------------------------------------------------------------------------
 
