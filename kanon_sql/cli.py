@@ -269,7 +269,8 @@ def anonymize(
     algorithm: Any,
     max_suppressed: str | None,
     suppressed: Any,
-    dialect: str,
+    pull_frequencies: bool,
+    dialect: str | None,
     emit: Any,
     **values: Any,
 ) -> int:
@@ -291,6 +292,7 @@ def anonymize(
             algorithm=algorithm,
             max_suppressed=max_suppressed,
             suppressed=suppressed,
+            pull_frequencies=pull_frequencies,
             output=_writable(values["output"], spec, values),
             dialect=dialect,
             emit=emit,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
+from kanon_sql.dialects import COLLATING, translated
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.frequency_sets import PRIVATE, QuasiIdentifier, kept_labels, label_of
@@ -125,6 +126,7 @@ class Chain:
             k=self.k,
             least=self.class_size,
             also=list(also),
+            by_bytes=self.dialect in COLLATING,
         )
 
     @property
@@ -138,6 +140,7 @@ class Chain:
                 donors=self.named(DONORS),
                 columns=list(self.released.quasi_identifiers),
                 order=list(self._order()),
+                by_bytes=self.dialect in COLLATING,
                 shown=[
                     *(column.name for column in self.columns),
                     *(f"{_RAW}{name}" for name in self.raw),
@@ -167,6 +170,36 @@ class Chain:
     def views(self) -> tuple[View, ...]:
         """The chain in the order in which it can be created."""
         return (*self.records, self.violating, *self.donors, self.release)
+
+    @property
+    def views_to_run(self) -> tuple[View, ...]:
+        """Those that a run defines: the classes are known where it has kept them."""
+        if not self.kept:
+            return self.views
+        return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What creates each view, in the dialect."""
+        return tuple(translated(view.statement, self.dialect) for view in self.views)
+
+    @property
+    def published(self) -> Table:
+        """The last view as a table to ask of."""
+        generalised = {step.attribute for step in self.steps}
+        if self.suppressed_as == "star":
+            generalised |= {each.name for each in self.bound.quasi_identifiers}
+        columns = tuple(
+            Column(each.name, "VARCHAR" if each.name in generalised else each.type)
+            for each in self.columns
+        )
+        return Table(
+            self.bound.table.name,
+            identifier(self.named(RELEASE)),
+            columns,
+            ordered=False,
+            embedded=self.bound.table.embedded,
+        )
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -276,8 +309,8 @@ def _words(number: int, step: GeneralizationStep, label_before: str) -> tuple[st
 
 def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
     """The chain as a file: every view under what it is, ready to run."""
-    executed = dialect == "duckdb"
-    label = "duckdb, as executed" if executed else f"{dialect}, generated and not executed"
+    executed = dialect == chain.dialect
+    label = _as_executed(chain) if executed else f"{dialect}, generated and not executed"
     head = [
         f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} with Datafly "
         "(Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
@@ -288,11 +321,24 @@ def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
     ]
     if not executed and chain.bound.table.sql.startswith("read_"):
         head.append("Put the name of your table where kanon_step_0 reads it.")
-    parts = [_comment(head)]
-    for view in replace(chain, dialect=dialect).views:
-        statement = view.statement if executed else transpiled(view.statement, dialect)
-        parts.append(f"{_comment(view.words)}\n{statement};")
-    return "\n\n\n".join(parts) + "\n"
+    written = replace(chain, dialect=dialect)
+    statements = (
+        written.statements
+        if executed
+        else [transpiled(view.statement, dialect) for view in written.views]
+    )
+    views = zip(written.views, statements, strict=True)
+    parts = [f"{_comment(view.words)}\n{statement};" for view, statement in views]
+    return "\n\n\n".join([_comment(head), *parts]) + "\n"
+
+
+def _as_executed(chain: Chain) -> str:
+    if chain.bound.table.embedded:
+        return f"{chain.dialect}, as executed"
+    return (
+        f"{chain.dialect}. What each view selects was executed there, as a common table "
+        "expression; no view was created"
+    )
 
 
 def _demands(bound: BoundSpec) -> Iterator[str]:

@@ -32,6 +32,7 @@ precautions
 plan
 answers violations
 verdicts caveats report explain asking
+fetching
 auditor frequency_sets
 utility release
 dbt_model

@@ -22,6 +22,9 @@ DIALECTS = (
     *("snowflake", "bigquery", "redshift", "databricks", "trino", "tsql", "mysql", "sqlite"),
 )
 
+COLLATING = ("postgres",)
+"""Those in which texts are in the order of a language, unless one asks for that of their bytes."""
+
 _OF_THE_TEMPLATES = "duckdb"
 _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
 """What sqlglot calls some types that DuckDB's catalogue calls otherwise."""

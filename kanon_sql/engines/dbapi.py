@@ -6,7 +6,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from kanon_sql.engines.base import Batches
 from kanon_sql.engines.warehouse import Warehouse
+
+BATCH = 50_000
+"""How many rows are fetched at a time."""
 
 
 class DBAPI(Warehouse):
@@ -35,3 +39,18 @@ class DBAPI(Warehouse):
                 return names, cursor.fetchmany(most) if names else []
             finally:
                 cursor.close()
+
+    def _batches(self, sql: str, most: int) -> Batches:
+        with self._asking:
+            cursor = self._cursor = self._cursor_of_batches()
+            try:
+                cursor.execute(sql)
+                while most > 0 and (batch := cursor.fetchmany(min(most, BATCH))):
+                    most -= len(batch)
+                    yield batch
+            finally:
+                cursor.close()
+
+    def _cursor_of_batches(self) -> Any:
+        """A cursor that leaves in the server what is not fetched yet, if the driver has one."""
+        return self._connection.cursor()

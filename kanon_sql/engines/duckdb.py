@@ -23,7 +23,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from kanon_sql.engines.base import Column, Row, Table
+from kanon_sql.engines.base import Batches, Column, Row, Table
 from kanon_sql.engines.csvfiles import checked_delimiter
 from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
 from kanon_sql.engines.frames import frame_name, readable_frame
@@ -70,6 +70,7 @@ class DuckDBEngine:
 
     name = "duckdb"
     dialect = "duckdb"
+    keeps_rows = True
 
     def __init__(
         self,
@@ -170,17 +171,29 @@ class DuckDBEngine:
         sql = f"select {', '.join(named)}"
         self._make(sql, f"create temp table {identifier(name)} as {sql}", lists)
 
+    def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
+        """Keep rows that another database gives, each column in its own type.
+
+        Raises `InputError` for a value that its type does not hold.
+        """
+        typed = ", ".join(f"{identifier(each.name)} {each.type}" for each in columns)
+        lists = ", ".join(f"unnest(cast(? as {each.type}[]))" for each in columns)
+        try:
+            self.lock()
+            self._run(f"create temp table {identifier(name)} ({typed})")
+            for batch in batches:
+                cells = [list(column) for column in zip(*batch, strict=True)]
+                with ctrl_c():
+                    self._session.execute(f"insert into {identifier(name)} select {lists}", cells)
+        except duckdb.Error as error:
+            raise explained(error) from None
+
     def forget(self, name: str) -> None:
         """Drop a temporary table."""
         try:
             self._run(f"drop table temp.{identifier(name)}")
         except duckdb.Error as error:
             raise explained(error) from None
-
-    def kept(self, name: str, called: str) -> Table:
-        """What is kept under `name`, as a table."""
-        sql = identifier(name)
-        return Table(called, sql, self._columns(sql), ordered=False)
 
     def will_write(self, path: Path) -> None:
         """Leave a file open that is to be written once the others are shut off."""

@@ -72,6 +72,10 @@ class Postgres(DBAPI):
         self._connection.autocommit = autocommit
         super().close()
 
+    def _cursor_of_batches(self) -> Any:
+        """A cursor of the server's, which lives no longer than the transaction."""
+        return self._connection.cursor(name="kanon_rows")
+
     def _tables(self) -> Sequence[tuple[str, ...]]:
         return [tuple(row) for row in self._asked(render("postgres_tables"))[1]]
 
