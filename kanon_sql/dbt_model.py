@@ -13,10 +13,11 @@ from pathlib import PurePath
 from typing import Any
 
 from kanon_sql.binding import BoundCheck
+from kanon_sql.dialects import translated
 from kanon_sql.errors import SpecError
 from kanon_sql.frequency_sets import QuasiIdentifier
 from kanon_sql.levels import CASE_ROWS
-from kanon_sql.release import Chain
+from kanon_sql.release import VIOLATING, Chain
 from kanon_sql.templates import render
 from kanon_sql.violations import violating_classes
 from kanon_sql.yaml_document import as_yaml
@@ -54,16 +55,22 @@ def _sql(chain: Chain, source: str, levels: Mapping[str, int]) -> str:
     }
     dropped = list(chain.bound.spec.identifiers)
     released = chain.released
+    published = render(
+        "released_records",
+        records=GENERALISED,
+        violating=VIOLATING,
+        columns=list(chain.columns),
+        quasi_identifiers=list(released.quasi_identifiers),
+        star=chain.suppressed_as == "star",
+    )
     return render(
         "dbt_model",
         comment=_comment(chain, levels),
         source=_jinja(source),
         hierarchies={_jinja(column): _jinja(how) for column, how in hierarchies.items()},
         identifiers=_jinja(dropped) if dropped else None,
-        violating=violating_classes(released, GENERALISED),
-        columns=list(chain.columns),
-        quasi_identifiers=list(released.quasi_identifiers),
-        star=chain.suppressed_as == "star",
+        violating=translated(violating_classes(released, GENERALISED), chain.dialect),
+        released=translated(published, chain.dialect),
     )
 
 

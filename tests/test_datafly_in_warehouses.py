@@ -14,14 +14,16 @@ import asking
 import oracle_datafly
 import pyarrow
 import pytest
-from generated import Filled, fewer
+from generated import KINDS, Filled, Kind, fewer
 from hypothesis import given
+from pyarrow import parquet
 from test_datafly import Drawn, anonymize, cells, figures, questions
-from test_oracle_datafly import DATAFLY, asked
+from test_oracle_datafly import DATAFLY
 from warehouses import STARTED, Database
 
 import kanon_sql as kanon
 from kanon_sql import fetching
+from kanon_sql.engines.warehouse import Warehouse
 
 BOTH_WAYS = pytest.mark.parametrize("pulled", [False, True], ids=["by queries", "pulled"])
 
@@ -76,3 +78,280 @@ def test_a_table(database: Database, pulled: bool, drawn: Drawn) -> None:
     assert asking.part_of(figures(result), expected.figures) == asking.near(expected.figures)
     assert result.holds == expected.holds
     assert outcome(result) == asking.near(outcome(anonymize(drawn.table, drawn.question)))
+
+
+# --- every hierarchy ------------------------------------------------------------------------
+
+CODES = tuple(f"{n:03d}" for n in range(0, 260, 7))
+DAYS = tuple(date(1900 + 9 * n, 1 + n % 12, 1 + n % 28) for n in range(18))
+MOMENTS = tuple(datetime(1999 + n, 1 + n % 12, 1 + n, n, 59, 59, 250_000) for n in range(20))
+WHOLE = (-(2**53) - 1, -11, -10, -1, 0, 1, 9, 10, 19, 20, 41, 99, 100, 2**53 + 1, None)
+FLOATS = (-10.5, -0.0, 0.0, 0.1, 0.3, 1.0, 9.99, 10.0, 1e15, None)
+PRICES = tuple(map(Decimal, ("-7.25", "0.10", "0.30", "9.99", "10.00", "123456789.01")))
+WORDS = ("", " ", "a", "A", "a ", "ab", "é", "e\u0301", "abc", "\\", "it's", "%s", None)
+LARGE = {f"{n:03d}": [f"{n // 10:02d}*", f"{n // 100}**"] for n in range(260)}
+SMALL = {code: LARGE[code] for code in CODES}
+NUMBERS_IN_TEXT = ("1", "1.0", "01", "9", "10", "-3", "0.1", "19.99")
+DATES_IN_TEXT = ("2025-01-31", "2025-02-01", "0999-12-31", "1925-06-30")
+HIERARCHIES: dict[str, tuple[pyarrow.DataType, Sequence[Any], Any]] = {
+    "nothing but suppress": (pyarrow.bool_(), (True, False, None), {}),
+    "width": (pyarrow.int64(), WHOLE, {"levels": [{"width": 5}, {"width": 10}, "suppress"]}),
+    "width of floats": (pyarrow.float64(), FLOATS, {"levels": [{"width": 0.1}, {"width": 10}]}),
+    "width of decimals": (pyarrow.decimal128(20, 2), PRICES, {"levels": [{"width": 2.5}]}),
+    "width of text": (pyarrow.string(), NUMBERS_IN_TEXT, {"levels": [{"width": 5}]}),
+    "clipped": (pyarrow.int64(), WHOLE, {"clip": [0, 50], "levels": [{"width": 10}]}),
+    "round": (pyarrow.int64(), WHOLE, {"levels": [{"round": 10}, {"round": 100}]}),
+    "depths": (pyarrow.int64(), WHOLE, {"levels": [{"depths": [1, 2]}]}),
+    "cuts": (pyarrow.int64(), WHOLE, {"levels": [{"cuts": [0, 10, 40]}, {"cuts": [10]}]}),
+    "top": (pyarrow.float64(), FLOATS, {"levels": [{"top": 10}, {"top": 0.3}]}),
+    "bottom": (pyarrow.decimal128(20, 2), PRICES, {"levels": [{"bottom": 0.3}]}),
+    "mask from the right": (pyarrow.string(), WORDS, {"levels": [{"mask": "right"}]}),
+    "mask from the left": (pyarrow.string(), WORDS, {"levels": [{"mask": "left"}]}),
+    "prefix": (pyarrow.string(), WORDS, {"levels": [{"prefix": 2}, {"prefix": 1}]}),
+    "dates": (pyarrow.date32(), DAYS, {"levels": ["month", "quarter", "year", {"years": 10}]}),
+    "moments": (pyarrow.timestamp("us"), MOMENTS, {"levels": ["day", "month", {"years": 5}]}),
+    "dates of text": (pyarrow.string(), DATES_IN_TEXT, {"levels": ["month", "year"]}),
+    "a table": (pyarrow.string(), (*CODES, None), {"hierarchy": SMALL, "levels": ["suppress"]}),
+    "a table of many rows": (pyarrow.string(), (*CODES, None), {"hierarchy": LARGE}),
+}
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("name", HIERARCHIES)
+def test_every_level_has_as_many_labels(database: Database, name: str, pulled: bool) -> None:
+    """A search that can't end before the top counts the labels of each level."""
+    type, values, part = HIERARCHIES[name]
+    rows = [(value, "x") for value in (*values, *values[:3])]
+    table = asking.table(["q", "s"], rows, [type, pyarrow.string()])
+    question = {"quasi_identifiers": {"q": part}, "k": len(rows), "max_suppressed": 0}
+    database.load("people", filled(table))
+
+    found = anonymize("people", question, engine=database.url, pull_frequencies=pulled)
+
+    expected = anonymize(table, question)
+    assert len(expected.anonymization.steps) == sum(expected.anonymization.levels.values()) > 0
+    assert outcome(found) == asking.near(outcome(expected))
+
+
+@BOTH_WAYS
+def test_a_value_without_a_label(database: Database, pulled: bool) -> None:
+    database.load("people", filled(asking.table(["q"], [("x",), ("z",), ("z",)])))
+    question = {"quasi_identifiers": {"q": {"hierarchy": {"x": ["x"], "y": ["y"]}}}, "k": 2}
+
+    with pytest.raises(kanon.InputError) as refused:
+        anonymize("people", question, engine=database.url, pull_frequencies=pulled)
+
+    assert '1 value of "q", held by 2 records, is not in the hierarchy' in str(refused.value)
+
+
+# --- what is written ------------------------------------------------------------------------
+
+VISITS = asking.table(
+    ["visit", "person", "name", "age", "area", "diagnosis"],
+    [
+        (n, n // 2, f"Person {n // 2}", 20 + n % 17, f"{n % 23:03d}", "HIV" if n % 5 else "flu")
+        for n in range(120)
+    ],
+)
+AREAS = {f"{n:03d}": [f"{n // 10:02d}*", "***"] for n in range(240)}
+RELEASES: dict[str, dict[str, Any]] = {
+    "donated": {
+        "quasi_identifiers": {"age": {"levels": [{"width": 5}, {"width": 15}]}},
+        "identifiers": ["name", "visit", "person"],
+        "k": 14,
+        "where": "visit < 113",
+        "max_suppressed": 14,
+    },
+    "starred": {
+        "quasi_identifiers": {"age": {"levels": [{"width": 5}]}, "area": {}},
+        "identifiers": ["name", "visit", "person"],
+        "k": 20,
+        "suppressed": "star",
+        "max_suppressed": 25,
+    },
+    "labels_joined": {
+        "quasi_identifiers": {"area": {"hierarchy": AREAS}},
+        "sensitive": "diagnosis",
+        "checks": [{"l_diversity": {"l": 2, "sensitive": "diagnosis"}}],
+        "k": 12,
+    },
+    "people": {
+        "quasi_identifiers": {"age": {"levels": [{"cuts": [25, 30]}, "suppress"]}},
+        "identifiers": "name",
+        "entity": "person",
+        "k": 20,
+    },
+}
+
+
+def rows_of_the_views(database: Database, statements: Sequence[str]) -> list[dict[str, Any]]:
+    """What the last of some views holds, once all have been created as they stand."""
+    names = [re.split(r"\s+", statement)[2] for statement in statements]
+    try:
+        for statement in statements:
+            database.run(statement)
+        rows = database.run(f"select * from {names[-1]}")
+    finally:
+        for name in reversed(names):
+            database.run(f"drop view if exists {name}")
+    return [dict(enumerate(row)) for row in rows]
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("name", RELEASES)
+def test_the_views_give_the_release(
+    database: Database, name: str, pulled: bool, tmp_path: Path
+) -> None:
+    question, views, release = RELEASES[name], tmp_path / "r.sql", tmp_path / "r.parquet"
+    database.load("visits", filled(VISITS))
+
+    found = anonymize(
+        "visits", question, engine=database.url, pull_frequencies=pulled, output=views
+    )
+
+    expected = anonymize(VISITS, question, output=release)
+    assert outcome(found) == asking.near(outcome(expected))
+    statements = found.anonymization.views
+    assert len(statements) == len(expected.anonymization.views)
+    text = views.read_text(encoding="utf-8")
+    assert [each for each in statements if f"{each};" not in text] == []
+    rows = rows_of_the_views(database, statements)
+    assert cells(rows) == cells(parquet.read_table(release).to_pylist())
+
+
+@BOTH_WAYS
+def test_what_the_views_select_was_executed(
+    database: Database, pulled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the header of a file of views says; and nothing that was sent makes anything."""
+    sent: list[str] = []
+    asked = Warehouse._asked
+
+    def listen(self: Warehouse, sql: str) -> Any:
+        sent.append(sql)
+        return asked(self, sql)
+
+    monkeypatch.setattr(Warehouse, "_asked", listen)
+    database.load("visits", filled(VISITS))
+
+    found = anonymize("visits", RELEASES["donated"], engine=database.url, pull_frequencies=pulled)
+
+    selects = [re.split(r"\s+AS\s+", each, maxsplit=1)[1] for each in found.anonymization.views]
+    assert [each for each in selects if not any(each in sql for sql in sent)] == []
+    assert [sql for sql in sent if re.match(r"\s*(create|insert|drop)\b", sql, re.I)] == []
+
+
+@BOTH_WAYS
+def test_nothing_is_created_and_few_rows_come(
+    database: Database, pulled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[int] = []
+    query = Warehouse.query
+
+    def count(self: Warehouse, sql: str) -> Any:
+        rows = query(self, sql)
+        answers.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(Warehouse, "query", count)
+    database.load("visits", filled(VISITS))
+    engine = kanon.connect(database.url)
+    before = sorted(engine._tables())  # type: ignore[attr-defined]
+    engine.close()
+
+    result = anonymize("visits", RELEASES["people"], engine=database.url, pull_frequencies=pulled)
+
+    engine = kanon.connect(database.url)
+    assert sorted(engine._tables()) == before  # type: ignore[attr-defined]
+    engine.close()
+    sizes = len(result.anonymization.before.to_dict()["summary"])
+    assert max(answers) <= max(len(result.tables[0].histogram), sizes)
+
+
+def test_the_records_stay_where_they_are(database: Database, tmp_path: Path) -> None:
+    database.load("visits", filled(VISITS))
+
+    with pytest.raises(kanon.SpecError) as refused:
+        anonymize(
+            "visits", RELEASES["people"], engine=database.url, output=tmp_path / "release.parquet"
+        )
+
+    assert "--output release.sql" in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_that_fails_its_audit_is_written_by_force_alone(
+    database: Database, tmp_path: Path
+) -> None:
+    """One record as `*` is a class of one."""
+    database.load("people", filled(asking.table(["q"], [("x",), ("x",), ("y",)])))
+    output = tmp_path / "release.sql"
+    starred = {"quasi_identifiers": ["q"], "k": 2, "max_suppressed": 1, "suppressed": "star"}
+
+    result = anonymize("people", starred, engine=database.url, output=output)
+    unforced = output.exists()
+    forced = anonymize("people", starred, engine=database.url, output=output, force=True)
+
+    assert (result.exit_code, result.anonymization.release, unforced) == (1, None, False)
+    assert (forced.exit_code, output.exists()) == (1, True)
+
+
+# --- what is fetched ------------------------------------------------------------------------
+
+
+def test_what_was_fetched_is_said(database: Database) -> None:
+    database.load("visits", filled(VISITS))
+    question = RELEASES["labels_joined"]
+
+    by_queries, pulled = (
+        anonymize("visits", question, engine=database.url, pull_frequencies=pulled)
+        for pulled in (False, True)
+    )
+
+    [warning] = set(pulled.tables[0].warnings) - set(by_queries.tables[0].warnings)
+    assert warning.startswith("The values of area and diagnosis were fetched from ")
+
+
+def test_no_more_is_fetched_than_is_allowed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "MOST_COMBINATIONS", 16)
+    database.load("visits", filled(VISITS))
+
+    with pytest.raises(kanon.KanonError, match="more than 16 combinations of values"):
+        anonymize("visits", RELEASES["donated"], engine=database.url, pull_frequencies=True)
+
+
+def test_there_is_nothing_to_fetch_for_duckdb() -> None:
+    with pytest.raises(kanon.SpecError, match="pull_frequencies is for a table in a warehouse"):
+        anonymize(VISITS, RELEASES["donated"], pull_frequencies=True)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.type))
+def test_a_value_that_is_fetched_is_the_same(database: Database, kind: Kind) -> None:
+    """As many values before the first step, and the same of them suppressed."""
+    values = [value for value in (*kind.values, *kind.values[1:], None) if value != ""]
+    table = asking.table(["q"], [(value,) for value in values], [kind.type])
+    database.load("people", filled(table))
+    question = {"quasi_identifiers": ["q"], "k": 2, "max_suppressed": 5}
+
+    queried = anonymize("people", question, engine=database.url)
+    pulled = anonymize("people", question, engine=database.url, pull_frequencies=True)
+
+    assert outcome(pulled) == asking.near(outcome(queried))
+
+
+@BOTH_WAYS
+def test_texts_give_way_in_the_order_of_their_bytes(database: Database, pulled: bool) -> None:
+    """Step 4 takes the whole first class, and that is Z, which a language would put last."""
+    rows = [(value,) for value in ("a", "a", "Z", "Z", "é", "é", "x")]
+    database.load("people", filled(asking.table(["q"], rows)))
+    question = {"quasi_identifiers": ["q"], "k": 2, "max_suppressed": 2}
+
+    result = anonymize("people", question, engine=database.url, pull_frequencies=pulled)
+
+    assert (result.anonymization.suppressed, result.anonymization.step4) == (3, 2)
+    left = rows_of_the_views(database, result.anonymization.views)
+    assert cells(left) == cells([{"q": value} for value in ("a", "a", "é", "é")])
+    if result.tables[0].engine == "postgres":
+        assert 'ORDER BY "q" COLLATE "C"' in "".join(result.anonymization.views)
