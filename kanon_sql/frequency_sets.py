@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from kanon_sql.asking import Asker
 from kanon_sql.binding import AtLevel, BoundColumn, BoundSpec, JoinedLabels
@@ -94,6 +94,14 @@ class QuasiIdentifier:
 
     def move(self, start: int, end: int) -> Move:
         return Move(self.values, start, end)
+
+
+class Asked(NamedTuple):
+    """A question on what is kept."""
+
+    name: str
+    question: str
+    sql: str
 
 
 class FrequencySets:
@@ -210,6 +218,17 @@ class FrequencySets:
     def ask(self, name: str, question: str, sql: str) -> list[Row]:
         """The rows of one question on what is kept."""
         return self._ask.rows(self._step(name, question, sql))
+
+    def ask_each(self, questions: Sequence[Asked]) -> list[Row]:
+        """The one row of each of some questions on what is kept, which all have the same columns.
+
+        They are one statement where each would count the sets anew.
+        """
+        if self._ask.engine.keeps_rows or len(questions) < 2:
+            return [self.ask(each.name, each.question, each.sql)[0] for each in questions]
+        together = render("answers_together", statements=[each.sql for each in questions])
+        rows = self.ask(questions[0].name, questions[0].question, together)
+        return sorted(rows, key=lambda row: int(row["kanon_question"]))
 
     # --- within -----------------------------------------------------------------------------
 

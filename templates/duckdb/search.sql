@@ -160,6 +160,24 @@ inner join (
 {%- endmacro %}
 
 
+{# The rows of several statements that have the same columns, each with its place among them. #}
+{% macro answers_together(statements) %}
+{% for statement in statements %}
+select
+    {{ loop.index }} as kanon_question,
+    answers.*
+from (
+    {{ statement | indent(4) }}
+) as answers
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
+{%- endmacro %}
+
+
 {# Rows that are at hand, as every database reads them: texts and whole numbers. #}
 {% macro rows_at_hand(columns, rows) %}
 select
