@@ -262,7 +262,8 @@ def _delivered(
         release = Release(str(wanted.output), None, None, "dbt-model")
     else:
         dialect = wanted.dialect or chain.dialect
-        write_whole(wanted.output, as_text(chain, _closing(result), dialect))
+        text = as_text(chain, result.anonymization.views, _closing(result), dialect)
+        write_whole(wanted.output, text)
         release = Release(str(wanted.output), None, None, "views")
     return replace(result, anonymization=replace(result.anonymization, release=release))
 
@@ -304,6 +305,11 @@ class _Run:
         self._plan = planned(spec, 0, engine, all_hierarchies=True).plan
         self.chain: Chain | None = None
         """The views of the release, where there is one."""
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What creates the views of the release, as they were run."""
+        return self.chain.statements(self._engine.in_own_words) if self.chain else ()
 
     def anonymized(self, new: Path | None) -> AnonymizationResult:
         """Search, build and audit; the release's records are written to `new`."""
@@ -370,7 +376,7 @@ class _Run:
                     suppressed=left_out.records,
                 ),
                 associations=tuple(associations(sets, self._plan.bound, path.levels)),
-                views=self.chain.statements if self.chain else (),
+                views=self.statements,
                 before=Before(before.name, before.summary, before.checks),
             ),
         )

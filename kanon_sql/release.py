@@ -7,13 +7,13 @@ that is written holds the rows of the last one.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
-from kanon_sql.dialects import COLLATING, translated
+from kanon_sql.dialects import COLLATING
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.frequency_sets import PRIVATE, QuasiIdentifier, kept_labels, label_of
@@ -45,9 +45,9 @@ class View:
     words: tuple[str, ...]
     sql: str
 
-    @property
-    def statement(self) -> str:
-        return f"create view {self.name} as\n{self.sql}"
+    def statement(self, in_own_words: Callable[[str], str]) -> str:
+        """What creates the view, in the words of an engine."""
+        return f"create view {self.name} as\n{in_own_words(self.sql)}"
 
 
 @dataclass(frozen=True)
@@ -178,10 +178,9 @@ class Chain:
             return self.views
         return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
 
-    @property
-    def statements(self) -> tuple[str, ...]:
-        """What creates each view, in the dialect."""
-        return tuple(translated(view.statement, self.dialect) for view in self.views)
+    def statements(self, in_own_words: Callable[[str], str]) -> tuple[str, ...]:
+        """What creates each view, in the words of an engine."""
+        return tuple(view.statement(in_own_words) for view in self.views)
 
     @property
     def published(self) -> Table:
@@ -307,8 +306,11 @@ def _words(number: int, step: GeneralizationStep, label_before: str) -> tuple[st
     )
 
 
-def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
-    """The chain as a file: every view under what it is, ready to run."""
+def as_text(chain: Chain, run: Sequence[str], closing: Sequence[str], dialect: str) -> str:
+    """The chain as a file: every view under what it is, ready to run.
+
+    `run` are its statements in the chain's own dialect, as they were run.
+    """
     executed = dialect == chain.dialect
     label = _as_executed(chain) if executed else f"{dialect}, generated and not executed"
     head = [
@@ -321,15 +323,16 @@ def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
     ]
     if not executed and chain.bound.table.sql.startswith("read_"):
         head.append("Put the name of your table where kanon_step_0 reads it.")
-    written = replace(chain, dialect=dialect)
-    statements = (
-        written.statements
-        if executed
-        else [transpiled(view.statement, dialect) for view in written.views]
-    )
-    views = zip(written.views, statements, strict=True)
+    statements = run if executed else _generated(chain, dialect)
+    views = zip(chain.views, statements, strict=True)
     parts = [f"{_comment(view.words)}\n{statement};" for view, statement in views]
     return "\n\n\n".join([_comment(head), *parts]) + "\n"
+
+
+def _generated(chain: Chain, dialect: str) -> tuple[str, ...]:
+    """The statements in another dialect."""
+    views = replace(chain, dialect=dialect).views
+    return tuple(transpiled(view.statement(str), dialect) for view in views)
 
 
 def _as_executed(chain: Chain) -> str:

@@ -236,7 +236,7 @@ def test_what_the_views_select_was_executed(
 
     found = anonymize("visits", RELEASES["donated"], engine=database.url, pull_frequencies=pulled)
 
-    selects = [re.split(r"\s+AS\s+", each, maxsplit=1)[1] for each in found.anonymization.views]
+    selects = [each.partition("\n")[2] for each in found.anonymization.views]
     assert [each for each in selects if not any(each in sql for sql in sent)] == []
     assert [sql for sql in sent if re.match(r"\s*(create|insert|drop)\b", sql, re.I)] == []
 
@@ -354,7 +354,8 @@ def test_texts_give_way_in_the_order_of_their_bytes(database: Database, pulled: 
     left = rows_of_the_views(database, result.anonymization.views)
     assert cells(left) == cells([{"q": value} for value in ("a", "a", "é", "é")])
     if result.tables[0].engine == "postgres":
-        assert 'ORDER BY "q" COLLATE "C"' in "".join(result.anonymization.views)
+        views = "".join(result.anonymization.views).lower()
+        assert 'order by "q" collate "c"' in views
 
 
 TYPES = """

@@ -70,6 +70,9 @@ class Engine(Protocol):
     def table(self, target: Any) -> Table:
         """The table that `target` names. Raises `InputError` if it can't be read whole."""
 
+    def in_own_words(self, sql: str) -> str:
+        """A SELECT of the templates in the dialect, by itself. Raises `SpecError`."""
+
     def in_dialect(self, sql: str) -> str:
         """A SELECT of the templates as it is sent. Raises `SpecError` if there is no way."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from kanon_sql.dialects import translated
 from kanon_sql.templates import identifier, render
 
-_WITH = "WITH "
+_WITH = re.compile(r"\Awith\s+", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 
 
@@ -28,7 +28,7 @@ class Definitions:
     def keep(self, name: str, sql: str) -> None:
         """Let later statements read one SELECT by its name, which is one word."""
         self._defined.pop(name, None)
-        self._defined[name] = translated(sql, self.dialect)
+        self._defined[name] = self.in_own_words(sql)
 
     def keep_view(self, name: str, sql: str) -> None:
         """The same: neither is more than its definition."""
@@ -43,15 +43,19 @@ class Definitions:
         """Let go of a definition."""
         del self._defined[name]
 
+    def in_own_words(self, sql: str) -> str:
+        """A SELECT of the templates as the database has it, whatever it reads."""
+        return translated(sql, self.dialect)
+
     def in_dialect(self, sql: str) -> str:
         """A SELECT of the templates as it is sent, with the definitions that it reads."""
-        statement = translated(sql, self.dialect)
-        ctes = [f"{name} AS (\n{self._defined[name]}\n)" for name in self._read_by(statement)]
-        if not ctes:
+        statement = self.in_own_words(sql)
+        read = [f"{name} as (\n{self._defined[name]}\n)" for name in self._read_by(statement)]
+        if not read:
             return statement
-        own = statement.removeprefix(_WITH)
+        own = _WITH.sub("", statement)
         between = ",\n" if own != statement else "\n"
-        return _WITH + ",\n".join(ctes) + between + own
+        return "with " + ",\n".join(read) + between + own
 
     @cached_property
     def _defined(self) -> dict[str, str]:

@@ -138,6 +138,10 @@ class DuckDBEngine:
     def limit(self, seconds: float) -> None:
         """DuckDB has no limit of its own: who waits cancels."""
 
+    def in_own_words(self, sql: str) -> str:
+        """The statement itself."""
+        return sql
+
     def in_dialect(self, sql: str) -> str:
         """The statement itself."""
         return sql
