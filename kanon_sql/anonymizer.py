@@ -167,6 +167,7 @@ def anonymize(
             run = _Run(spec, asked, k, wanted, database, here, expired, watch, tell)
             result = run.anonymized(new)
             database.verify_unchanged()
+            database.forget_all()
         return _delivered(result, run.chain, wanted, new)
 
 
@@ -317,7 +318,7 @@ class _Run:
         if before.status == "no_data":
             return _without_data(before, self._wanted)
         self._refuse_large_k(before)
-        refuse_taken_names(self._plan.bound.table)
+        refuse_taken_names(self._plan.bound)
         sets = self._sets()
         allowed = self._wanted.allowed(records=before.summary.records or 0, k=self._k)
         path = datafly(

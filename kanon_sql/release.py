@@ -6,6 +6,7 @@ that is written holds the rows of the last one.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,9 @@ DONORS = "donor_classes"
 NUMBERED = "numbered_records"
 RELEASE = "release"
 _SHIPPED = "kanon_"
+_OURS = re.compile(
+    rf"{_SHIPPED}(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED}|{RELEASE})|{PRIVATE}.*"
+)
 _RAW = "kanon_raw_"
 
 
@@ -285,8 +289,16 @@ class Chain:
             )
 
 
-def refuse_taken_names(table: Table) -> None:
-    """Raise `SpecError` for a column that is called as the views call one of their own."""
+def refuse_taken_names(bound: BoundSpec) -> None:
+    """Raise `SpecError` for a column that is called as the views call one of their own, or for a
+    table without a schema that would be taken for one of the views."""
+    table = bound.table
+    for each in (table, *(reference.table for reference in bound.references.values())):
+        if not each.embedded and _OURS.fullmatch(each.sql.strip('"`')):
+            raise SpecError(
+                f"{each.name} is called as a view of a release is, and has no schema that would "
+                "tell them apart. Rename it."
+            )
     needed = {"kanon_donated", "kanon_number"}
     needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}
     for column in table.columns:

@@ -94,6 +94,9 @@ class Engine(Protocol):
     def forget(self, name: str) -> None:
         """Let go of what was kept."""
 
+    def forget_all(self) -> None:
+        """Let go of everything that was kept, so that the next question begins anew."""
+
     def cancel(self) -> None:
         """Stop the running statement, in the server too. Safe from another thread."""
 

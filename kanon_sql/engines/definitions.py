@@ -43,6 +43,10 @@ class Definitions:
         """Let go of a definition."""
         del self._defined[name]
 
+    def forget_all(self) -> None:
+        """Let go of all definitions."""
+        self._defined.clear()
+
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates as the database has it, whatever it reads."""
         return translated(sql, self.dialect)

@@ -96,6 +96,7 @@ class DuckDBEngine:
         self._frames: dict[str, Any] = {}
         self._files: dict[str, FileEvidence] = {}
         self._paths: set[str] = set()
+        self._kept: dict[str, str] = {}
         self._temporary: set[str] = set()
         if connection is not None:
             self._session, spill = cursor_of(connection), None
@@ -163,10 +164,12 @@ class DuckDBEngine:
     def keep(self, name: str, sql: str) -> None:
         """Keep the rows of one SELECT in a temporary table, which is this session's alone."""
         self._make(sql, f"create temp table {identifier(name)} as {sql}")
+        self._kept[name] = "table"
 
     def keep_view(self, name: str, sql: str) -> None:
         """Call one SELECT `name` in this session."""
         self._make(sql, f"create temp view {identifier(name)} as {sql}")
+        self._kept[name] = "view"
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Keep rows that are at hand, every column of one type."""
@@ -174,6 +177,7 @@ class DuckDBEngine:
         named = (f"unnest(?) as {identifier(column)}" for column in columns)
         sql = f"select {', '.join(named)}"
         self._make(sql, f"create temp table {identifier(name)} as {sql}", lists)
+        self._kept[name] = "table"
 
     def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
         """Keep rows that another database gives, each column in its own type.
@@ -185,6 +189,7 @@ class DuckDBEngine:
         try:
             self.lock()
             self._run(f"create temp table {identifier(name)} ({typed})")
+            self._kept[name] = "table"
             for batch in batches:
                 cells = [list(column) for column in zip(*batch, strict=True)]
                 with ctrl_c():
@@ -193,11 +198,16 @@ class DuckDBEngine:
             raise explained(error) from None
 
     def forget(self, name: str) -> None:
-        """Drop a temporary table."""
+        """Drop a temporary table or view."""
         try:
-            self._run(f"drop table temp.{identifier(name)}")
+            self._run(f"drop {self._kept.pop(name)} temp.{identifier(name)}")
         except duckdb.Error as error:
             raise explained(error) from None
+
+    def forget_all(self) -> None:
+        """Drop every temporary table and view that was made here, the last one first."""
+        for name in reversed(list(self._kept)):
+            self.forget(name)
 
     def will_write(self, path: Path) -> None:
         """Leave a file open that is to be written once the others are shut off."""
