@@ -353,12 +353,7 @@ class FrequencySets:
 
     def _violating_records(self, levels: Levels) -> str:
         """The violating classes at some levels, counted in the records."""
-        columns = tuple(
-            AtLevel(each.column, each.levels, levels[each.name], each.place, portable=True).column
-            if levels[each.name]
-            else each.column
-            for each in self.quasi_identifiers
-        )
+        columns = tuple(_at_level(each, levels[each.name]) for each in self.quasi_identifiers)
         relation = records(self.bound, [*columns, *self._searched_beside])
         bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
         return violating_classes(bound, relation)
@@ -445,6 +440,20 @@ def label_of(
         name, kept or levels.labels_sql(level, portable=portable), levels.key(value)
     )
     return Label(f"{name}.kanon_label", joined)
+
+
+def _at_level(each: QuasiIdentifier, level: int) -> BoundColumn:
+    """A quasi-identifier at a level as the records have it; the labels of a large hierarchy are
+    read where they are kept."""
+    if not level:
+        return each.column
+    if not each.levels.is_joined(level):
+        return AtLevel(each.column, each.levels, level, each.place).column
+    name = f"kanon_hierarchy_{each.place}"
+    key = each.levels.key(f"kanon_raw.{identifier(each.name)}")
+    joined = JoinedLabels(name, kept_labels(each.place, level), key)
+    label = f"{name}.kanon_label"
+    return replace(each.column, type="VARCHAR", generalised=label, joined=joined)
 
 
 def _spelled(column: BoundColumn, rolled_up: bool) -> BoundColumn:
