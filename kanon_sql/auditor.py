@@ -15,12 +15,12 @@ from kanon_sql.beforehand import read_beforehand
 from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row
-from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.errors import EngineError, Faults, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec
-from kanon_sql.steps import records
+from kanon_sql.steps import ExpectedStep, ExpectedTable, records
 from kanon_sql.verdicts import (
     histogram,
     refuse_without_entity,
@@ -69,18 +69,20 @@ def audit(
     `engine` is what `connect` accepts and stands in for each table's own `connect`. `timeout` is
     in seconds, for each table. `watch` is told in words what each statement asks as it starts.
 
-    Raises `SpecError` or `InputError` before anything of a table is asked that can't be answered.
-    A table on which the engine fails has the status `error`; one that can't be opened within the
-    time limit raises `EngineError`.
+    Raises `SpecError` or `InputError` before anything is asked, with the faults of all tables that
+    can't be opened or planned: an audit of the others alone would pass for the whole. A table on
+    which the engine fails has the status `error`; one that can't be opened within the time limit
+    raises `EngineError`.
     """
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
     with ExitStack() as stack:
-        tables = [
-            planned(spec, place, stack.enter_context(hub), timeout)
-            for place, table in enumerate(spec.tables)
-            for hub in [opened(table, engine, memory_limit, threads)]
-        ]
+        tables = []
+        with Faults() as faults:
+            for place, table in enumerate(spec.tables):
+                with faults.collected():
+                    hub = stack.enter_context(opened(table, engine, memory_limit, threads))
+                    tables.append(planned(spec, place, hub, timeout))
         results = [_audited(table, show_values, timeout, watch) for table in tables]
     return AuditResult(tuple(results), VERSION)
 
@@ -106,23 +108,54 @@ def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
 def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
     sentences = []
+    with Faults() as faults:
+        for place in range(len(spec.tables)):
+            with faults.collected():
+                sentences.append(_fits(spec, place, engine))
+    return sentences
+
+
+def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
+    """What there is of one table, once everything that is asked of it can be."""
+    with opened(spec.tables[place], engine) as hub:
+        plan = planned(spec, place, hub, all_hierarchies=True).plan
+        try:
+            _refuse_values_without_label(plan, hub)
+        except SpecError as error:
+            raise spec.pointed(error, place) from None
+        for step in plan.steps:
+            step.check()
+            hub.check(step.sql)
+    gates = sum(check.gates for check in plan.bound.checks)
+    return (
+        f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
+        f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
+        f"{gates} checks, {len(plan.steps)} statements."
+    )
+
+
+def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]:
+    """What `audit` would run, and what each engine expects of it. No statement of it runs.
+
+    What must be known to write the statements is asked all the same: the columns, the length of
+    the longest value that a mask is for, and the rows of a hierarchy that lies in a table.
+    """
+    tables = []
     for place, table in enumerate(spec.tables):
         with opened(table, engine) as hub:
-            plan = planned(spec, place, hub, all_hierarchies=True).plan
-            try:
-                _refuse_values_without_label(plan, hub)
-            except SpecError as error:
-                raise spec.pointed(error, place) from None
+            plan = planned(spec, place, hub).plan
             for step in plan.steps:
                 step.check()
-                hub.check(step.sql)
-            gates = sum(check.gates for check in plan.bound.checks)
-            sentences.append(
-                f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
-                f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
-                f"{gates} checks, {len(plan.steps)} statements."
+            references = [each.table.name for each in plan.bound.references.values()]
+            tables.append(
+                ExpectedTable(
+                    _name(plan),
+                    hub.name,
+                    (plan.bound.table.name, *references),
+                    tuple(ExpectedStep(step, hub.estimate(step.sql)) for step in plan.steps),
+                )
             )
-    return sentences
+    return tuple(tables)
 
 
 def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:

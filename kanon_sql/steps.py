@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kanon_sql.binding import BoundColumn, BoundReference, BoundSpec
-from kanon_sql.engines.base import Row
+from kanon_sql.engines.base import Estimate, Row
 from kanon_sql.models import Model
 from kanon_sql.templates import checked_select, render
 
@@ -52,6 +52,24 @@ class Precaution:
     step: Step
     fault: Callable[[Row], str | None]
     """The sentence to refuse with, or None where all is well."""
+
+
+@dataclass(frozen=True)
+class ExpectedStep:
+    """A statement of an audit that was not run: what it asks, and what the engine expects."""
+
+    step: Step
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class ExpectedTable:
+    """What the audit of one table would run, on which tables of which engine."""
+
+    name: str
+    engine: str
+    reads: tuple[str, ...]
+    steps: tuple[ExpectedStep, ...]
 
 
 def step(

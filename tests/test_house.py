@@ -23,6 +23,7 @@ from kanon_sql.models import MODELS
 LAYERS = """
 errors version column_types
 yaml_document hierarchy models metrics output datafly
+dbt_project
 estimates templates spec result dialects
 levels manifest comparison result_file
 expressions engines profile_result anonymization_result baseline diff
