@@ -358,7 +358,7 @@ def _written(release: Release, views: int, table: TableResult) -> str:
         what_next = (
             "--output release.parquet writes the release itself."
             if _is_embedded(table)
-            else f"Run them in {table.engine}: nothing was created there."
+            else f"Nothing was created in {table.engine}; whoever runs them has the release."
         )
         return f"{path} written: {counted(views, 'view')}, without a record. {what_next}"
     columns = f", {counted(release.columns, 'column')}" if release.columns is not None else ""
