@@ -33,27 +33,6 @@ from kanon_sql.verdicts import (
 from kanon_sql.version import VERSION
 
 
-@dataclass(frozen=True)
-class CompiledTable:
-    """The SQL of one table's audit: the text of each step by its name."""
-
-    name: str
-    steps: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return "\n\n\n".join(f"{text};" for text in self.steps.values())
-
-
-@dataclass(frozen=True)
-class CompiledAudit:
-    """The SQL that an audit would run, in the order in which it would. Prints itself whole."""
-
-    tables: tuple[CompiledTable, ...]
-
-    def __str__(self) -> str:
-        return "\n\n\n".join(str(table) for table in self.tables)
-
-
 def audit(
     spec: AuditSpec,
     *,
@@ -87,24 +66,6 @@ def audit(
     return AuditResult(tuple(results), VERSION)
 
 
-def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
-    """The SQL that `audit` would run, without running it.
-
-    The tables are opened; a text file is read once, to see that it can be.
-    """
-    tables = []
-    for place, table in enumerate(spec.tables):
-        with opened(table, engine) as hub:
-            plan = planned(spec, place, hub).plan
-            for step in plan.steps:
-                step.check()
-            dialect = f"{hub.dialect}, as executed"
-            tables.append(
-                CompiledTable(_name(plan), {step.name: step.text(dialect) for step in plan.steps})
-            )
-    return CompiledAudit(tuple(tables))
-
-
 def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
     """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
     sentences = []
@@ -128,7 +89,7 @@ def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
             hub.check(step.sql)
     gates = sum(check.gates for check in plan.bound.checks)
     return (
-        f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
+        f"{name_of(plan)}: {len(plan.bound.table.columns)} columns, "
         f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
         f"{gates} checks, {len(plan.steps)} statements."
     )
@@ -149,7 +110,7 @@ def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]
             references = [each.table.name for each in plan.bound.references.values()]
             tables.append(
                 ExpectedTable(
-                    _name(plan),
+                    name_of(plan),
                     hub.name,
                     (plan.bound.table.name, *references),
                     tuple(ExpectedStep(step, hub.estimate(step.sql)) for step in plan.steps),
@@ -214,7 +175,8 @@ def planned(
     return PlannedTable(plan, engine, time.monotonic() - started)
 
 
-def _name(plan: Plan) -> str:
+def name_of(plan: Plan) -> str:
+    """What people call the table of a plan."""
     return plan.bound.spec.name or plan.bound.table.name
 
 
@@ -305,7 +267,7 @@ def _looks(
 def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult:
     bound = plan.bound
     return TableResult(
-        name=_name(plan),
+        name=name_of(plan),
         engine=ask.engine.name,
         status=status,
         quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),

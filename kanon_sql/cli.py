@@ -42,8 +42,8 @@ from kanon_sql.options import (
 
 if TYPE_CHECKING:
     from kanon_sql.anonymization_result import AnonymizationResult, GeneralizationStep
-    from kanon_sql.auditor import CompiledAudit
     from kanon_sql.baseline import Baseline
+    from kanon_sql.compiler import CompiledAudit
     from kanon_sql.diff import Diff
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
@@ -361,21 +361,28 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
 @compile_options
 @click.pass_context
 def compile_(
-    context: click.Context, /, target: str, dialect: str, step: str | None, **values: Any
+    context: click.Context, /, target: str, step: str | None, output_dir: str | None, **values: Any
 ) -> int:
     """Print the SQL of an audit and run none of it.
 
     Takes the options of audit, so that one word turns an audit into its SQL; what bounds a run
-    has nothing to bound here.
+    has nothing to bound here. In another dialect than that of what is opened, a file stands for
+    the table that is called after it. The name of a table needs no connection then.
     """
-    if dialect != "duckdb":
-        raise SpecError(f"--dialect {dialect} comes in a later release; there is duckdb.")
     spec = question(context, target, values)
+    if output_dir and values["output"]:
+        raise SpecError("--output is one file and --output-dir a folder; choose one.")
     output = _output(spec, values)
-    from kanon_sql.auditor import compile as compile_audit
+    from kanon_sql.compiler import compile as compile_audit
 
-    compiled = compile_audit(spec)
-    _deliver(_only_step(compiled, step) if step else str(compiled), output)
+    compiled = compile_audit(spec, **{key: values[key] for key in ("dialect", "quote", "table")})
+    compiled = _only_step(compiled, step) if step else compiled
+    if output_dir:
+        from kanon_sql.output import write_files
+
+        write_files(Path(output_dir), compiled.files, inputs=spec.files(), force=values["force"])
+    else:
+        _deliver("\n\n".join(compiled.statements) if step else str(compiled), output)
     return 0
 
 
@@ -669,15 +676,15 @@ def _page(to_terminal: bool) -> dict[str, Any]:
     return {"colour": colour, "width": shutil.get_terminal_size().columns}
 
 
-def _only_step(compiled: CompiledAudit, step: str) -> str:
+def _only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
     """The statement of this name, of each table that has it."""
-    found = [table.steps[step] for table in compiled.tables if step in table.steps]
-    if not found:
+    found = compiled.only(step)
+    if not found.tables:
         names = list(dict.fromkeys(name for table in compiled.tables for name in table.steps))
         raise SpecError(
             f'there is no step "{step}". Steps: {", ".join(names)}.{did_you_mean(step, names)}'
         )
-    return "\n\n".join(found)
+    return found
 
 
 def _deliver(text: str, output: Path | None) -> None:

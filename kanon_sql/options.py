@@ -374,8 +374,19 @@ _WORSE = (
     _run("--fail-on-worse", is_flag=True, help="End with exit code 1 where anything got worse."),
 )
 _COMPILED = (
-    _run("--dialect", default="duckdb", show_default=True, help="The SQL to write."),
+    _run("--dialect", metavar="NAME", help="The SQL to write; that of the engine without it."),
+    _run(
+        "--quote",
+        metavar="always|needed",
+        default="always",
+        show_default=True,
+        help="Quote every name, or only those that need it.",
+    ),
+    _run(
+        "--table", metavar="NAME", help="What the table is called there, as in analytics.patients."
+    ),
     _run("--step", metavar="NAME", help="Only this statement."),
+    _run("--output-dir", metavar="FOLDER", help="Write a file a statement, all of them or none."),
 )
 _TELL = (
     click.option(

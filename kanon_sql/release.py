@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
-from kanon_sql.dialects import COLLATING
+from kanon_sql.dialects import COLLATING, translated
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.frequency_sets import PRIVATE, QuasiIdentifier, kept_labels, label_of
-from kanon_sql.templates import identifier, render, transpiled
+from kanon_sql.templates import identifier, render
 from kanon_sql.version import VERSION
 from kanon_sql.violations import violating_classes
 
@@ -344,7 +344,7 @@ def as_text(chain: Chain, run: Sequence[str], closing: Sequence[str], dialect: s
 def _generated(chain: Chain, dialect: str) -> tuple[str, ...]:
     """The statements in another dialect."""
     views = replace(chain, dialect=dialect).views
-    return tuple(transpiled(view.statement(str), dialect) for view in views)
+    return tuple(translated(view.statement(str), dialect) for view in views)
 
 
 def _as_executed(chain: Chain) -> str:

@@ -34,15 +34,19 @@ class Step:
         """Raise unless the statement is one SELECT that reads nothing but its tables."""
         checked_select(self.sql, self.tables)
 
-    def text(self, dialect: str) -> str:
-        """The statement under a header that says what it asks, and after whom."""
+    def text(
+        self, dialect: str, sql: str | None = None, also: Sequence[tuple[str, str]] = ()
+    ) -> str:
+        """The statement under a header that says what it asks, and after whom; `sql` is the
+        statement in another dialect, and `also` are more lines of the header."""
         header = [
             ("Question", self.question),
             *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
             *([("Runs", self.only)] if self.only else []),
             ("Dialect", dialect),
+            *also,
         ]
-        return "\n".join([*_comment(header), "", self.sql])
+        return "\n".join([*_comment(header), "", self.sql if sql is None else sql])
 
 
 @dataclass(frozen=True)

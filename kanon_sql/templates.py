@@ -257,9 +257,11 @@ def _cast_or_null(text: str, type: str) -> str:
 def _as_text(value: str, type: str) -> str:
     """The text of a value; a whole number is spelled without a decimal point."""
     if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
+        # Engines that leave out zeros at the end are told how many digits there are.
+        spelled = f"cast({value} as {type.lower()})" if type.startswith("DECIMAL(") else value
         return (
             f"case when {value} = floor({value}) and abs({value}) < 1e15 "
-            f"then cast(try_cast({value} as bigint) as varchar) else cast({value} as varchar) end"
+            f"then cast(try_cast({value} as bigint) as varchar) else cast({spelled} as varchar) end"
         )
     return f"cast({value} as varchar)"
 
@@ -444,22 +446,9 @@ def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
     return statement
 
 
-def transpiled(sql: str, dialect: str) -> str:
-    """A statement in another dialect of SQL.
-
-    Raises `SpecError` for a dialect that is not known, or has no words for something in it.
-    """
-    try:
-        return sqlglot.transpile(
-            sql,
-            read=DIALECT,
-            write=dialect,
-            pretty=True,
-            unsupported_level=sqlglot.ErrorLevel.RAISE,
-        )[0]
-    except (sqlglot.errors.SqlglotError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
+def sets_of(sql: str) -> list[str]:
+    """The names that a statement gives to sets of its own."""
+    return [cte.alias for cte in sqlglot.parse_one(sql, read=DIALECT).find_all(exp.CTE)]
 
 
 @cache

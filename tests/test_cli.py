@@ -398,10 +398,10 @@ def test_compile_prints_one_step(run):
     assert run("compile", "kanon.yml", "--step", "clases").err.endswith('Did you mean "classes"?\n')
 
 
-def test_compile_knows_one_dialect(run):
-    assert run("compile", "kanon.yml", "--dialect", "spark").err == (
-        "error: --dialect spark comes in a later release; there is duckdb.\n"
-    )
+def test_compile_knows_its_dialects(run):
+    written = run("compile", "kanon.yml", "--dialect", "spark", "--step", "classes")
+    assert "-- Dialect    spark, generated; " in written.out
+    assert run("compile", "kanon.yml", "--dialect", "sprak").err.endswith('Did you mean "spark"?\n')
 
 
 def test_validate_says_what_it_found(run):

@@ -33,12 +33,20 @@ def connect(
             from kanon_sql.engines.postgres import Postgres
 
             return Postgres.of_url(target)
+        if scheme in ("clickhouse", "chdb"):
+            from kanon_sql.engines.clickhouse import ClickHouse
+
+            return ClickHouse.of_folder(path) if scheme == "chdb" else ClickHouse.of_url(target)
         if scheme != "duckdb" or not path:
             raise SpecError(
                 f"can't connect to {scheme}:…; this release reads files and DuckDB databases "
                 "(duckdb:FILE)."
             )
         database = path
+    elif (package := type(target).__module__.partition(".")[0]) in ("clickhouse_connect", "chdb"):
+        from kanon_sql.engines.clickhouse import ClickHouse
+
+        return ClickHouse.of_session(target) if package == "chdb" else ClickHouse(target)
     elif target is not None:
         connection = target
     return DuckDBEngine(

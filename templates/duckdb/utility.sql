@@ -52,7 +52,13 @@ from {{ records }} as held
 {# The set of the raw values, with how many of its records were suppressed. #}
 {% macro marked_records(records, quasi_identifiers, violating, donated=none, carried=[]) %}
 select
-    held.*,
+{% for each in quasi_identifiers %}
+    held.{{ each.key }} as {{ each.key }},
+{% endfor %}
+{% for column in carried %}
+    held.{{ kanon_sql.alias(column) }} as {{ kanon_sql.alias(column) }},
+{% endfor %}
+    held.kanon_records as kanon_records,
     case
         when violating.kanon_records is not null then held.kanon_records
         else {{ "coalesce(donated.kanon_records, 0)" if donated is not none else "0" }}
