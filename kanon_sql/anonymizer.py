@@ -24,12 +24,13 @@ from kanon_sql.anonymization_result import (
     Release,
     Suppressed,
 )
-from kanon_sql.asking import Asker, Watch, as_hub, opened, refuse_time_limit, time_limit
+from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.auditor import answered, planned
 from kanon_sql.binding import column_levels, hierarchy_of
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
 from kanon_sql.dbt_model import dbt_model, name_of
-from kanon_sql.engines.base import Hub, Table
+from kanon_sql.engines import connect
+from kanon_sql.engines.base import Engine, Hub, Table
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets
 from kanon_sql.hierarchy import summary as summary_of_faults
@@ -39,6 +40,7 @@ from kanon_sql.plan import Plan, plan_audit
 from kanon_sql.release import Chain, as_text, refuse_taken_names
 from kanon_sql.result import TableResult
 from kanon_sql.spec import AuditSpec, TableSpec
+from kanon_sql.steps import spoken
 from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
 from kanon_sql.utility import associations, losses, metrics
 from kanon_sql.version import VERSION
@@ -58,8 +60,11 @@ class Wanted:
     max_suppressed: int | str | None = None
     """So many records, or `P%` of them; k without it."""
     suppressed: Suppressed = "remove"
+    pull_frequencies: bool = False
+    """Whether a warehouse's frequency set is fetched, so that the search runs here."""
     output: Path | None = None
-    dialect: str = "duckdb"
+    dialect: str | None = None
+    """That of the views; the engine's own without it."""
     emit: Emitted = "views"
     """What a .sql file holds."""
     force: bool = False
@@ -78,10 +83,14 @@ class Wanted:
             )
         if self.emit not in ("views", "dbt-model"):
             raise SpecError(f"emit must be views or dbt-model; found {self.emit!r}.")
-        if self.emit == "dbt-model" and not (self.writes_views and self.dialect == "duckdb"):
+        if self.emit == "dbt-model" and not (self.writes_views and not self.is_translated):
             raise SpecError("a dbt model is a .sql file without a dialect: --output released.sql.")
-        if self.dialect != "duckdb" and not self.writes_views:
+        if self.is_translated and not self.writes_views:
             raise SpecError("a dialect is for views: --output release.sql.")
+
+    @property
+    def is_translated(self) -> bool:
+        return self.dialect not in (None, "duckdb")
 
     @property
     def writes_views(self) -> bool:
@@ -141,17 +150,52 @@ def anonymize(
     k = _demanded_k(asked)
     for path in wanted.files:
         check_writable(path, inputs=spec.files(engine), force=wanted.force)
-    with opened(asked, engine, memory_limit, threads) as database, _new_file(wanted) as new:
-        hub = as_hub(database)
-        refuse_time_limit(hub, timeout)
-        if new is not None:
-            hub.will_write(new)
+    with ExitStack() as stack:
+        database = stack.enter_context(opened(asked, engine, memory_limit, threads))
+        refuse_time_limit(database, timeout)
+        _refuse_what_it_can_t(database, wanted)
+        here = (
+            connect(memory_limit=memory_limit, threads=threads) if wanted.pull_frequencies else None
+        )
+        if here:
+            stack.callback(here.close)
+        new = stack.enter_context(_new_file(wanted))
+        if new is not None and isinstance(database, Hub):
+            database.will_write(new)
         expired = threading.Event()
-        with time_limit(hub, timeout, expired):
-            run = _Run(spec, asked, k, wanted, hub, expired, watch, tell)
+        with time_limit(database, timeout, expired), _cancelled_too(here, timeout, expired):
+            run = _Run(spec, asked, k, wanted, database, here, expired, watch, tell)
             result = run.anonymized(new)
-            hub.verify_unchanged()
+            database.verify_unchanged()
+            database.forget_all()
         return _delivered(result, run.chain, wanted, new)
+
+
+def _refuse_what_it_can_t(database: Engine, wanted: Wanted) -> None:
+    """Raise `SpecError` for what is only for a warehouse, or only for the embedded engine."""
+    if database.keeps_rows and wanted.pull_frequencies:
+        raise SpecError(
+            "pull_frequencies is for a table in a warehouse; this one is read by DuckDB, where "
+            "nothing has to be fetched. Leave it out."
+        )
+    if wanted.writes_records and not isinstance(database, Hub):
+        raise SpecError(
+            f"{wanted.output}: the records of a release stay in {database.name}, and no rows are "
+            "fetched. Write the views that make it, --output release.sql, and run them there; or "
+            "copy the table into a file, and release that."
+        )
+
+
+@contextmanager
+def _cancelled_too(
+    engine: Engine | None, timeout: float | None, expired: threading.Event
+) -> Iterator[None]:
+    """Hold the engine that frequencies are fetched into, if there is one, to the same limit."""
+    if engine is None:
+        yield
+        return
+    with time_limit(engine, timeout, expired):
+        yield
 
 
 def _the_table(spec: AuditSpec) -> TableSpec:
@@ -218,7 +262,9 @@ def _delivered(
         write_whole(wanted.output, model.sql + "\n")
         release = Release(str(wanted.output), None, None, "dbt-model")
     else:
-        write_whole(wanted.output, as_text(chain, _closing(result), wanted.dialect))
+        dialect = wanted.dialect or chain.dialect
+        text = as_text(chain, result.anonymization.views, _closing(result), dialect)
+        write_whole(wanted.output, text)
         release = Release(str(wanted.output), None, None, "views")
     return replace(result, anonymization=replace(result.anonymization, release=release))
 
@@ -247,18 +293,24 @@ class _Run:
         asked: TableSpec,
         k: int,
         wanted: Wanted,
-        engine: Hub,
+        engine: Engine,
+        here: Engine | None,
         expired: threading.Event,
         watch: Watch | None,
         tell: Tell | None,
     ) -> None:
         self._spec, self._asked, self._k, self._wanted = spec, asked, k, wanted
-        self._engine, self._expired, self._watch = engine, expired, watch
+        self._engine, self._here, self._expired, self._watch = engine, here, expired, watch
         self._tell = tell or (lambda step: None)
         self._started = time.monotonic()
         self._plan = planned(spec, 0, engine, all_hierarchies=True).plan
         self.chain: Chain | None = None
         """The views of the release, where there is one."""
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What creates the views of the release, as they were run."""
+        return self.chain.statements(self._engine.in_own_words) if self.chain else ()
 
     def anonymized(self, new: Path | None) -> AnonymizationResult:
         """Search, build and audit; the release's records are written to `new`."""
@@ -266,7 +318,7 @@ class _Run:
         if before.status == "no_data":
             return _without_data(before, self._wanted)
         self._refuse_large_k(before)
-        refuse_taken_names(self._plan.bound.table)
+        refuse_taken_names(self._plan.bound)
         sets = self._sets()
         allowed = self._wanted.allowed(records=before.summary.records or 0, k=self._k)
         path = datafly(
@@ -283,6 +335,7 @@ class _Run:
             max(self._k, class_size(self._plan.bound.checks) or 0),
             self._wanted.suppressed,
             has_donors=False,
+            dialect=self._engine.dialect,
         )
         if path.reached_top:
             left_out = nothing_suppressed(sets, path.levels)
@@ -324,19 +377,21 @@ class _Run:
                     suppressed=left_out.records,
                 ),
                 associations=tuple(associations(sets, self._plan.bound, path.levels)),
-                views=tuple(view.statement for view in self.chain.views) if self.chain else (),
+                views=self.statements,
                 before=Before(before.name, before.summary, before.checks),
             ),
         )
 
-    def _asker(self) -> Asker:
-        return Asker(self._engine, self._watch, self._expired, started=time.monotonic())
+    def _asker(self, engine: Engine | None = None) -> Asker:
+        asked = engine or self._engine
+        return Asker(asked, self._watch, self._expired, started=time.monotonic())
 
     def _sets(self) -> FrequencySets:
         try:
             bound = self._plan.bound
             levels = column_levels(self._asked, bound.table, bound.known)
-            return FrequencySets(self._plan.bound, self._asker(), levels)
+            here = self._asker(self._here) if self._here else None
+            return FrequencySets(bound, here or self._asker(), levels, here and self._asker())
         except SpecError as error:
             raise self._spec.pointed(error, 0) from None
 
@@ -377,9 +432,8 @@ class _Run:
 
     def _audited_release(self, chain: Chain, new: Path | None) -> TableResult:
         """The audit of the release: of the file that was written, where there is one."""
-        if new is None:
-            table = self._engine.kept(RELEASED, chain.bound.table.name)
-        else:
+        table = replace(chain, kept=self._engine.keeps_rows).published
+        if new is not None and isinstance(self._engine, Hub):
             self._engine.write(RELEASED, new)
             table = self._engine.table(str(new))
         bound = self._plan.bound
@@ -411,6 +465,13 @@ class _Run:
             yield (
                 f'The entity "{self._plan.bound.entity.name}" is in the release, where it tells '
                 "which records are one person's. If it means anything outside of it, replace it."
+            )
+        if self._here:
+            yield (
+                "The values of "
+                f"{spoken([*self._plan.bound.quasi_identifiers, *sets.carried])} were fetched "
+                f"from {self._engine.name}, each combination once, and held in this machine's "
+                "memory and, where that was too small, in a private folder, which is gone."
             )
         if unsearched:
             yield (

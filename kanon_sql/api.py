@@ -126,8 +126,9 @@ def anonymize(
     algorithm: Algorithm = "datafly",
     max_suppressed: int | str | None = None,
     suppressed: Suppressed = "remove",
+    pull_frequencies: bool = False,
     output: str | Path | None = None,
-    dialect: str = "duckdb",
+    dialect: str | None = None,
     emit: Emitted = "views",
     force: bool = False,
     engine: Any = None,
@@ -143,8 +144,13 @@ def anonymize(
     a share of them as in "5%"; `suppressed="star"` keeps them with `*` in every
     quasi-identifier. The release is audited again, and what fails is not written. `output` is a
     .parquet, .csv or .tsv file for the release, or a .sql file for the views that make it, in
-    some `dialect`, or with `emit="dbt-model"` a dbt model and its .yml. `force` replaces files,
-    and writes a release that fails.
+    some `dialect` (that of the database without one), or with `emit="dbt-model"` a dbt model and
+    its .yml. `force` replaces files, and writes a release that fails.
+
+    Where the table lies in a warehouse, nothing is created there and no rows are fetched: each
+    step is a query, and the release is its views. With `pull_frequencies` the frequency set is
+    fetched once and searched here, which asks the warehouse far less; it holds values of
+    quasi-identifiers, and the result warns that it did.
 
     `data`, the limits and all other `parts` are as for `audit`, and so are the errors. Where no
     levels will do, the result's status is "violated" and nothing is written.
@@ -164,6 +170,7 @@ def anonymize(
         algorithm=algorithm,
         max_suppressed=max_suppressed,
         suppressed=suppressed,
+        pull_frequencies=pull_frequencies,
         output=Path(output) if output is not None else None,
         dialect=dialect,
         emit=emit,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kanon_sql.engines import connect, is_embedded
-from kanon_sql.engines.base import Engine, Hub, Row
+from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.spec import TableSpec
 from kanon_sql.steps import Step
@@ -77,45 +77,31 @@ class Asker:
     started: float
     asked: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def hub(self) -> Hub:
-        """The engine, if it has private memory. Raises `SpecError`."""
-        return as_hub(self.engine)
-
     def rows(self, step: Step) -> list[Row]:
-        self._begin(step)
+        self.begin(step)
         return self.engine.query(step.sql)
 
     def row(self, step: Step) -> Row:
         return self.rows(step)[0]
 
     def keep(self, step: Step) -> None:
-        """Keep the rows of a step under its name, in the engine's private memory."""
-        self._begin(step)
-        self.hub.keep(step.name, step.sql)
+        """Keep the rows of a step under its name, or the step where no rows are kept."""
+        self.begin(step)
+        self.engine.keep(step.name, step.sql)
 
     def keep_view(self, step: Step) -> None:
         """Let later steps read a step by its name."""
-        self._begin(step)
-        self.hub.keep_view(step.name, step.sql)
+        self.begin(step)
+        self.engine.keep_view(step.name, step.sql)
 
-    def _begin(self, step: Step) -> None:
+    def begin(self, step: Step) -> None:
+        """Refuse a step that does not only read what it declares; say that it starts now."""
         step.check()
         if self.watch:
             self.watch(step.question)
         if self.expired.is_set():
             raise EngineError("the time limit was reached between two statements.")
         self.asked[step.name] = self.engine.in_dialect(step.sql)
-
-
-def as_hub(engine: Engine) -> Hub:
-    """The engine, if something can be kept in it. Raises `SpecError`."""
-    if isinstance(engine, Hub):
-        return engine
-    raise SpecError(
-        f"levels can't be searched for in {engine.name}, where nothing may be kept. Search on "
-        "files or in DuckDB."
-    )
 
 
 @contextmanager

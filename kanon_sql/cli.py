@@ -283,7 +283,8 @@ def anonymize(
     algorithm: Any,
     max_suppressed: str | None,
     suppressed: Any,
-    dialect: str,
+    pull_frequencies: bool,
+    dialect: str | None,
     emit: Any,
     **values: Any,
 ) -> int:
@@ -305,6 +306,7 @@ def anonymize(
             algorithm=algorithm,
             max_suppressed=max_suppressed,
             suppressed=suppressed,
+            pull_frequencies=pull_frequencies,
             output=_writable(values["output"], spec.files(), values),
             dialect=dialect,
             emit=emit,

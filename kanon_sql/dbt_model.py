@@ -14,11 +14,12 @@ from pathlib import PurePath
 from typing import Any
 
 from kanon_sql.binding import BoundCheck, BoundSpec
+from kanon_sql.dialects import translated
 from kanon_sql.errors import SpecError
 from kanon_sql.frequency_sets import QuasiIdentifier
 from kanon_sql.levels import CASE_ROWS
 from kanon_sql.models import ReferenceModel, SensitiveModel
-from kanon_sql.release import Chain
+from kanon_sql.release import VIOLATING, Chain
 from kanon_sql.templates import render
 from kanon_sql.violations import violating_classes
 from kanon_sql.yaml_document import as_yaml
@@ -80,9 +81,18 @@ def _sql(chain: Chain, source: str, levels: Mapping[str, int]) -> str:
     }
     dropped = list(chain.bound.spec.identifiers)
     released = chain.released
-    comment, columns = _comment(chain, source, levels), list(chain.columns)
-    violating = violating_classes(released, GENERALISED)
+    columns = list(chain.columns)
+    comment = _comment(chain, source, levels)
+    violating = translated(violating_classes(released, GENERALISED), chain.dialect)
     _refuse_jinja([*comment, *(column.name for column in columns), violating])
+    published = render(
+        "released_records",
+        records=GENERALISED,
+        violating=VIOLATING,
+        columns=columns,
+        quasi_identifiers=list(released.quasi_identifiers),
+        star=chain.suppressed_as == "star",
+    )
     return render(
         "dbt_model",
         comment=comment,
@@ -90,9 +100,7 @@ def _sql(chain: Chain, source: str, levels: Mapping[str, int]) -> str:
         hierarchies={_jinja(column): _jinja(how) for column, how in hierarchies.items()},
         identifiers=_jinja(dropped) if dropped else None,
         violating=violating,
-        columns=columns,
-        quasi_identifiers=list(released.quasi_identifiers),
-        star=chain.suppressed_as == "star",
+        released=translated(published, chain.dialect),
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.dialects import translated
 from kanon_sql.engines.base import Column, Estimate, Row, Table
+from kanon_sql.engines.definitions import Definitions
 from kanon_sql.engines.names import name_parts
 from kanon_sql.errors import SpecError
 from kanon_sql.templates import identifier
@@ -55,7 +55,7 @@ def _as_here(found: Table) -> str:
     return identifier(stem)
 
 
-class Elsewhere:
+class Elsewhere(Definitions):
     """Stands for an engine where only SQL is made: it knows its tables, and answers nothing.
 
     `tables` are what a question calls each, with the table.
@@ -76,10 +76,6 @@ class Elsewhere:
             f"{target} would have to be read first, and nothing is read where only SQL is made. "
             "Write the hierarchy down in a CSV file."
         )
-
-    def in_dialect(self, sql: str) -> str:
-        """A SELECT of the templates as it would be sent."""
-        return translated(sql, self.dialect)
 
     def query(self, sql: str) -> list[Row]:
         """Refuse: there is no data."""

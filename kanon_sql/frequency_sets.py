@@ -1,8 +1,11 @@
-"""The frequency sets of a table at the nodes of its lattice, kept in the engine's private memory.
+"""The frequency sets of a table at the nodes of its lattice.
 
-The records are read once. What each quasi-identifier becomes at each level is a small table of
-its values; a set at a node is rolled up from the nearest finer one where the step is nested in
-this table, else from the set of the raw values.
+What each quasi-identifier becomes at each level is a small table of its values; a set at a node is
+rolled up from the nearest finer one where the step is nested in this table, else from the set of
+the raw values. Where the sets are kept as rows, the records are read once: in the embedded engine,
+which may have fetched the first set from a warehouse. Where nothing may be kept, every question
+carries the definitions of the sets that it reads, and reads the records once; what a node's
+classes violate is then counted in the records themselves.
 """
 
 from __future__ import annotations
@@ -11,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from kanon_sql.asking import Asker
-from kanon_sql.binding import BoundColumn, BoundSpec, JoinedLabels
+from kanon_sql.binding import AtLevel, BoundColumn, BoundSpec, JoinedLabels
 from kanon_sql.datafly import Attribute, Levels
 from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError
+from kanon_sql.fetching import fetch
 from kanon_sql.levels import ColumnLevels
 from kanon_sql.precautions import no_label
 from kanon_sql.steps import Step, records, spoken
@@ -92,12 +96,31 @@ class QuasiIdentifier:
         return Move(self.values, start, end)
 
 
-class FrequencySets:
-    """The sets of one table, from its raw values up."""
+class Asked(NamedTuple):
+    """A question on what is kept."""
 
-    def __init__(self, bound: BoundSpec, ask: Asker, levels: Mapping[str, ColumnLevels]) -> None:
+    name: str
+    question: str
+    sql: str
+
+
+class FrequencySets:
+    """The sets of one table, from its raw values up.
+
+    `ask` asks the engine that the sets are in, and `records` the one that the records are in,
+    where that is another: then the set of the raw values is fetched from there.
+    """
+
+    def __init__(
+        self,
+        bound: BoundSpec,
+        ask: Asker,
+        levels: Mapping[str, ColumnLevels],
+        records: Asker | None = None,
+    ) -> None:
         self.bound = bound
         self._ask = ask
+        self._records = records or ask
         self._entity = [bound.entity] if bound.entity else []
         self._kept: list[str] = []
         self._numbers = count()
@@ -106,18 +129,13 @@ class FrequencySets:
             self._values(column, place, levels[column.name], relation, rolled_up)
             for place, column in enumerate(bound.quasi_identifiers, start=1)
         )
-        self._keep(
+        self._keep_places(
             RECORDS,
             f"How many records of {bound.table.name} have each combination of "
             f"{spoken(bound.quasi_identifiers)}?",
-            render(
-                "set_of_places",
-                relation=relation,
-                quasi_identifiers=[_spelled(each, rolled_up) for each in bound.quasi_identifiers],
-                values=[each.values for each in self.quasi_identifiers],
-                carried=[_spelled(each, rolled_up) for each in self.carried],
-                rolled_up=rolled_up,
-            ),
+            relation,
+            bound.quasi_identifiers,
+            rolled_up,
         )
         self._at: Levels = {column.name: 0 for column in bound.quasi_identifiers}
         self._set = self._searched()
@@ -132,7 +150,9 @@ class FrequencySets:
         """How many records of the table at these levels lie in violating classes."""
         self._climb(levels)
         question = f"How many records are in violating classes at {_at(levels)}?"
-        sql = render("violating_in_short", violating=self.violating())
+        keeps_rows = self._ask.engine.keeps_rows
+        violating = self.violating() if keeps_rows else self._violating_records(levels)
+        sql = render("violating_in_short", violating=violating)
         return int(self._ask.row(self._step("kanon_violating", question, sql))["kanon_records"])
 
     def violating(self) -> str:
@@ -152,25 +172,63 @@ class FrequencySets:
         """What the set of the raw values holds beside the quasi-identifiers."""
         return [*self.bound.sensitive, *self._entity]
 
+    @property
+    def hold_records(self) -> bool:
+        """Whether the records lie where the sets are kept as rows, so that views of them can read
+        the sets."""
+        return self._records.engine.keeps_rows
+
+    @property
+    def dialect(self) -> str:
+        """That of the engine that the sets are in."""
+        return self._ask.engine.dialect
+
     def keep(self, name: str, question: str, sql: str) -> str:
         """Keep the rows of one more question on what is kept."""
         return self._keep(name, question, sql)
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         """Keep rows that are at hand."""
-        self._ask.hub.keep_rows(name, columns, rows)
+        self._ask.engine.keep_rows(name, columns, rows)
         self._kept.append(name)
         return name
 
     def keep_view(self, name: str, question: str, sql: str) -> str:
-        """Let later questions read one by its name."""
+        """Let later questions on the sets read one by its name."""
         self._ask.keep_view(self._step(name, question, sql))
         self._kept.append(name)
         return name
 
+    def keep_view_of_records(self, name: str, question: str, sql: str) -> str:
+        """The same of questions on the records."""
+        self._records.keep_view(self._step(name, question, sql))
+        self._kept.append(name)
+        return name
+
+    def keep_places_of(
+        self, name: str, question: str, view: str, raw: Sequence[BoundColumn]
+    ) -> str:
+        """Keep the set of some of the records, which a view of them has, by the places of their
+        raw values; `raw` are the columns that have these."""
+        if self._records is self._ask:
+            return self._keep_places(name, question, view, raw, rolled_up=False)
+        self._fetch(f"{name}_fetched", question, view, [*raw, *self.carried])
+        return self._keep_places(name, question, f"{name}_fetched", raw, rolled_up=True)
+
     def ask(self, name: str, question: str, sql: str) -> list[Row]:
         """The rows of one question on what is kept."""
         return self._ask.rows(self._step(name, question, sql))
+
+    def ask_each(self, questions: Sequence[Asked]) -> list[Row]:
+        """The one row of each of some questions on what is kept, which all have the same columns.
+
+        They are one statement where each would count the sets anew.
+        """
+        if self._ask.engine.keeps_rows or len(questions) < 2:
+            return [self.ask(each.name, each.question, each.sql)[0] for each in questions]
+        together = render("answers_together", statements=[each.sql for each in questions])
+        rows = self.ask(questions[0].name, questions[0].question, together)
+        return sorted(rows, key=lambda row: int(row["kanon_question"]))
 
     # --- within -----------------------------------------------------------------------------
 
@@ -179,14 +237,42 @@ class FrequencySets:
         would mean parsing them again."""
         columns = [*self.bound.quasi_identifiers, *self.bound.sensitive, *self._entity]
         relation = records(self.bound, columns)
-        if not self.bound.table.parsed:
+        question = f"Which combinations of values has {self.bound.table.name}?"
+        if self._records is not self._ask:
+            self._fetch(RAW, question, relation, columns)
+        elif self.bound.table.parsed or not self._ask.engine.keeps_rows:
+            self._keep(RAW, question, render("frequency_set", relation=relation, columns=columns))
+        else:
             return relation, False
-        self._keep(
-            RAW,
-            f"Which combinations of values has {self.bound.table.name}?",
-            render("frequency_set", relation=relation, columns=columns),
-        )
         return RAW, True
+
+    def _fetch(
+        self, name: str, question: str, relation: str, columns: Sequence[BoundColumn]
+    ) -> None:
+        sql = render("frequency_set", relation=relation, columns=columns)
+        fetch(self._records, self._ask, self._step(name, question, sql), columns)
+        self._kept.append(name)
+
+    def _keep_places(
+        self,
+        name: str,
+        question: str,
+        relation: str,
+        quasi_identifiers: Sequence[BoundColumn],
+        rolled_up: bool,
+    ) -> str:
+        return self._keep(
+            name,
+            question,
+            render(
+                "set_of_places",
+                relation=relation,
+                quasi_identifiers=[_spelled(each, rolled_up) for each in quasi_identifiers],
+                values=[each.values for each in self.quasi_identifiers],
+                carried=[_spelled(each, rolled_up) for each in self.carried],
+                rolled_up=rolled_up,
+            ),
+        )
 
     def _values(
         self,
@@ -265,6 +351,13 @@ class FrequencySets:
             checks=tuple(checks),
         )
 
+    def _violating_records(self, levels: Levels) -> str:
+        """The violating classes at some levels, counted in the records."""
+        columns = tuple(_at_level(each, levels[each.name]) for each in self.quasi_identifiers)
+        relation = records(self.bound, [*columns, *self._searched_beside])
+        bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
+        return violating_classes(bound, relation)
+
     def _climb(self, levels: Levels) -> None:
         """Make the set of a node."""
         steps = [
@@ -272,7 +365,7 @@ class FrequencySets:
         ]
         if not steps:
             return
-        near = all(
+        near = self._ask.engine.keeps_rows and all(
             self._at[each.name] + 1 == levels[each.name] and each.nested(levels[each.name])
             for each in steps
         )
@@ -289,7 +382,7 @@ class FrequencySets:
         before, self._set = self._set, self._rolled_up(finer, self._new_name(), moves)
         self._at = dict(levels)
         if before != RECORDS:
-            self._ask.hub.forget(before)
+            self._ask.engine.forget(before)
             self._kept.remove(before)
 
     @cached_property
@@ -347,6 +440,20 @@ def label_of(
         name, kept or levels.labels_sql(level, portable=portable), levels.key(value)
     )
     return Label(f"{name}.kanon_label", joined)
+
+
+def _at_level(each: QuasiIdentifier, level: int) -> BoundColumn:
+    """A quasi-identifier at a level as the records have it; the labels of a large hierarchy are
+    read where they are kept."""
+    if not level:
+        return each.column
+    if not each.levels.is_joined(level):
+        return AtLevel(each.column, each.levels, level, each.place).column
+    name = f"kanon_hierarchy_{each.place}"
+    key = each.levels.key(f"kanon_raw.{identifier(each.name)}")
+    joined = JoinedLabels(name, kept_labels(each.place, level), key)
+    label = f"{name}.kanon_label"
+    return replace(each.column, type="VARCHAR", generalised=label, joined=joined)
 
 
 def _spelled(column: BoundColumn, rolled_up: bool) -> BoundColumn:

@@ -310,6 +310,12 @@ _SEARCH = (
         show_default=True,
         help="Leave these records out, or keep them with * in every quasi-identifier.",
     ),
+    _run(
+        "--pull-frequencies",
+        is_flag=True,
+        help="Fetch a warehouse's frequency set, with the values of its quasi-identifiers, and "
+        "search here; without it each step is a query there.",
+    ),
 )
 _RELEASE = (
     _run(
@@ -317,7 +323,7 @@ _RELEASE = (
         metavar="FILE",
         help="The release: .parquet, .csv or .tsv, or .sql for the views that make it.",
     ),
-    _run("--dialect", default="duckdb", show_default=True, help="The SQL to write the views in."),
+    _run("--dialect", help="The SQL to write the views in; without it, that of the database."),
     _run(
         "--emit",
         metavar="views|dbt-model",

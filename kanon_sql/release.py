@@ -6,14 +6,15 @@ that is written holds the rows of the last one.
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
-from kanon_sql.dialects import translated
+from kanon_sql.dialects import COLLATING, translated
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.frequency_sets import PRIVATE, QuasiIdentifier, kept_labels, label_of
@@ -27,6 +28,9 @@ DONORS = "donor_classes"
 NUMBERED = "numbered_records"
 RELEASE = "release"
 _SHIPPED = "kanon_"
+_OURS = re.compile(
+    rf"{_SHIPPED}(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED}|{RELEASE})|{PRIVATE}.*"
+)
 _RAW = "kanon_raw_"
 
 
@@ -45,9 +49,9 @@ class View:
     words: tuple[str, ...]
     sql: str
 
-    @property
-    def statement(self) -> str:
-        return f"create view {self.name} as\n{self.sql}"
+    def statement(self, in_own_words: Callable[[str], str]) -> str:
+        """What creates the view, in the words of an engine."""
+        return f"create view {self.name} as\n{in_own_words(self.sql)}"
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,7 @@ class Chain:
             k=self.k,
             least=self.class_size,
             also=list(also),
+            by_bytes=self.dialect in COLLATING,
         )
 
     @property
@@ -139,6 +144,7 @@ class Chain:
                 donors=self.named(DONORS),
                 columns=list(self.released.quasi_identifiers),
                 order=list(self._order()),
+                by_bytes=self.dialect in COLLATING,
                 shown=[
                     *(column.name for column in self.columns),
                     *(f"{_RAW}{name}" for name in self.raw),
@@ -168,6 +174,35 @@ class Chain:
     def views(self) -> tuple[View, ...]:
         """The chain in the order in which it can be created."""
         return (*self.records, self.violating, *self.donors, self.release)
+
+    @property
+    def views_to_run(self) -> tuple[View, ...]:
+        """Those that a run defines: the classes are known where it has kept them."""
+        if not self.kept:
+            return self.views
+        return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
+
+    def statements(self, in_own_words: Callable[[str], str]) -> tuple[str, ...]:
+        """What creates each view, in the words of an engine."""
+        return tuple(view.statement(in_own_words) for view in self.views)
+
+    @property
+    def published(self) -> Table:
+        """The last view as a table to ask of."""
+        generalised = {step.attribute for step in self.steps}
+        if self.suppressed_as == "star":
+            generalised |= {each.name for each in self.bound.quasi_identifiers}
+        columns = tuple(
+            Column(each.name, "VARCHAR" if each.name in generalised else each.type)
+            for each in self.columns
+        )
+        return Table(
+            self.bound.table.name,
+            identifier(self.named(RELEASE)),
+            columns,
+            ordered=False,
+            embedded=self.bound.table.embedded,
+        )
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -254,8 +289,16 @@ class Chain:
             )
 
 
-def refuse_taken_names(table: Table) -> None:
-    """Raise `SpecError` for a column that is called as the views call one of their own."""
+def refuse_taken_names(bound: BoundSpec) -> None:
+    """Raise `SpecError` for a column that is called as the views call one of their own, or for a
+    table without a schema that would be taken for one of the views."""
+    table = bound.table
+    for each in (table, *(reference.table for reference in bound.references.values())):
+        if not each.embedded and _OURS.fullmatch(each.sql.strip('"`')):
+            raise SpecError(
+                f"{each.name} is called as a view of a release is, and has no schema that would "
+                "tell them apart. Rename it."
+            )
     needed = {"kanon_donated", "kanon_number"}
     needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}
     for column in table.columns:
@@ -275,10 +318,13 @@ def _words(number: int, step: GeneralizationStep, label_before: str) -> tuple[st
     )
 
 
-def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
-    """The chain as a file: every view under what it is, ready to run."""
-    executed = dialect == "duckdb"
-    label = "duckdb, as executed" if executed else f"{dialect}, generated and not executed"
+def as_text(chain: Chain, run: Sequence[str], closing: Sequence[str], dialect: str) -> str:
+    """The chain as a file: every view under what it is, ready to run.
+
+    `run` are its statements in the chain's own dialect, as they were run.
+    """
+    executed = dialect == chain.dialect
+    label = _as_executed(chain) if executed else f"{dialect}, generated and not executed"
     head = [
         f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} with Datafly "
         "(Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
@@ -289,11 +335,25 @@ def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
     ]
     if not executed and chain.bound.table.sql.startswith("read_"):
         head.append("Put the name of your table where kanon_step_0 reads it.")
-    parts = [_comment(head)]
-    for view in replace(chain, dialect=dialect).views:
-        statement = view.statement if executed else translated(view.statement, dialect)
-        parts.append(f"{_comment(view.words)}\n{statement};")
-    return "\n\n\n".join(parts) + "\n"
+    statements = run if executed else _generated(chain, dialect)
+    views = zip(chain.views, statements, strict=True)
+    parts = [f"{_comment(view.words)}\n{statement};" for view, statement in views]
+    return "\n\n\n".join([_comment(head), *parts]) + "\n"
+
+
+def _generated(chain: Chain, dialect: str) -> tuple[str, ...]:
+    """The statements in another dialect."""
+    views = replace(chain, dialect=dialect).views
+    return tuple(translated(view.statement(str), dialect) for view in views)
+
+
+def _as_executed(chain: Chain) -> str:
+    if chain.bound.table.embedded:
+        return f"{chain.dialect}, as executed"
+    return (
+        f"{chain.dialect}. What each view selects was executed there, as a common table "
+        "expression; no view was created"
+    )
 
 
 def _demands(bound: BoundSpec) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Which records a release leaves out: those of violating classes, and what step 4 adds to them.
 
-Everything is counted on the kept frequency sets. The views of the chain say the same in SQL that
-can be shipped; here they are made to read the classes that are known already.
+Everything is counted on the frequency sets. The views of the chain say the same in SQL that can be
+shipped; where the records lie beside the kept sets, they are made to read the classes that are
+known already, and in a warehouse they are asked as they are shipped.
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ from kanon_sql import release
 from kanon_sql.datafly import Levels
 from kanon_sql.engines.base import Row
 from kanon_sql.frequency_sets import PRIVATE, RECORDS, FrequencySets, Shown
-from kanon_sql.release import Chain, View
+from kanon_sql.release import Chain
 from kanon_sql.templates import render
 from kanon_sql.utility import MARKED
 
 CLASSES = f"{PRIVATE}{release.CLASSES}"
 VIOLATING = f"{PRIVATE}{release.VIOLATING}"
 DONORS = f"{PRIVATE}{release.DONORS}"
-NUMBERED = f"{PRIVATE}{release.NUMBERED}"
 RELEASED = f"{PRIVATE}{release.RELEASE}"
 DONATED = f"{PRIVATE}donated_records"
 DONATED_PLACES = f"{PRIVATE}donated_places"
@@ -58,7 +58,7 @@ def suppress(
     those left out to be at least k. The chain that comes back says whether it took some, and its
     last view can be read."""
     keys = [each.key for each in sets.quasi_identifiers]
-    run = replace(chain, kept=True)
+    counted = replace(chain, kept=True, dialect=sets.dialect)
     _keep_classes(sets, levels)
     sets.keep(
         VIOLATING,
@@ -68,15 +68,17 @@ def suppress(
     left_out = _total(sets, VIOLATING, "kanon_records")
     step4 = 0
     if in_step4 and 0 < left_out < chain.k:
-        sets.keep(DONORS, "Which classes give more?", run.donor_classes(keys))
+        sets.keep(DONORS, "Which classes give more?", counted.donor_classes(keys))
         step4 = _total(sets, DONORS, "kanon_donated")
-    run = replace(run, has_donors=step4 > 0)
-    _keep_views(sets, (*run.records, *([run.numbered] if step4 else []), run.release))
+    chain = replace(chain, has_donors=step4 > 0)
+    run = replace(chain, kept=sets.hold_records)
+    for view in run.views_to_run:
+        sets.keep_view_of_records(view.name, " ".join(view.words), view.sql)
     if step4:
         _keep_donated(sets, run)
     _mark(sets, levels, donated=step4 > 0)
     classes = _classes_in_short(sets, violating=VIOLATING, donors=DONORS if step4 else None)
-    return Suppression(left_out + step4, step4, classes), replace(chain, has_donors=step4 > 0)
+    return Suppression(left_out + step4, step4, classes), chain
 
 
 def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
@@ -99,28 +101,15 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
     )
 
 
-def _keep_views(sets: FrequencySets, views: tuple[View, ...]) -> None:
-    for view in views:
-        sets.keep_view(view.name, " ".join(view.words), view.sql)
-
-
 def _keep_donated(sets: FrequencySets, chain: Chain) -> None:
     """Keep what step 4 leaves out, by the places of the raw values."""
-    sets.keep_view(
-        DONATED, "Which records go in step 4?", render("donated_records", numbered=NUMBERED)
+    sets.keep_view_of_records(
+        DONATED,
+        "Which records go in step 4?",
+        render("donated_records", numbered=chain.numbered.name),
     )
     raw = [replace(each, name=chain.raw_name(each)) for each in sets.bound.quasi_identifiers]
-    sets.keep(
-        DONATED_PLACES,
-        "What are their raw values?",
-        render(
-            "set_of_places",
-            relation=DONATED,
-            quasi_identifiers=raw,
-            values=[each.values for each in sets.quasi_identifiers],
-            carried=sets.carried,
-        ),
-    )
+    sets.keep_places_of(DONATED_PLACES, "What are their raw values?", DONATED, raw)
 
 
 def _mark(sets: FrequencySets, levels: Levels, *, donated: bool) -> None:

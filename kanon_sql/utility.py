@@ -11,7 +11,7 @@ from kanon_sql.anonymization_result import Association, Metrics
 from kanon_sql.binding import BoundSpec
 from kanon_sql.datafly import Levels
 from kanon_sql.engines.base import Row
-from kanon_sql.frequency_sets import PRIVATE, FrequencySets, QuasiIdentifier
+from kanon_sql.frequency_sets import PRIVATE, Asked, FrequencySets, QuasiIdentifier
 from kanon_sql.templates import render
 
 MARKED = f"{PRIVATE}marked_records"
@@ -31,17 +31,15 @@ class Loss:
 
 def losses(sets: FrequencySets, levels: Levels) -> Iterator[Loss]:
     """The loss of each quasi-identifier that has levels and more than one leaf."""
-    for each in sets.quasi_identifiers:
-        leaves = _leaves(each)
-        if not each.levels.height or leaves < 2:
-            continue
-        row = _loss_of_values(sets, each, levels[each.name])
+    lossy = [each for each in sets.quasi_identifiers if each.levels.height and _leaves(each) > 1]
+    rows = sets.ask_each([_loss_of_values(sets, each, levels[each.name]) for each in lossy])
+    for each, row in zip(lossy, rows, strict=True):
         records, suppressed = float(row["kanon_records"]), float(row["kanon_suppressed"])
         if not records:
             continue
         height = each.levels.height
         climbed = (records - suppressed) * levels[each.name] / height + suppressed
-        lost = float(row["kanon_leaves_more"]) / (leaves - 1) + suppressed
+        lost = float(row["kanon_leaves_more"]) / (_leaves(each) - 1) + suppressed
         yield Loss(
             each.name,
             climbed / records,
@@ -72,20 +70,31 @@ def metrics(lost: Sequence[Loss], classes: Row, *, records: int, suppressed: int
 
 def associations(sets: FrequencySets, bound: BoundSpec, levels: Levels) -> Iterator[Association]:
     """How strongly each quasi-identifier and each sensitive attribute go together."""
-    for each in sets.quasi_identifiers:
-        for place, sensitive in enumerate(bound.sensitive, start=1):
-            sql = render(
-                "association",
-                marked=MARKED,
-                values=each.values,
-                key=each.key,
-                level=levels[each.name],
-                sensitive=sensitive,
-                unknown=bound.unknown,
+    pairs = [
+        (each, place, sensitive)
+        for each in sets.quasi_identifiers
+        for place, sensitive in enumerate(bound.sensitive, start=1)
+    ]
+    rows = sets.ask_each(
+        [
+            Asked(
+                f"association_{each.place}_{place}",
+                f"How strongly do {each.name} and {sensitive.name} go together?",
+                render(
+                    "association",
+                    marked=MARKED,
+                    values=each.values,
+                    key=each.key,
+                    level=levels[each.name],
+                    sensitive=sensitive,
+                    unknown=bound.unknown,
+                ),
             )
-            question = f"How strongly do {each.name} and {sensitive.name} go together?"
-            [row] = sets.ask(f"association_{each.place}_{place}", question, sql)
-            yield Association(each.name, sensitive.name, row["kanon_before"], row["kanon_after"])
+            for each, place, sensitive in pairs
+        ]
+    )
+    for (each, _, sensitive), row in zip(pairs, rows, strict=True):
+        yield Association(each.name, sensitive.name, row["kanon_before"], row["kanon_after"])
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -99,7 +108,7 @@ def _leaves(each: QuasiIdentifier) -> int:
     return len(table.labels(1)) if table else each.attribute.distinct[0]
 
 
-def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> Row:
+def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> Asked:
     table = each.levels.table
     leaves = None
     if table and level:
@@ -119,4 +128,4 @@ def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> R
         leaves=leaves,
     )
     question = f"How much is lost of {each.name} at level {level}?"
-    return sets.ask(f"loss_{each.place}", question, sql)[0]
+    return Asked(f"loss_{each.place}", question, sql)

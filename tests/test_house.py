@@ -33,6 +33,7 @@ precautions
 plan
 answers violations
 verdicts caveats report explain asking
+fetching
 auditor frequency_sets elsewhere
 compiler
 utility release

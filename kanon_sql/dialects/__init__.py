@@ -25,6 +25,8 @@ DIALECTS = (
     *("snowflake", "bigquery", "redshift", "databricks", "trino", "tsql", "mysql"),
 )
 
+COLLATING = ("postgres",)
+"""Those in which texts are in the order of a language, unless one asks for that of their bytes."""
 Quote = Literal["always", "needed"]
 Views = tuple[tuple[str, str], ...]
 """By the name of a table as the templates spell it: the SELECT of the dialect that is read in its

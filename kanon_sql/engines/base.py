@@ -7,7 +7,7 @@ dialect sends what `in_dialect` makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -67,6 +67,11 @@ class Engine(Protocol):
     dialect: str
 
     @property
+    def keeps_rows(self) -> bool:
+        """Whether what is kept is kept as rows, in private memory. Else it is its definition
+        alone, of which every statement that reads it counts the rows anew."""
+
+    @property
     def can_cancel(self) -> bool:
         """Whether `cancel` stops what runs."""
 
@@ -75,6 +80,9 @@ class Engine(Protocol):
 
     def table(self, target: Any) -> Table:
         """The table that `target` names. Raises `InputError` if it can't be read whole."""
+
+    def in_own_words(self, sql: str) -> str:
+        """A SELECT of the templates in the dialect, by itself. Raises `SpecError`."""
 
     def in_dialect(self, sql: str) -> str:
         """A SELECT of the templates as it is sent. Raises `SpecError` if there is no way."""
@@ -89,6 +97,21 @@ class Engine(Protocol):
         """What the engine expects of a SELECT, of which nothing runs. Raises `SpecError` if it
         can't be read."""
 
+    def keep(self, name: str, sql: str) -> None:
+        """Let later statements read one SELECT under `name`, never by writing to the source."""
+
+    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """The same of rows that are at hand."""
+
+    def keep_view(self, name: str, sql: str) -> None:
+        """The same of a SELECT that is to run anew wherever it is read."""
+
+    def forget(self, name: str) -> None:
+        """Let go of what was kept."""
+
+    def forget_all(self) -> None:
+        """Let go of everything that was kept, so that the next question begins anew."""
+
     def cancel(self) -> None:
         """Stop the running statement, in the server too. Safe from another thread."""
 
@@ -102,24 +125,24 @@ class Engine(Protocol):
         """Let go of everything, leaving nothing behind."""
 
 
+Batches = Iterable[Sequence[Sequence[Any]]]
+"""The rows of one answer, some at a time."""
+
+
+@runtime_checkable
+class Source(Engine, Protocol):
+    """An engine whose rows can be fetched, where more than aggregates must come."""
+
+    def batches(self, sql: str, most: int) -> Batches:
+        """The rows of one SELECT, of which there may be so many. Raises `EngineError`."""
+
+
 @runtime_checkable
 class Hub(Engine, Protocol):
     """An engine with private memory, and files to write."""
 
-    def keep(self, name: str, sql: str) -> None:
-        """Keep the rows of one SELECT under `name` in private memory, never in the source."""
-
-    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """The same of rows that are at hand."""
-
-    def keep_view(self, name: str, sql: str) -> None:
-        """Call one SELECT `name` from here on, in this session alone."""
-
-    def forget(self, name: str) -> None:
-        """Let go of kept rows."""
-
-    def kept(self, name: str, called: str) -> Table:
-        """What is kept under `name` as a table that people call `called`."""
+    def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
+        """Keep rows that come from another engine, in columns of these types."""
 
     def will_write(self, path: Path) -> None:
         """Say before the first query which file is to be written."""

@@ -161,7 +161,7 @@ class ClickHouse(Warehouse):
             self._views[table.sql] = view
         return table
 
-    def in_dialect(self, sql: str) -> str:
+    def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates as ClickHouse has it."""
         # Whether it is kept is for the user's profile to say, as long as that is an experiment of
         # ClickHouse'.

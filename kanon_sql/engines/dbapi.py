@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from kanon_sql.dialects import rules_of, translated, type_of_templates
-from kanon_sql.engines.base import Column, Table
+from kanon_sql.engines.base import Batches, Column, Table
 from kanon_sql.engines.failures import explained
 from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.read_only import MANNERS, Manners
@@ -48,6 +48,9 @@ Server's pad with spaces."""
 _MERGING_IN_SQLITE = re.compile(r"collate\s+[\"'`\[]?(?!binary\b)\w+", re.IGNORECASE)
 _OPAQUE_NUMERIC = "type_name=numeric"
 """How ADBC calls a number that it brings as text."""
+
+BATCH = 50_000
+"""How many rows are fetched at a time."""
 
 
 class DBAPI(Warehouse):
@@ -163,10 +166,13 @@ class DBAPI(Warehouse):
     # --- asking ---------------------------------------------------------------------------------
 
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
+        self._begin_once()
+        return self._execute(sql, most)
+
+    def _begin_once(self) -> None:
         if not self._begun:
             self._begun = True
             self._begin()
-        return self._execute(sql, most)
 
     def _say(self, setting: str) -> None:
         """Set something for the session, outside of the audit's transaction."""
@@ -189,6 +195,23 @@ class DBAPI(Warehouse):
             finally:
                 with suppress(Exception):
                     cursor.close()
+
+    def _batches(self, sql: str, most: int) -> Batches:
+        self._begin_once()
+        with self._asking:
+            cursor = self._cursor = self._cursor_of_batches()
+            try:
+                cursor.execute(sql)
+                while most > 0 and (batch := cursor.fetchmany(min(most, BATCH))):
+                    most -= len(batch)
+                    yield list(with_numbers(list(cursor.description), batch))
+            finally:
+                with suppress(Exception):
+                    cursor.close()
+
+    def _cursor_of_batches(self) -> Any:
+        """A cursor that leaves in the server what is not fetched yet, if the driver has one."""
+        return self._new_cursor()
 
     def _new_cursor(self) -> Any:
         return plain_cursor(self._connection)

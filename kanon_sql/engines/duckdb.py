@@ -24,7 +24,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from kanon_sql.engines.base import Column, Estimate, Row, Table
+from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
 from kanon_sql.engines.csvfiles import checked_delimiter
 from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
 from kanon_sql.engines.frames import frame_name, readable_frame
@@ -71,6 +71,7 @@ class DuckDBEngine:
 
     name = "duckdb"
     dialect = "duckdb"
+    keeps_rows = True
 
     def __init__(
         self,
@@ -96,6 +97,7 @@ class DuckDBEngine:
         self._frames: dict[str, Any] = {}
         self._files: dict[str, FileEvidence] = {}
         self._paths: set[str] = set()
+        self._kept: dict[str, str] = {}
         self._temporary: set[str] = set()
         if connection is not None:
             self._session, spill = cursor_of(connection), None
@@ -138,6 +140,10 @@ class DuckDBEngine:
     def limit(self, seconds: float) -> None:
         """DuckDB has no limit of its own: who waits cancels."""
 
+    def in_own_words(self, sql: str) -> str:
+        """The statement itself."""
+        return sql
+
     def in_dialect(self, sql: str) -> str:
         """The statement itself."""
         return sql
@@ -159,10 +165,12 @@ class DuckDBEngine:
     def keep(self, name: str, sql: str) -> None:
         """Keep the rows of one SELECT in a temporary table, which is this session's alone."""
         self._make(sql, f"create temp table {identifier(name)} as {sql}")
+        self._kept[name] = "table"
 
     def keep_view(self, name: str, sql: str) -> None:
         """Call one SELECT `name` in this session."""
         self._make(sql, f"create temp view {identifier(name)} as {sql}")
+        self._kept[name] = "view"
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Keep rows that are at hand, every column of one type."""
@@ -170,18 +178,37 @@ class DuckDBEngine:
         named = (f"unnest(?) as {identifier(column)}" for column in columns)
         sql = f"select {', '.join(named)}"
         self._make(sql, f"create temp table {identifier(name)} as {sql}", lists)
+        self._kept[name] = "table"
 
-    def forget(self, name: str) -> None:
-        """Drop a temporary table."""
+    def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
+        """Keep rows that another database gives, each column in its own type.
+
+        Raises `InputError` for a value that its type does not hold.
+        """
+        typed = ", ".join(f"{identifier(each.name)} {each.type}" for each in columns)
+        lists = ", ".join(f"unnest(cast(? as {each.type}[]))" for each in columns)
         try:
-            self._run(f"drop table temp.{identifier(name)}")
+            self.lock()
+            self._run(f"create temp table {identifier(name)} ({typed})")
+            self._kept[name] = "table"
+            for batch in batches:
+                cells = [list(column) for column in zip(*batch, strict=True)]
+                with ctrl_c():
+                    self._session.execute(f"insert into {identifier(name)} select {lists}", cells)
         except duckdb.Error as error:
             raise explained(error) from None
 
-    def kept(self, name: str, called: str) -> Table:
-        """What is kept under `name`, as a table."""
-        sql = identifier(name)
-        return Table(called, sql, self._columns(sql), ordered=False)
+    def forget(self, name: str) -> None:
+        """Drop a temporary table or view."""
+        try:
+            self._run(f"drop {self._kept.pop(name)} temp.{identifier(name)}")
+        except duckdb.Error as error:
+            raise explained(error) from None
+
+    def forget_all(self) -> None:
+        """Drop every temporary table and view that was made here, the last one first."""
+        for name in reversed(list(self._kept)):
+            self.forget(name)
 
     def will_write(self, path: Path) -> None:
         """Leave a file open that is to be written once the others are shut off."""

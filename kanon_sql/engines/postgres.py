@@ -101,6 +101,13 @@ class Postgres(DBAPI):
         else:
             self._connection.rollback()
 
+    def _cursor_of_batches(self) -> Any:
+        """A cursor of the server's, which lives no longer than the transaction."""
+        if type(self._connection).__module__.partition(".")[0] != "psycopg":
+            return super()._cursor_of_batches()
+        tuples = import_module("psycopg.rows").tuple_row
+        return self._connection.cursor(name="kanon_rows", row_factory=tuples)
+
     def _tables(self) -> Sequence[tuple[str, ...]]:
         return [tuple(row) for row in self._asked(render("postgres_tables"))[1]]
 

@@ -6,13 +6,13 @@ only be so many. Each engine is a file with a class that fills in what is its ow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from typing import Any, Self
 
-from kanon_sql.dialects import translated
-from kanon_sql.engines.base import Column, Estimate, Row, Table
+from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
+from kanon_sql.engines.definitions import Definitions
 from kanon_sql.engines.names import named
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError
@@ -22,11 +22,10 @@ MOST_ROWS = 1_000_000
 """How many rows an answer may have: aggregates have few, and a copy of the data is no audit."""
 
 
-class Warehouse:
+class Warehouse(Definitions):
     """What the engines of other databases share. Below the line is what each has to say itself."""
 
     name: str
-    dialect: str
     can_cancel = True
 
     def table(self, target: Any) -> Table:
@@ -41,10 +40,6 @@ class Warehouse:
         sql = ".".join(map(identifier, found[1:]))
         return Table(found[-1], sql, columns, ordered=False, embedded=False)
 
-    def in_dialect(self, sql: str) -> str:
-        """A SELECT of the templates as this database has it."""
-        return translated(sql, self.dialect)
-
     def query(self, sql: str) -> list[Row]:
         """The rows of one SELECT of the templates.
 
@@ -57,6 +52,19 @@ class Warehouse:
                 "database. Ask for fewer columns at a time."
             )
         return [dict(zip(names, map(plain, row), strict=True)) for row in rows]
+
+    def batches(self, sql: str, most: int) -> Batches:
+        """The rows of one SELECT as the driver has them, `most` at most. Raises `EngineError`."""
+        with self._in_our_words():
+            fetched = 0
+            for batch in self._batches(self.in_dialect(sql), most + 1):
+                fetched += len(batch)
+                if fetched > most:
+                    raise EngineError(
+                        f"there are more than {most:,} combinations of values, more than are "
+                        "fetched. Leave out --pull-frequencies, so that each step is a query."
+                    )
+                yield batch
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if the database can't read the statement; nothing of it runs."""
@@ -83,8 +91,14 @@ class Warehouse:
         self.close()
 
     def _asked(self, sql: str) -> tuple[list[str], Sequence[Sequence[Any]]]:
-        try:
+        with self._in_our_words():
             return self._answer(sql, MOST_ROWS + 1)
+
+    @contextmanager
+    def _in_our_words(self) -> Iterator[None]:
+        """Stop in the server what is interrupted here, and say what fails without a value."""
+        try:
+            yield
         except KeyboardInterrupt:
             # The server would go on without the client.
             with suppress(Exception):
@@ -120,6 +134,10 @@ class Warehouse:
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
         """The names and the rows of one statement in the own dialect, `most` rows at most."""
         raise NotImplementedError
+
+    def _batches(self, sql: str, most: int) -> Batches:
+        """The same rows some at a time, where the driver does not hold all of them at once."""
+        yield self._answer(sql, most)[1]
 
     def _explained(self, error: Exception) -> KanonError:
         """The driver's error in our words: its own may hold values of the data."""

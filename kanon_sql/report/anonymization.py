@@ -47,6 +47,10 @@ _HOW_TO_WRITE = (
     "Nothing was asked to be written. --output release.parquet writes the release, --output "
     "release.sql the views that make it."
 )
+_HOW_TO_WRITE_VIEWS = (
+    "Nothing was asked to be written. --output release.sql writes the views that make the release "
+    "where the table lies."
+)
 _WHAT_HELPS = (
     "What would help: allow more with --max-suppressed, give a quasi-identifier a coarser level, "
     "or leave out one that nobody could know."
@@ -307,14 +311,14 @@ def outcome(result: AnonymizationResult) -> list[str]:
     failed = [check for check in table.checks if check.holds is False]
     if made.reached_top:
         return [_why_in_vain(result), _WHAT_HELPS]
-    written = [_written(made.release, len(made.views))] if made.release else []
+    written = [_written(made.release, len(made.views), table)] if made.release else []
     if failed:
         titles = listed([wording.verdict(check, table).title for check in failed])
         fails = f"The release fails its own audit: {titles}."
         if written:
             return [f"{fails} It was written all the same (--force).", *written]
         return [f"{fails} It is not written; --force writes it.", *_star_class(made, table)]
-    return written or [_HOW_TO_WRITE]
+    return written or [_HOW_TO_WRITE if _is_embedded(table) else _HOW_TO_WRITE_VIEWS]
 
 
 def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
@@ -338,7 +342,12 @@ def _why_in_vain(result: AnonymizationResult) -> str:
     )
 
 
-def _written(release: Release, views: int) -> str:
+def _is_embedded(table: TableResult) -> bool:
+    """Whether the records were read where a file of them can be written."""
+    return table.engine == "duckdb"
+
+
+def _written(release: Release, views: int, table: TableResult) -> str:
     path = printable(release.path)
     if release.holds == "dbt-model":
         return (
@@ -346,10 +355,12 @@ def _written(release: Release, views: int) -> str:
             "this release in a dbt project."
         )
     if release.records is None:
-        return (
-            f"{path} written: {counted(views, 'view')}, without a record. --output "
-            "release.parquet writes the release itself."
+        what_next = (
+            "--output release.parquet writes the release itself."
+            if _is_embedded(table)
+            else f"Nothing was created in {table.engine}; whoever runs them has the release."
         )
+        return f"{path} written: {counted(views, 'view')}, without a record. {what_next}"
     columns = f", {counted(release.columns, 'column')}" if release.columns is not None else ""
     return (
         f"{path} written: {counted(release.records, 'record')}{columns}. The same as SQL: "

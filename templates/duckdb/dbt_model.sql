@@ -2,7 +2,7 @@
     A model of a dbt project that releases another: dbt reads what is written here, so what it is
     to render itself stands in quotes.
 #}
-{% macro dbt_model(comment, source, hierarchies, identifiers, violating, columns, quasi_identifiers, star=false) %}
+{% macro dbt_model(comment, source, hierarchies, identifiers, violating, released) %}
 {% for line in comment %}
 -- {{ line }}
 {% endfor %}
@@ -20,5 +20,5 @@ violating_classes as (
     {{ violating | indent(4) }}
 )
 
-{{ kanon_sql.released_records("generalised", "violating_classes", columns, quasi_identifiers, star) }}
+{{ released }}
 {%- endmacro %}

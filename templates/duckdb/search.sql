@@ -1,7 +1,8 @@
 {#
-    What a search for levels keeps in the private hub. Every value of a quasi-identifier gets a
-    place among the values of each level, so that frequency sets are grouped by small numbers;
-    the records are read once, and each further set is rolled up from a finer one.
+    What a search for levels keeps: as rows in a private hub, or in a warehouse, where nothing may
+    be kept, as definitions that each question carries along. Every value of a quasi-identifier
+    gets a place among the values of each level, so that frequency sets are grouped by small
+    numbers; the records are read once, and each further set is rolled up from a finer one.
 
     LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD,
     section 3.1 (roll-up property) and section 2.2 (a table for each hierarchy).
@@ -89,9 +90,13 @@ from (
 ) as held
 {% for column in quasi_identifiers %}
 inner join {{ values[loop.index0] }} as kanon_values_{{ loop.index }}
-    on kanon_values_{{ loop.index }}.kanon_raw is not distinct from held.kanon_raw_{{ loop.index }}
+    on {{ kanon_sql.same("kanon_values_" ~ loop.index ~ ".kanon_raw", "held.kanon_raw_" ~ loop.index) }}
 {% endfor %}
-group by all
+group by
+{% for column in quasi_identifiers %}
+    kanon_values_{{ loop.index }}.kanon_place_0{{ "," if not loop.last or carried }}
+{% endfor %}
+{{ kanon_sql.aliases_in("held", carried) }}
 {%- endmacro %}
 
 
@@ -116,7 +121,11 @@ inner join (
 ) as moved_{{ key }}
     on moved_{{ key }}.kanon_from = finer.{{ key }}
 {% endfor %}
-group by all
+group by
+{% for key in keys %}
+    {{ "moved_" ~ key ~ ".kanon_to" if key in moves else "finer." ~ key }}{{ "," if not loop.last or carried }}
+{% endfor %}
+{{ kanon_sql.aliases_in("finer", carried) }}
 {%- endmacro %}
 
 
@@ -148,4 +157,37 @@ inner join (
 ) as shown_{{ loop.index }}
     on shown_{{ loop.index }}.kanon_place = classes.kanon_key_{{ loop.index }}
 {% endfor %}
+{%- endmacro %}
+
+
+{# The rows of several statements that have the same columns, each with its place among them. #}
+{% macro answers_together(statements) %}
+{% for statement in statements %}
+select
+    {{ loop.index }} as kanon_question,
+    answers.*
+from (
+    {{ statement | indent(4) }}
+) as answers
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
+{%- endmacro %}
+
+
+{# Rows that are at hand, as every database reads them: texts and whole numbers. #}
+{% macro rows_at_hand(columns, rows) %}
+select
+{% for column in columns %}
+    {{ column }}{{ "," if not loop.last }}
+{% endfor %}
+from (
+    values
+{% for row in rows %}
+        ({% for value in row %}{{ value if value is number else kanon_sql.literal(value) }}{{ ", " if not loop.last }}{% endfor %}){{ "," if not loop.last }}
+{% endfor %}
+) as kanon_rows ({{ columns | join(", ") }})
 {%- endmacro %}

@@ -12,7 +12,10 @@ select
     {{ "cast(sum(kanon_records) as bigint)" if entity is none else "count(distinct kanon_entity)" }} as kanon_size,
     cast(sum(kanon_records) as bigint) as kanon_records
 from {{ set }}
-group by all
+group by
+{% for key in keys %}
+    {{ key }}{{ "," if not loop.last }}
+{% endfor %}
 {%- endmacro %}
 
 
@@ -49,7 +52,13 @@ from {{ records }} as held
 {# The set of the raw values, with how many of its records were suppressed. #}
 {% macro marked_records(records, quasi_identifiers, violating, donated=none, carried=[]) %}
 select
-    held.*,
+{% for each in quasi_identifiers %}
+    held.{{ each.key }} as {{ each.key }},
+{% endfor %}
+{% for column in carried %}
+    held.{{ kanon_sql.alias(column) }} as {{ kanon_sql.alias(column) }},
+{% endfor %}
+    held.kanon_records as kanon_records,
     case
         when violating.kanon_records is not null then held.kanon_records
         else {{ "coalesce(donated.kanon_records, 0)" if donated is not none else "0" }}
@@ -105,7 +114,7 @@ released_classes as (
 select
     count(*) as kanon_classes,
     coalesce(sum(kanon_released), 0) as kanon_released,
-    coalesce(sum(cast(kanon_released as hugeint) * kanon_released), 0) as kanon_squares
+    coalesce(sum(cast(kanon_released as {{ kanon_sql.widest_type() }}) * kanon_released), 0) as kanon_squares
 from released_classes
 where kanon_released > 0
 {%- endmacro %}
@@ -149,8 +158,8 @@ select
     coalesce(sum(kanon_held), 0) as kanon_records,
     coalesce(sum((kanon_held - kanon_suppressed) * ({{ "kanon_values_under_label" if leaves is none else "coalesce(leaves.kanon_leaves, 1)" }} - 1)), 0) as kanon_leaves_more,
     coalesce(sum(kanon_suppressed), 0) as kanon_suppressed,
-    coalesce(sum((kanon_held - kanon_suppressed) * log2(kanon_under_label / kanon_held) + kanon_suppressed * log2(kanon_in_all / kanon_held)), 0) as kanon_bits,
-    coalesce(sum(kanon_held * log2(kanon_in_all / kanon_held)), 0) as kanon_most_bits
+    coalesce(sum((kanon_held - kanon_suppressed) * ln(kanon_under_label / kanon_held) + kanon_suppressed * ln(kanon_in_all / kanon_held)), 0) / ln(2) as kanon_bits,
+    coalesce(sum(kanon_held * ln(kanon_in_all / kanon_held)), 0) / ln(2) as kanon_most_bits
 from held_values
 {% if leaves is not none %}
 left join {{ leaves }} as leaves
@@ -181,7 +190,12 @@ held_pairs as (
 {% if unknown %}
     where marked.{{ kanon_sql.alias(sensitive) }} is not null
 {% endif %}
-    group by all
+    group by
+        value_places.kanon_place_0,
+{% if level %}
+        value_places.kanon_place_{{ level }},
+{% endif %}
+        marked.{{ kanon_sql.alias(sensitive) }}
 ),
 
 {{ kanon_sql.cramers_v("before", "kanon_raw_place", "kanon_held") }},
@@ -203,7 +217,9 @@ cross join after_v
         kanon_sensitive as kanon_column,
         sum({{ counted }}) as kanon_cell
     from held_pairs
-    group by all
+    group by
+        {{ row }},
+        kanon_sensitive
     having sum({{ counted }}) > 0
 ),
 

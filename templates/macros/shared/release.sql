@@ -73,7 +73,7 @@ group by
 
     `classes` holds every class with kanon_size and kanon_records, `violating` those that go.
 #}
-{% macro donor_classes(classes, violating, columns, k, least, also=[]) %}
+{% macro donor_classes(classes, violating, columns, k, least, also=[], by_bytes=false) %}
 with
 
 held_classes as (
@@ -97,7 +97,7 @@ donors as (
             sum(kanon_size - {{ kanon_sql.positive_int(least, "least") }}) over (
                 order by
                     kanon_size,
-{{ kanon_sql.aliases(columns) | indent(16, first=true) }}
+{{ kanon_sql.ascending(columns, by_bytes) | indent(16, first=true) }}
                 rows between unbounded preceding and 1 preceding
             ),
             0
@@ -105,7 +105,7 @@ donors as (
         sum(kanon_size - {{ kanon_sql.positive_int(least, "least") }}) over () as kanon_spare_in_all,
         row_number() over (
             order by
-{{ kanon_sql.aliases(columns) | indent(12, first=true) }}
+{{ kanon_sql.ascending(columns, by_bytes) | indent(12, first=true) }}
         ) as kanon_place
     from held_classes
 ),
@@ -137,9 +137,21 @@ where kanon_donated > 0
 {%- endmacro %}
 
 
+{# What values are in ascending order by; texts by their bytes, where that has to be said. #}
+{% macro ascending(columns, by_bytes) -%}
+{% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.in_order(kanon_sql.as_text(kanon_sql.alias(column), "ENUM") if kanon_sql.type_of(column) == "ENUM" else kanon_sql.alias(column), by_bytes and kanon_sql.type_of(column) in ("VARCHAR", "ENUM")) }}{% endfor %}
+{%- endmacro %}
+
+
+{# A value, or a text by its bytes. #}
+{% macro in_order(value, by_bytes) -%}
+{{ value }}{{ ' collate "C"' if by_bytes }}
+{%- endmacro %}
+
+
 {# The records of the classes that give, numbered within each from the last one on, in the order
    of all columns as text. #}
-{% macro numbered_records(records, donors, columns, order, shown) %}
+{% macro numbered_records(records, donors, columns, order, shown, by_bytes=false) %}
 select
 {% for name in shown %}
     records.{{ kanon_sql.ident(name) }},
@@ -151,7 +163,7 @@ select
         order by
 {% for key in order %}
             case when records.{{ kanon_sql.ident(key.name) }} is null then 1 else 0 end desc,
-            {{ kanon_sql.as_text("records." ~ kanon_sql.ident(key.name), key.type) }} desc{{ "," if not loop.last }}
+            {{ kanon_sql.in_order("(" ~ kanon_sql.as_text("records." ~ kanon_sql.ident(key.name), key.type) ~ ")" if by_bytes else kanon_sql.as_text("records." ~ kanon_sql.ident(key.name), key.type), by_bytes) }} desc{{ "," if not loop.last }}
 {% endfor %}
     ) as kanon_number
 from {{ records }} as records

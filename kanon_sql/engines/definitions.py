@@ -1,0 +1,81 @@
+"""What a database keeps in which nothing may be created: definitions in place of rows.
+
+Whatever reads a kept SELECT by its name carries it along, as a common table expression of the one
+statement that is sent. So what a search asks of the rows that the embedded engine keeps, it asks
+of a warehouse in the same words; each question is then counted anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from kanon_sql.dialects import translated
+from kanon_sql.templates import identifier, render
+
+_WITH = re.compile(r"\Awith\s+", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+
+
+class Definitions:
+    """Keeps SELECTs by name, for an engine of some dialect."""
+
+    dialect: str
+    keeps_rows = False
+
+    def keep(self, name: str, sql: str) -> None:
+        """Let later statements read one SELECT by its name, which is one word."""
+        self._defined.pop(name, None)
+        self._defined[name] = self.in_own_words(sql)
+
+    def keep_view(self, name: str, sql: str) -> None:
+        """The same: neither is more than its definition."""
+        self.keep(name, sql)
+
+    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """The same of rows that are at hand: texts and whole numbers."""
+        named = [identifier(column) for column in columns]
+        self.keep(name, render("rows_at_hand", columns=named, rows=rows))
+
+    def forget(self, name: str) -> None:
+        """Let go of a definition."""
+        del self._defined[name]
+
+    def forget_all(self) -> None:
+        """Let go of all definitions."""
+        self._defined.clear()
+
+    def in_own_words(self, sql: str) -> str:
+        """A SELECT of the templates as the database has it, whatever it reads."""
+        return translated(sql, self.dialect)
+
+    def in_dialect(self, sql: str) -> str:
+        """A SELECT of the templates as it is sent, with the definitions that it reads."""
+        statement = self.in_own_words(sql)
+        read = [f"{name} as (\n{self._defined[name]}\n)" for name in self._read_by(statement)]
+        if not read:
+            return statement
+        own = _WITH.sub("", statement)
+        between = ",\n" if own != statement else "\n"
+        return "with " + ",\n".join(read) + between + own
+
+    @cached_property
+    def _defined(self) -> dict[str, str]:
+        """The statements by name, in the dialect and in the order in which they were defined."""
+        return {}
+
+    def _read_by(self, statement: str) -> Iterator[str]:
+        """What a statement reads, and what that reads: each definition after those it needs.
+
+        A name that occurs as anything else than a table brings a definition too many, which
+        changes no row.
+        """
+        wanted = set(_WORD.findall(statement))
+        read = []
+        for name in reversed(self._defined):
+            if name in wanted:
+                read.append(name)
+                wanted.update(_WORD.findall(self._defined[name]))
+        yield from reversed(read)
