@@ -33,6 +33,10 @@ def connect(
             from kanon_sql.engines.postgres import Postgres
 
             return Postgres.of_url(target)
+        if scheme in ("spark", "sc"):
+            from kanon_sql.engines.spark import Spark
+
+            return Spark.of_url(target)
         if scheme != "duckdb" or not path:
             raise SpecError(
                 f"can't connect to {scheme}:…; this release reads files and DuckDB databases "
@@ -40,6 +44,10 @@ def connect(
             )
         database = path
     elif target is not None:
+        from kanon_sql.engines.spark import Spark, is_session
+
+        if is_session(target):
+            return Spark(target)
         connection = target
     return DuckDBEngine(
         database=database,

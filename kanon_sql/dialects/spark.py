@@ -1,0 +1,67 @@
+"""Spark, from 4.0 on, with ANSI mode on."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from kanon_sql.dialects.rules import Rules, phrase
+
+_NUMBER = r"^\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\s*\z"
+_TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
+_DATE = rf"^\s*[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}{_TIME}\s*\z"
+_TWO_TO_THE_63 = "9.223372036854775807E18D"
+
+
+def _phrase(text: str, **parts: exp.Expr) -> exp.Expr:
+    return phrase(text, "spark", **parts)
+
+
+def _spelled(pattern: str, type: str, text: exp.Expr) -> exp.Expr:
+    """A cast of what looks like a number or a date: Spark reads `1d` and `2025` as such, too."""
+    return _phrase(
+        f"case when cast(x as string) rlike pattern then try_cast(x as {type}) end",
+        x=text,
+        pattern=exp.Literal.string(pattern),
+    )
+
+
+def _try_cast(node: exp.TryCast) -> exp.Expr:
+    """A text that is no number or date, or a number too large, is NULL."""
+    match node.to.this:
+        case exp.DType.DOUBLE:
+            return _spelled(_NUMBER, "double", node.this)
+        case exp.DType.DATE:
+            return _spelled(_DATE, "date", node.this)
+        case exp.DType.TIMESTAMP | exp.DType.TIMESTAMPNTZ:
+            return _spelled(_DATE, "timestamp_ntz", node.this)
+        case exp.DType.BIGINT:
+            # 2 ** 63 itself would be taken for one less.
+            text = f"case when x < {_TWO_TO_THE_63} then try_cast(x as bigint) end"
+            return _phrase(text, x=node.this)
+    return node
+
+
+def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
+    """The whole text: `$` would let a line break behind it pass."""
+    pattern = exp.Literal.string(rf"^(?:{node.expression.name})\z")
+    return _phrase("x rlike pattern", x=node.this, pattern=pattern)
+
+
+def _whole(node: exp.Floor | exp.Ceil) -> exp.Expr:
+    """A float's floor as a float: a bigint would hold 2 ** 63 for all that is larger."""
+    above = node.find_ancestor(exp.TryCast)
+    of_float = node.find(exp.Div) or (above and above.to.this == exp.DType.BIGINT)
+    if not of_float:
+        return node
+    inner = node.copy()
+    # From 2 ** 53 on, and where it is no number, a float is its own floor.
+    text = "case when abs(x) < 9007199254740992 then cast(whole as double) else x end"
+    return _phrase(text, x=node.this, whole=inner)
+
+
+RULES: Rules = {
+    exp.TryCast: _try_cast,
+    exp.RegexpFullMatch: _full_match,
+    exp.Floor: _whole,
+    exp.Ceil: _whole,
+}
