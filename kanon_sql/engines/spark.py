@@ -1,7 +1,7 @@
 """Spark 4: a local one, a standalone cluster, Spark Connect, or a session that someone has open.
 
 Of a session nothing is used but what a classic one and Connect both have. Nothing is kept in it
-but a temporary view for each path that is read, which `close` drops.
+but temporary views of what has no name in the catalogue, which `close` drops.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 VARIABLES = "spark.sql.variable.substitute"
 OTHER_KINDS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".orc", ".avro")
 GLOB_CHARACTERS = "*?[{"
+Found = tuple[str, tuple[str, ...], Any]
+"""What people call a table, what stands after FROM, and its schema."""
 _CHARACTER_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 """Where a schema says that what it calls a string was declared as CHAR or VARCHAR."""
 
@@ -49,8 +51,7 @@ class Spark(Warehouse):
         self._session = session
         self._started = started
         self._tag = f"kanon_sql {uuid4()}"
-        self._views: dict[str, tuple[str, Any]] = {}
-        self._bare_views: set[str] = set()
+        self._views: list[str] = []
         if started is None:
             sessions.require_settings(session)
         self._require_same_meaning()
@@ -70,20 +71,11 @@ class Spark(Warehouse):
                 "without --connect, or write it as Parquet."
             )
         with self._explaining():
-            found, schema = self._path(target) if _is_path(target) else self._named(target)
+            name, found, schema = (self._path if _is_path(target) else self._named)(target)
         require_usable_names(target, schema.names)
         columns = tuple(_column(target, field) for field in schema.fields)
         sql = ".".join(map(identifier, found))
-        return Table(found[-1], sql, columns, ordered=False, embedded=False)
-
-    def in_dialect(self, sql: str) -> str:
-        for view in self._bare_views:
-            if f"\n{view} as (" in sql.casefold():
-                raise SpecError(
-                    f"the temporary view {view} has the name of a set in the SQL, which would be "
-                    "read in its place. Call it otherwise."
-                )
-        return super().in_dialect(sql)
+        return Table(name, sql, columns, ordered=False, embedded=False)
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if Spark can't make sense of the statement; nothing of it runs."""
@@ -94,48 +86,43 @@ class Spark(Warehouse):
         self._session.interruptTag(self._tag)
 
     def close(self) -> None:
-        for view, _ in self._views.values():
+        while self._views:
             with suppress(Exception):
-                self._session.catalog.dropTempView(view)
-        self._views.clear()
+                self._session.catalog.dropTempView(self._views.pop())
         if self._started:
             self._started.close()
 
     # --- what stands after FROM -----------------------------------------------------------------
 
-    def _named(self, target: str) -> tuple[tuple[str, ...], Any]:
-        """A table or view as the catalogue spells it, and its schema."""
-        parts = name_parts(target)
-        spelled = ".".join(map(_quoted, parts))
+    def _named(self, target: str) -> Found:
+        """A table or view as the catalogue spells it."""
         errors = sessions.errors()
         try:
-            known = self._session.catalog.getTable(spelled)
+            known = self._session.catalog.getTable(_spelled(name_parts(target)))
         except errors.AnalysisException:
+            others = [each.name for each in self._session.catalog.listTables()]
             raise InputError(
-                f"there is no table or view {target} in Spark."
-                f"{did_you_mean(target, [each.name for each in self._session.catalog.listTables()])}"
-                " A folder of Parquet files is named with a slash at its end."
+                f"there is no table or view {target} in Spark.{did_you_mean(target, others)} A "
+                "folder of Parquet files is named with a slash at its end."
             ) from None
-        place = known.namespace or []
-        found = (*([known.catalog] if known.catalog and place else []), *place, known.name)
+        found = (*([known.catalog] if known.catalog else []), *(known.namespace or []), known.name)
+        records = self._session.table(_spelled(found))
         if len(found) == 1:
-            self._bare_views.add(known.name.casefold())
-        return found, self._session.table(".".join(map(_quoted, found))).schema
+            # It has no schema to tell it from a set of its name, which would be read in its place.
+            found = (self._viewed(f"temporary view {known.name}", records),)
+        return known.name, found, records.schema
 
-    def _path(self, target: str) -> tuple[tuple[str, ...], Any]:
-        """A view over Parquet files, called as their path is; the files are listed once."""
-        if target not in self._views:
-            path = self._started.path(target) if self._started else target
-            files = (
-                self._session.read.option("mergeSchema", True)
-                .option("ignoreCorruptFiles", False)
-                .option("ignoreMissingFiles", False)
-                .parquet(path)
-            )
-            self._require_folders_as_text(target, files)
-            self._views[target] = (self._viewed(target, files), files.schema)
-        view, schema = self._views[target]
-        return (view,), schema
+    def _path(self, target: str) -> Found:
+        """Parquet by its path, after which its view is called."""
+        path = self._started.path(target) if self._started else target
+        files = (
+            self._session.read.option("mergeSchema", True)
+            .option("ignoreCorruptFiles", False)
+            .option("ignoreMissingFiles", False)
+            .parquet(path)
+        )
+        self._require_folders_as_text(target, files)
+        return target, (self._viewed(target, files),), files.schema
 
     def _require_folders_as_text(self, target: str, files: Any) -> None:
         """Refuse to take year=02 and year=2 for one."""
@@ -146,18 +133,20 @@ class Spark(Warehouse):
                 f"for one. Set {FOLDER_TYPES} to false."
             )
 
-    def _viewed(self, target: str, files: Any) -> str:
+    def _viewed(self, name: str, records: Any) -> str:
+        """Have the records as a temporary view of this name, or of one like it if it is taken."""
         errors = sessions.errors()
         for place in count(1):
-            name = target if place == 1 else f"{target} ({place})"
+            numbered = name if place == 1 else f"{name} ({place})"
             try:
-                files.createTempView(_quoted(name))
+                records.createTempView(_spelled([numbered]))
             except errors.AnalysisException as error:
                 if error.getCondition() != "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS":
                     raise
             else:
                 break
-        return name
+        self._views.append(numbered)
+        return numbered
 
     # --- asking ---------------------------------------------------------------------------------
 
@@ -256,8 +245,13 @@ def _is_path(target: str) -> bool:
     )
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def _spelled(parts: Sequence[str]) -> str:
+    """A name as Spark's catalogue takes it.
+
+    >>> _spelled(["health", "a`b"])
+    '`health`.`a``b`'
+    """
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def _column(table: str, field: Any) -> Column:

@@ -37,6 +37,8 @@ OURS = {name: values[0] for name, values in SETTINGS.items()} | {
 CONNECT_PORT = 15002
 PATIENCE = 10
 """Seconds in which a server must answer its door."""
+RETRIES = 5
+"""How often a server that does is asked again at first: for about 15 seconds, not ten minutes."""
 
 QUIET = "rootLogger.level = off\n"
 """Spark logs what a task fails on, which is a value."""
@@ -150,10 +152,14 @@ def _connected(url: str) -> Started:
     _require_reachable([host])
     with _quietly():
         connect = _driver("pyspark.sql.connect.session", extra="spark-connect")
+        retries = _driver("pyspark.sql.connect.client.retries", extra="spark-connect")
         try:
             session = connect.SparkSession.builder.remote(url).create()
+            patient = session.client.get_retry_policies()
+            session.client.set_retry_policies([retries.DefaultPolicy(max_retries=RETRIES)])
             for name, value in OURS.items():
                 session.conf.set(name, value)
+            session.client.set_retry_policies(patient)
         except Exception as error:
             raise EngineError(
                 f"Spark Connect at {host[0]}:{host[1]} can't be asked: it fails with "
