@@ -9,10 +9,11 @@ import subprocess
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from java import java_home
@@ -65,16 +66,21 @@ def cluster(folder: Path) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
             found: dict[str, Any] = json.load(answer)
             return found
 
+    def workers() -> int:
+        with suppress(HTTPError):  # the page is there before what it shows
+            return int(state()["aliveworkers"])
+        return 0
+
     with ExitStack() as running:
         deploy = "org.apache.spark.deploy"
         own = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page)]
         running.enter_context(java_program(folder, f"{deploy}.master.Master", *own))
-        until(lambda: listens(port) and listens(page))
+        until(lambda: listens(port))
         for worker in ("one", "two"):
             own = ["-c", "1", "-m", "1g", "--webui-port", "0", "--host", "127.0.0.1"]
             own += ["--work-dir", str(folder / worker), url]
             running.enter_context(java_program(folder, f"{deploy}.worker.Worker", *own))
-        until(lambda: state()["aliveworkers"] == 2)
+        until(lambda: listens(page) and workers() == 2)
         yield url, state
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -66,10 +66,10 @@ ASKED: dict[str, dict[str, Any]] = {
         "levels": {"born": 2, "seen": 1},
     },
     "joined": {
-        "quasi_identifiers": {"age": {"hierarchy": LONG}, "sex": {}},
+        "quasi_identifiers": {"age": {"hierarchy": LONG}, "well": {}},
         "levels": {"age": 1},
         "sensitive": ["sex"],
-        "checks": [kanon.TCloseness(t=0.5, distance="ordered", order=["F", "M"], sensitive="sex")],
+        "checks": [kanon.TCloseness(t=0.5, distance="ordered", order=["F", "f", "F ", "M"])],
     },
 }
 
@@ -219,9 +219,7 @@ def test_folders_are_columns_of_text(tmp_path: Path, session: Any) -> None:
         ("kanon_missing.people", "no table or view kanon_missing.people"),
     ],
 )
-def test_what_is_not_there_or_not_read_is_refused(
-    target: str, message: str, session: Any
-) -> None:
+def test_what_is_not_there_or_not_read_is_refused(target: str, message: str, session: Any) -> None:
     with pytest.raises(kanon.InputError, match=None) as refused:
         kanon.audit(target, quasi_identifiers=["zip"], engine=with_view(session))
 
@@ -261,7 +259,6 @@ def test_fixed_characters_are_refused_and_varying_ones_are_text(session: Any) ->
         session.sql("drop table varying")
 
     assert found.tables[0].summary.classes == 3
-    assert 'default.varying' not in found.tables[0].sql["classes"]
     assert "`spark_catalog`.`default`.`varying`" in found.tables[0].sql["classes"]
 
 
@@ -364,8 +361,6 @@ def test_an_error_holds_no_value(session: Any) -> None:
 
 # --- a query that takes long -------------------------------------------------------------------
 
-LONG_QUERY = "select count(*) as kanon_n from {0} as a cross join {0} as b"
-
 
 def test_a_time_limit_ends_a_query_and_not_the_session(session: Any) -> None:
     session.range(10**12).selectExpr("id % 7 as zip", "id as n").createOrReplaceTempView("big")
@@ -373,8 +368,8 @@ def test_a_time_limit_ends_a_query_and_not_the_session(session: Any) -> None:
 
     result = kanon.audit("big", quasi_identifiers=["zip"], engine=session, timeout=2)
 
-    assert time.monotonic() - started < timedelta(seconds=30).total_seconds()
-    assert "time limit" in result.to_dict()["tables"][0]["error"]["message"]
+    assert time.monotonic() - started < 20
+    assert "time limit" in result.to_dict()["tables"][0]["error"]
     assert session.sql("select count(*) from big limit 0").collect() == []
     assert figures("people", quasi_identifiers=["zip"], engine=with_view(session))
 
@@ -523,7 +518,7 @@ def test_a_connect_session_that_is_open_is_asked(tmp_path: Path) -> None:
 
     assert run.returncode == 0, run.stderr
     slow, found, views = json.loads(run.stdout.splitlines()[-1])
-    assert "time limit" in slow["tables"][0]["error"]["message"]
+    assert "time limit" in slow["tables"][0]["error"]
     [here] = kanon.audit(PEOPLE, quasi_identifiers=["zip", "age"]).to_dict()["tables"]
     assert found["tables"][0]["summary"] == asking.near(here["summary"])
     assert views == ["big", "people"]

@@ -17,7 +17,7 @@ def connect(
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
 ) -> Engine:
-    """The engine for `target`: nothing for files, `duckdb:FILE`, or an open DuckDB connection.
+    """The engine for `target`: nothing for files, a URL, or an open connection or Spark session.
 
     A DuckDB file is attached read-only. An open connection is used as it is, through a cursor of
     its own. `delimiter` and `null_strings` say how text files are read.

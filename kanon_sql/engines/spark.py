@@ -52,6 +52,11 @@ class Spark(Warehouse):
         self._started = started
         self._tag = f"kanon_sql {uuid4()}"
         self._views: list[str] = []
+        # A classic session's own tags are those of a thread, and another one could not stop them.
+        context = getattr(session, "sparkContext", None)
+        self._add_tag = context.addJobTag if context else session.addTag
+        self._remove_tag = context.removeJobTag if context else session.removeTag
+        self._interrupt = context.cancelJobsWithTag if context else session.interruptTag
         if started is None:
             sessions.require_settings(session)
         self._require_same_meaning()
@@ -83,7 +88,7 @@ class Spark(Warehouse):
             _ = self._session.sql(self._sendable(self.in_dialect(sql))).schema
 
     def cancel(self) -> None:
-        self._session.interruptTag(self._tag)
+        self._interrupt(self._tag)
 
     def close(self) -> None:
         while self._views:
@@ -151,12 +156,12 @@ class Spark(Warehouse):
     # --- asking ---------------------------------------------------------------------------------
 
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
-        self._session.addTag(self._tag)
+        self._add_tag(self._tag)
         try:
             answer = self._session.sql(self._sendable(sql))
             return answer.columns, answer.limit(most).collect()
         finally:
-            self._session.removeTag(self._tag)
+            self._remove_tag(self._tag)
 
     def _sendable(self, sql: str) -> str:
         """The statement, if Spark reads it as it stands: it may put variables in even in texts."""

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
 from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
@@ -121,7 +122,7 @@ class Launched(Started):
             return f"file:{_not_a_glob(str(Path(target).absolute()))}"
         if "://" not in target and (found := sorted(glob.glob(target))):
             _require_seen(target, found)
-            return f"file:{Path(target).absolute()}"
+            return f"file:{target if Path(target).is_absolute() else _here(target)}"
         return target
 
     def _stop(self) -> None:
@@ -138,6 +139,10 @@ def _require_seen(target: str, files: list[str]) -> None:
             f"{target}: Spark reads no file whose name begins with _ or a dot, as {unseen[0]} "
             "does. Rename it, or name the others."
         )
+
+
+def _here(target: str) -> str:
+    return f"{_not_a_glob(str(Path.cwd()))}/{target}"
 
 
 def _not_a_glob(path: str) -> str:
@@ -190,10 +195,10 @@ def _with_java(url: str, master: str, pyspark: Any) -> Started:
     conf = pyspark.SparkConf()
     for name, value in _configuration(master, folder).items():
         conf.set(name, value)
-    on_interrupt = _on_interrupt()
+    on_interrupt = signal.getsignal(signal.SIGINT)
     gateway = None
     try:
-        gateway = _driver("pyspark.java_gateway").launch_gateway(conf, {"stderr": -3})
+        gateway = _driver("pyspark.java_gateway").launch_gateway(conf, {"stderr": DEVNULL})
         pyspark.SparkContext(conf=conf, gateway=gateway)
         session = _driver("pyspark.sql").SparkSession.builder.getOrCreate()
     except BaseException as error:
@@ -254,10 +259,6 @@ def _end(gateway: Any, folder: Path) -> None:
             gateway.proc.wait(timeout=PATIENCE)
         context._gateway = context._jvm = None
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _on_interrupt() -> Any:
-    return signal.getsignal(signal.SIGINT)
 
 
 def _restore(on_interrupt: Any) -> None:
