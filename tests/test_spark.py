@@ -24,6 +24,7 @@ from test_levels import CITIES, MASKS, VALUES_AT_LEVELS, column
 import kanon_sql as kanon
 from kanon_sql.dialects import translated
 from kanon_sql.engines.spark import Spark, is_session
+from kanon_sql.engines.spark_sessions import Launched
 
 if java_home() is None:
     pytest.skip("there is no Java 17 for Spark to run on", allow_module_level=True)
@@ -452,12 +453,31 @@ def test_a_local_spark_leaves_nothing_behind(folder: Path, expected: Any) -> Non
     assert sorted(file.name for file in folder.iterdir()) == ["one.parquet", "two.parquet"]
 
 
-def test_files_that_spark_would_leave_out_are_refused(folder: Path) -> None:
-    (folder / "one.parquet").rename(folder / "_one.parquet")
-    run = command(folder, "*.parquet", *QUESTION, "--connect", "spark:local[1]")
+def test_a_path_is_told_as_it_is_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    launched = Launched("spark:local[2]", None, None, folder, None)
+    here = str(folder).replace("[", "\\[").replace("]", "\\]")
 
-    assert (run.returncode, run.stdout) == (2, "")
-    assert "begins with _ or a dot" in run.stderr
+    assert launched.path("one.parquet") == f"file:{here}/one.parquet"
+    assert launched.path("*.parquet") == f"file:{here}/*.parquet"
+    assert launched.path(f"{folder}/") == f"file:{here}"
+    assert launched.path("s3a://bucket/*.parquet") == "s3a://bucket/*.parquet"
+
+
+def test_files_that_spark_would_leave_out_are_refused(folder: Path) -> None:
+    launched = Launched("spark:local[2]", None, None, folder, None)
+    (folder / "one.parquet").rename(folder / "_one.parquet")
+
+    for target in (f"{folder}/", f"{folder.parent}/*/*.parquet"):
+        with pytest.raises(kanon.InputError, match="_one.parquet does"):
+            launched.path(target)
+
+
+def test_a_folder_that_is_a_table_of_its_own_format_is_refused(folder: Path) -> None:
+    (folder / "_delta_log").mkdir()
+
+    with pytest.raises(kanon.InputError, match="Ask for the table by its name"):
+        Launched("spark:local[2]", None, None, folder, None).path(f"{folder}/")
 
 
 def test_a_cluster_answers(folder: Path, tmp_path: Path, expected: Any) -> None:

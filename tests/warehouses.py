@@ -106,3 +106,6 @@ def spark(folder: Path) -> Iterator[Database]:
 
 STARTED = {"postgres": postgres, "spark": spark}
 """What starts each engine that the tests run."""
+
+EXAMPLES = {"spark": 8}
+"""How many tables an engine is asked about, where that is not as many as the others."""

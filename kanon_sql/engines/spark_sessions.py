@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import logging
 import re
 import shutil
 import signal
@@ -118,10 +119,12 @@ class Launched(Started):
 
         The name of a file is no glob; and Java doesn't follow to another working directory.
         """
+        if Path(target).is_dir():
+            _require_folder_of_files(target, Path(target))
         if Path(target).exists():
             return f"file:{_not_a_glob(str(Path(target).absolute()))}"
         if "://" not in target and (found := sorted(glob.glob(target))):
-            _require_seen(target, found)
+            _require_seen(target, [Path(file) for file in found])
             return f"file:{target if Path(target).is_absolute() else _here(target)}"
         return target
 
@@ -131,14 +134,25 @@ class Launched(Started):
         _restore(self._on_interrupt)
 
 
-def _require_seen(target: str, files: list[str]) -> None:
-    """Refuse a glob of files that Spark would leave out without a word."""
-    unseen = [file for file in files if Path(file).name.startswith(("_", "."))]
+def _require_seen(target: str, files: list[Path]) -> None:
+    """Refuse files that Spark would leave out without a word."""
+    unseen = [file.name for file in files if file.name.startswith(("_", "."))]
     if unseen:
         raise InputError(
             f"{target}: Spark reads no file whose name begins with _ or a dot, as {unseen[0]} "
             "does. Rename it, or name the others."
         )
+
+
+def _require_folder_of_files(target: str, folder: Path) -> None:
+    """Refuse a table of a format of its own: it keeps files of records that it no longer has."""
+    for log in ("_delta_log", ".hoodie", "metadata"):
+        if (folder / log).is_dir():
+            raise InputError(
+                f"{target} is no folder of Parquet files but a table ({log} is in it), and old "
+                "records may lie there. Ask for the table by its name."
+            )
+    _require_seen(target, sorted(folder.rglob("*.parquet")))
 
 
 def _here(target: str) -> str:
@@ -196,6 +210,7 @@ def _with_java(url: str, master: str, pyspark: Any) -> Started:
     for name, value in _configuration(master, folder).items():
         conf.set(name, value)
     on_interrupt = signal.getsignal(signal.SIGINT)
+    logging.getLogger().addFilter(_is_news)
     gateway = None
     try:
         gateway = _driver("pyspark.java_gateway").launch_gateway(conf, {"stderr": DEVNULL})
@@ -226,7 +241,8 @@ def _configuration(master: str, folder: Path) -> dict[str, str]:
         "spark.sql.artifact.isolation.enabled": "false",
         "spark.sql.adaptive.enabled": "true",
         "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile=file:{folder / 'log4j2.properties'}"
+            f"-Dlog4j2.configurationFile=file:{folder / 'log4j2.properties'} "
+            f"-Djava.io.tmpdir={folder}"
         ),
         **(
             {
@@ -248,8 +264,14 @@ def _partitions(master: str) -> int:
     return 4 * (int(cores[1]) if cores else 8 if master.startswith("local[*") else 1)
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Ctrl-C is no news to who pressed it, and py4j would print where it was."""
+    return record.msg != "KeyboardInterrupt while sending command."
+
+
 def _end(gateway: Any, folder: Path) -> None:
     """Have the Java process end, and forget it, so that another one can be launched."""
+    logging.getLogger().removeFilter(_is_news)
     if gateway is not None:
         context = _driver("pyspark").SparkContext
         with suppress(Exception):
