@@ -193,13 +193,13 @@ def _launched(url: str) -> Started:
         raise SpecError("which Spark? Connect to spark:local[2], or to spark://host:port.")
     with _quietly():
         pyspark = _driver("pyspark")
+        if master.startswith("spark://"):
+            _require_reachable(_hosts(master))
         if pyspark.SparkContext._gateway is not None:
             raise SpecError(
                 "this process runs a Spark already, and can't run another one. Pass its session "
                 "in place of a URL."
             )
-        if master.startswith("spark://"):
-            _require_reachable(_hosts(master))
         return _with_java(url, master, pyspark)
 
 
