@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kanon_sql.anonymization_result import AnonymizationResult
     from kanon_sql.api import anonymize, audit, compile, profile
-    from kanon_sql.auditor import CompiledAudit
+    from kanon_sql.compiler import CompiledAudit
     from kanon_sql.engines import connect
     from kanon_sql.errors import (
         EngineError,
@@ -64,7 +64,7 @@ _HOMES = {
     "audit": "api",
     "compile": "api",
     "profile": "api",
-    "CompiledAudit": "auditor",
+    "CompiledAudit": "compiler",
     "connect": "engines",
     "EngineError": "errors",
     "InputError": "errors",

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from kanon_sql import anonymizer, auditor, profiler
+from kanon_sql import anonymizer, auditor, compiler, profiler
 from kanon_sql.anonymization_result import Algorithm, AnonymizationResult, Emitted, Suppressed
 from kanon_sql.anonymizer import Wanted
-from kanon_sql.auditor import CompiledAudit
+from kanon_sql.compiler import CompiledAudit
+from kanon_sql.dialects import Quote
 from kanon_sql.errors import SpecError
 from kanon_sql.models import KAnonymity, Model
 from kanon_sql.profile_result import ProfileResult
@@ -92,14 +93,26 @@ def compile(
     checks: Iterable[Model] = (),
     references: Mapping[str, Any] | None = None,
     engine: Any = None,
+    dialect: str | None = None,
+    quote: Quote = "always",
+    table: str | None = None,
     **parts: Any,
 ) -> CompiledAudit:
     """The SQL that `audit` would run, step by step. None of it runs.
 
-    Takes what `audit` takes, the limits and `show_values` left out.
+    Takes what `audit` takes, the limits and `show_values` left out. `dialect` is the engine's
+    without it; in another one a file stands for the table that is called after it, or as `table`
+    says, and the name of a table needs no engine. `quote="needed"` leaves plain names without
+    quotes.
+
+    >>> compiled = compile("people", quasi_identifiers="zip", dialect="snowflake", quote="needed")
+    >>> print(compiled.tables[0].steps["classes"].partition("from ")[2][:31])
+    people
+        group by
+            zip
     """
     spec = _spec(data, quasi_identifiers, sensitive, checks, references, **parts)
-    return auditor.compile(spec, engine=engine)
+    return compiler.compile(spec, engine=engine, dialect=dialect, quote=quote, table=table)
 
 
 def anonymize(

@@ -15,12 +15,12 @@ from kanon_sql.beforehand import read_beforehand
 from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row
-from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.errors import EngineError, Faults, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec
-from kanon_sql.steps import records
+from kanon_sql.steps import ExpectedStep, ExpectedTable, records
 from kanon_sql.verdicts import (
     histogram,
     refuse_without_entity,
@@ -31,27 +31,6 @@ from kanon_sql.verdicts import (
     verdicts,
 )
 from kanon_sql.version import VERSION
-
-
-@dataclass(frozen=True)
-class CompiledTable:
-    """The SQL of one table's audit: the text of each step by its name."""
-
-    name: str
-    steps: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return "\n\n\n".join(f"{text};" for text in self.steps.values())
-
-
-@dataclass(frozen=True)
-class CompiledAudit:
-    """The SQL that an audit would run, in the order in which it would. Prints itself whole."""
-
-    tables: tuple[CompiledTable, ...]
-
-    def __str__(self) -> str:
-        return "\n\n\n".join(str(table) for table in self.tables)
 
 
 def audit(
@@ -69,26 +48,58 @@ def audit(
     `engine` is what `connect` accepts and stands in for each table's own `connect`. `timeout` is
     in seconds, for each table. `watch` is told in words what each statement asks as it starts.
 
-    Raises `SpecError` or `InputError` before anything of a table is asked that can't be answered.
-    A table on which the engine fails has the status `error`; one that can't be opened within the
-    time limit raises `EngineError`.
+    Raises `SpecError` or `InputError` before anything is asked, with the faults of all tables that
+    can't be opened or planned: an audit of the others alone would pass for the whole. A table on
+    which the engine fails has the status `error`; one that can't be opened within the time limit
+    raises `EngineError`.
     """
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
     with ExitStack() as stack:
-        tables = [
-            planned(spec, place, stack.enter_context(hub), timeout)
-            for place, table in enumerate(spec.tables)
-            for hub in [opened(table, engine, memory_limit, threads)]
-        ]
+        tables = []
+        with Faults() as faults:
+            for place, table in enumerate(spec.tables):
+                with faults.collected():
+                    hub = stack.enter_context(opened(table, engine, memory_limit, threads))
+                    tables.append(planned(spec, place, hub, timeout))
         results = [_audited(table, show_values, timeout, watch) for table in tables]
     return AuditResult(tuple(results), VERSION)
 
 
-def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
-    """The SQL that `audit` would run, without running it.
+def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
+    """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
+    sentences = []
+    with Faults() as faults:
+        for place in range(len(spec.tables)):
+            with faults.collected():
+                sentences.append(_fits(spec, place, engine))
+    return sentences
 
-    The tables are opened; a text file is read once, to see that it can be.
+
+def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
+    """What there is of one table, once everything that is asked of it can be."""
+    with opened(spec.tables[place], engine) as hub:
+        plan = planned(spec, place, hub, all_hierarchies=True).plan
+        try:
+            _refuse_values_without_label(plan, hub)
+        except SpecError as error:
+            raise spec.pointed(error, place) from None
+        for step in plan.steps:
+            step.check()
+            hub.check(step.sql)
+    gates = sum(check.gates for check in plan.bound.checks)
+    return (
+        f"{name_of(plan)}: {len(plan.bound.table.columns)} columns, "
+        f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
+        f"{gates} checks, {len(plan.steps)} statements."
+    )
+
+
+def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]:
+    """What `audit` would run, and what each engine expects of it. No statement of it runs.
+
+    What must be known to write the statements is asked all the same: the columns, the length of
+    the longest value that a mask is for, and the rows of a hierarchy that lies in a table.
     """
     tables = []
     for place, table in enumerate(spec.tables):
@@ -96,33 +107,16 @@ def compile(spec: AuditSpec, *, engine: Any = None) -> CompiledAudit:
             plan = planned(spec, place, hub).plan
             for step in plan.steps:
                 step.check()
-            dialect = f"{hub.dialect}, as executed"
+            references = [each.table.name for each in plan.bound.references.values()]
             tables.append(
-                CompiledTable(_name(plan), {step.name: step.text(dialect) for step in plan.steps})
+                ExpectedTable(
+                    name_of(plan),
+                    hub.name,
+                    (plan.bound.table.name, *references),
+                    tuple(ExpectedStep(step, hub.estimate(step.sql)) for step in plan.steps),
+                )
             )
-    return CompiledAudit(tuple(tables))
-
-
-def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
-    """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
-    sentences = []
-    for place, table in enumerate(spec.tables):
-        with opened(table, engine) as hub:
-            plan = planned(spec, place, hub, all_hierarchies=True).plan
-            try:
-                _refuse_values_without_label(plan, hub)
-            except SpecError as error:
-                raise spec.pointed(error, place) from None
-            for step in plan.steps:
-                step.check()
-                hub.check(step.sql)
-            gates = sum(check.gates for check in plan.bound.checks)
-            sentences.append(
-                f"{_name(plan)}: {len(plan.bound.table.columns)} columns, "
-                f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
-                f"{gates} checks, {len(plan.steps)} statements."
-            )
-    return sentences
+    return tuple(tables)
 
 
 def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
@@ -181,7 +175,8 @@ def planned(
     return PlannedTable(plan, engine, time.monotonic() - started)
 
 
-def _name(plan: Plan) -> str:
+def name_of(plan: Plan) -> str:
+    """What people call the table of a plan."""
     return plan.bound.spec.name or plan.bound.table.name
 
 
@@ -272,7 +267,7 @@ def _looks(
 def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult:
     bound = plan.bound
     return TableResult(
-        name=_name(plan),
+        name=name_of(plan),
         engine=ask.engine.name,
         status=status,
         quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),

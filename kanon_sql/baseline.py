@@ -7,12 +7,14 @@ must still hold, and a check or a table that it lacks gates as ever.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.comparison import (
+    QUESTION,
     changes,
     check_key,
     figures,
@@ -22,6 +24,7 @@ from kanon_sql.comparison import (
     table_key,
 )
 from kanon_sql.errors import SpecError, plural
+from kanon_sql.models import MODELS
 from kanon_sql.result import AuditResult, CheckResult, InBaseline, Status, TableResult, plain_json
 from kanon_sql.result_file import BASELINE_VERSION, read_baseline
 from kanon_sql.version import VERSION
@@ -71,29 +74,52 @@ class Baseline:
         return json.dumps(plain_json(whole), indent=2, ensure_ascii=False, allow_nan=False)
 
     def held_against(self, result: AuditResult) -> AuditResult:
-        """The same result, where what this baseline accepts violates nothing."""
-        keys = [table_key(table) for table in result.tables]
-        return replace(
-            result,
-            tables=tuple(
-                self._accepting(table, is_twin=keys.count(key) > 1)
-                for table, key in zip(result.tables, keys, strict=True)
-            ),
+        """The same result, where what this baseline accepts violates nothing.
+
+        What the baseline has and the audit does not ask is a warning.
+        """
+        asked = Counter(table_key(table) for table in result.tables)
+        known = {table_key(table): table for table in self.tables}
+        tables = [
+            self._accepting(table, known.get(key), is_twin=asked[key] > 1)
+            for table in result.tables
+            for key in [table_key(table)]
+        ]
+        missing = self._missing(result.tables)
+        if tables and missing:
+            told = next((n for n, each in enumerate(tables) if each.status not in _UNANSWERED), 0)
+            tables[told] = replace(tables[told], warnings=(*tables[told].warnings, missing))
+        return replace(result, tables=tuple(tables))
+
+    def __str__(self) -> str:
+        """How much it accepts, in one sentence."""
+        checks = [check for table in self.tables for check in table.checks]
+        violated = sum(check.holds is False for check in checks)
+        return (
+            f"{plural(len(checks), 'check')} of {plural(len(self.tables), 'table')}, "
+            f"{violated:,} of them violated and accepted"
         )
 
-    def _accepting(self, table: TableResult, *, is_twin: bool) -> TableResult:
-        if table.status in ("error", "no_data"):
+    def _accepting(
+        self, table: TableResult, known: TableResult | None, *, is_twin: bool
+    ) -> TableResult:
+        """A table with what the baseline has of each check, and of those that are asked no more."""
+        if table.status in _UNANSWERED:
             return table
-        known = {table_key(each): each for each in self.tables}.get(table_key(table))
         if known is None or is_twin:
-            why = _TWINS if is_twin else self._unknown(table)
+            why = _TWINS if is_twin else self._why_unknown(table)
             unknown = tuple(replace(check, accepted=False) for check in table.checks)
             return replace(table, checks=unknown, warnings=(*table.warnings, why))
         checks = tuple(_held_against(check, table, known) for check in table.checks)
-        return replace(table, checks=checks, status=_status(table.status, checks))
+        return replace(
+            table,
+            checks=checks,
+            status=_status(table.status, checks),
+            warnings=(*table.warnings, *_dropped(table, known)),
+        )
 
-    def _unknown(self, table: TableResult) -> str:
-        """Why nothing of a table is accepted."""
+    def _why_unknown(self, table: TableResult) -> str:
+        """Why nothing of a table is accepted that this baseline lacks."""
         same_name = [each for each in self.tables if each.name == table.name]
         if not same_name:
             names = ", ".join(dict.fromkeys(each.name for each in self.tables))
@@ -101,17 +127,35 @@ class Baseline:
                 f"the baseline has no table {table.name}, so it accepts nothing here. It has "
                 f"{names}."
             )
-        other = " and ".join(other_questions(same_name[0], table))
+        parts = ", ".join(QUESTION[part] for part in other_questions(same_name[0], table))
         return (
-            f"the baseline has {table.name} with another {other}, so it accepts nothing here. "
-            "kanon-sql baseline writes it again."
+            f"the baseline has another question about {table.name} ({parts}), so it accepts "
+            "nothing here. kanon-sql baseline writes it again."
+        )
+
+    def _missing(self, tables: Sequence[TableResult]) -> str:
+        """A sentence on the tables of which this audit asks nothing; empty where there are none.
+
+        One that is asked another question says so itself.
+        """
+        asked = {table_key(table) for table in tables}
+        known = {table_key(table) for table in self.tables}
+        told = {table.name for table in tables if table_key(table) not in known}
+        missing = [
+            table.name
+            for table in self.tables
+            if table.checks and table_key(table) not in asked and table.name not in told
+        ]
+        if not missing:
+            return ""
+        return (
+            f"the baseline has checks of {', '.join(dict.fromkeys(missing))} too, which this audit "
+            "does not ask. kanon-sql baseline writes it again, if they are not needed any more."
         )
 
     def _refuse_twins(self, where: str) -> None:
-        keys = [table_key(table) for table in self.tables]
-        twin = next(
-            (t for t, key in zip(self.tables, keys, strict=True) if keys.count(key) > 1), None
-        )
+        keys = Counter(table_key(table) for table in self.tables)
+        twin = next((table for table in self.tables if keys[table_key(table)] > 1), None)
         if twin is not None:
             raise SpecError(
                 f"{where}two tables are called {twin.name} and are asked the same, so a baseline "
@@ -119,15 +163,39 @@ class Baseline:
             )
 
 
+_UNANSWERED = ("error", "no_data")
 _TWINS = (
     "another table of this audit has the same name and question, so the baseline can't tell them "
     "apart and accepts nothing here. Give each a name in the spec."
 )
 
 
+def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
+    """A sentence for each check that the baseline has and that is not demanded as it was."""
+    demanded = [check for check in table.checks if check.holds is not None]
+    same = {check_key(check, table) for check in demanded}
+    about = {check_key(check, table, thresholds=False) for check in demanded}
+    for check in baseline.checks:
+        if check_key(check, baseline) in same:
+            continue
+        otherwise = check_key(check, baseline, thresholds=False) in about
+        parameters = ", ".join(f"{key}={value}" for key, value in _told(check).items())
+        yield (
+            f"the baseline has {check.model}({parameters}), which is "
+            f"{'demanded otherwise now' if otherwise else 'not demanded any more'}. kanon-sql "
+            "baseline writes it again, if that is meant."
+        )
+
+
+def _told(check: CheckResult) -> dict[str, Any]:
+    """The parameters that say which check is meant, without a value of the data."""
+    kept = (*MODELS[check.model].thresholds, "sensitive", "reference")
+    return {key: check.parameters[key] for key in kept if key in check.parameters}
+
+
 def _demanded(table: TableResult) -> TableResult:
     """The table with the checks that gate."""
-    if table.status in ("error", "no_data"):
+    if table.status in _UNANSWERED:
         what = "has no data" if table.status == "no_data" else "could not be audited"
         raise SpecError(f"{table.name} {what}, so nothing of it can be accepted.")
     return replace(table, checks=tuple(each for each in table.checks if each.holds is not None))
@@ -162,9 +230,9 @@ def _worse(known: CheckResult, check: CheckResult) -> Iterator[str]:
         return
     if known.holds:
         yield "holds"
-    for name, became in changes(known, check).items():
-        if became in ("worse", "changed"):
-            yield name
+    for figure in changes(known, check):
+        if figure.change in ("worse", "changed"):
+            yield figure.name
 
 
 def _status(status: Status, checks: Sequence[CheckResult]) -> Status:
@@ -172,13 +240,3 @@ def _status(status: Status, checks: Sequence[CheckResult]) -> Status:
     if status != "violated" or any(each.holds is False and not each.accepted for each in checks):
         return status
     return "accepted"
-
-
-def summary(baseline: Baseline) -> str:
-    """How much a baseline accepts, in one sentence."""
-    checks = [check for table in baseline.tables for check in table.checks]
-    violated = sum(check.holds is False for check in checks)
-    return (
-        f"{plural(len(checks), 'check')} of {plural(len(baseline.tables), 'table')}, "
-        f"{violated:,} of them violated and accepted"
-    )

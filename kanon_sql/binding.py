@@ -15,7 +15,7 @@ from kanon_sql.column_types import family
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, did_you_mean, no_such_column
 from kanon_sql.estimates import require
-from kanon_sql.expressions import Condition, condition
+from kanon_sql.expressions import Condition, columns_of, condition
 from kanon_sql.hierarchy import GeneralizationHierarchy, HierarchyTable, Paths, read_tree
 from kanon_sql.levels import ColumnLevels, rows_of
 from kanon_sql.models import (
@@ -75,7 +75,8 @@ class BoundColumn:
 
     @property
     def is_text(self) -> bool:
-        return family(self.type) == "text"
+        """Whether it holds text, or what nobody has looked up and so may be text."""
+        return family(self.type) in ("text", "")
 
 
 @dataclass(frozen=True)
@@ -310,6 +311,48 @@ def _column(name: str, table: Table, location: Location, alias: str | None = Non
     with _at(*location):
         column = find(name, table)
     return BoundColumn(column.name, column.type, alias or column.name, column.few_values)
+
+
+def named_columns(spec: TableSpec) -> list[str]:
+    """The columns that a question names, as it spells them.
+
+    Raises `SpecError` where it means columns that it does not name.
+    """
+    if list(spec.quasi_identifiers) == ["*"]:
+        raise SpecError(
+            "quasi_identifiers: '*' is every column of a table that nobody has opened. Name them, "
+            "or connect to the database."
+        )
+    of_checks = [each.sensitive for each in spec.checks if isinstance(each, SensitiveModel)]
+    return _each_once(
+        *spec.quasi_identifiers,
+        *spec.sensitive,
+        *of_checks,
+        *spec.identifiers,
+        spec.entity,
+        spec.weight,
+        *columns_of(spec.where),
+    )
+
+
+def named_of_reference(spec: TableSpec, name: str) -> list[str]:
+    """The same of a reference."""
+    reference = spec.references[name]
+    renamed = {own.casefold(): there for own, there in reference.columns.items()}
+    return _each_once(
+        *(renamed.get(each.casefold(), each) for each in spec.quasi_identifiers),
+        reference.entity,
+        reference.weight,
+        *columns_of(reference.where),
+    )
+
+
+def _each_once(*names: str | None) -> list[str]:
+    found: dict[str, str] = {}
+    for name in names:
+        if name is not None:
+            found.setdefault(name.casefold(), name)
+    return list(found.values())
 
 
 def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
@@ -603,7 +646,7 @@ def _comparison(
     bound: BoundSpec, reference: BoundReference, column: BoundColumn, match: str
 ) -> Comparison:
     other = reference.columns[column.name]
-    here, there = family(column.type), family(other.type)
+    here, there = (family(each.type) or "text" for each in (column, other))
     if here != there and not {"text", "nothing"} & {here, there}:
         raise SpecError(
             f'reference {reference.name}: column "{other.name}" is {other.type}, and '
@@ -689,14 +732,15 @@ def _with_its_column(
     joined = model.with_other_sensitive or (spec.with_other_sensitive and len(sensitive) > 1)
     complete = model.model_copy(update={"sensitive": name, "with_other_sensitive": joined})
     kind = family(column.type)
-    if isinstance(model, KEAnonymity) and kind not in ("number", "text", "nothing"):
+    if isinstance(model, KEAnonymity) and kind not in ("number", "text", "nothing", ""):
         raise SpecError(
             f'k_e_anonymity needs numbers, and "{name}" is {column.type}. Choose another model, '
             "or another attribute."
         )
     if not isinstance(model, TCloseness):
         return BoundCheck(complete, asked=True, column=column)
-    has_order = kind in ("number", "text", "time", "boolean", "nothing") or column.type == "TIME"
+    has_order = kind in ("number", "text", "time", "boolean", "nothing", "")
+    has_order = has_order or column.type == "TIME"
     if model.distance == "ordered" and model.order is None and not has_order:
         raise SpecError(
             f't_closeness: "{name}" is {column.type}, which has no order of its own. List its '

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -42,20 +42,19 @@ from kanon_sql.options import (
 
 if TYPE_CHECKING:
     from kanon_sql.anonymization_result import AnonymizationResult, GeneralizationStep
-    from kanon_sql.auditor import CompiledAudit
     from kanon_sql.baseline import Baseline
+    from kanon_sql.compiler import CompiledAudit
     from kanon_sql.diff import Diff
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
     from kanon_sql.spec import AuditSpec, TablePlaces
 
 ENGINE_FAILED = 3
+NO_DATA = 4
 INTERRUPTED = 130
 CONSOLE = "kanon_sql.console"
 """Where a command's context keeps the terminal that a spinner turns on."""
-_LATER = (
-    "report", "init",
-)  # fmt: skip
+_LATER = ("report", "init")
 
 
 class Failure(Exception):
@@ -198,17 +197,20 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     if values["manifest"]:
         chosen = selected(context, target, values)
         spec, places = chosen.spec, chosen.places
+        if spec is None:
+            _say_error(chosen.reason)
     else:
         chosen, spec = None, question(context, _required(target), values)
         places = spec.places()
     baseline = _baseline(values)
     output = _output(spec, values)
+    if values["dry_run"]:
+        _deliver(_expected(context, spec, values, to_terminal=output is None), output)
+        return 0 if spec else NO_DATA
     with _watching(context) as watch:
         result = _audit_of(spec, watch, values)
     if chosen:
         result = chosen.noted(result)
-        if spec is None:
-            _say_error(f"nothing of {values['manifest']} was selected, so nothing was audited.")
     if baseline:
         result = baseline.held_against(result)
     form = _form(context, values, output, {".sarif": "sarif", ".xml": "junit"})
@@ -217,8 +219,20 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         _refuse_failed(result)
         return result.exit_code
     _refuse_failed(result)
-    _deliver(_rendered(result, form, to_terminal=output is None), output)
+    _deliver(_rendered_audit(result, form, to_terminal=output is None), output)
     return result.exit_code
+
+
+def _expected(
+    context: click.Context, spec: AuditSpec | None, values: dict[str, Any], *, to_terminal: bool
+) -> str:
+    """What an audit would run."""
+    from kanon_sql.auditor import dry_run
+    from kanon_sql.report.dry_run import render
+
+    if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
+        raise SpecError("--dry-run has no result yet, and so no --format: it is text for people.")
+    return render(dry_run(spec) if spec else (), **_page(to_terminal))
 
 
 def _required(target: str | None) -> str:
@@ -282,7 +296,7 @@ def anonymize(
     or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
     spec = question(context, target, values)
-    result_file = _writable(values["result"], spec, values)
+    result_file = _writable(values["result"], spec.files(), values)
     with _watching(context) as watch, _telling(context) as tell:
         from kanon_sql.anonymizer import Wanted
         from kanon_sql.anonymizer import anonymize as run
@@ -291,7 +305,7 @@ def anonymize(
             algorithm=algorithm,
             max_suppressed=max_suppressed,
             suppressed=suppressed,
-            output=_writable(values["output"], spec, values),
+            output=_writable(values["output"], spec.files(), values),
             dialect=dialect,
             emit=emit,
             force=values["force"],
@@ -300,8 +314,12 @@ def anonymize(
             raise SpecError("--output and --result name the same file.")
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
         result = run(spec, wanted, watch=watch, tell=tell, **limits)
+    from kanon_sql.report import anonymization as report
+
     form = _form(context, values, result_file)
-    _deliver(_rendered_release(result, form, to_terminal=result_file is None), result_file)
+    to_terminal = result_file is None
+    text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)
+    _deliver(text, result_file)
     return result.exit_code
 
 
@@ -327,8 +345,12 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
         limits = {key: values[key] for key in ("k", "memory_limit", "threads", "timeout")}
         result = run(spec, attacker_knows=attacker_knows(values), watch=watch, **limits)
     _refuse_failed(result)
+    from kanon_sql.report import profile as report
+
     form = _form(context, values, output)
-    _deliver(_rendered_profile(result, form, to_terminal=output is None), output)
+    to_terminal = output is None
+    text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)
+    _deliver(text, output)
     return result.exit_code
 
 
@@ -337,21 +359,28 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
 @compile_options
 @click.pass_context
 def compile_(
-    context: click.Context, /, target: str, dialect: str, step: str | None, **values: Any
+    context: click.Context, /, target: str, step: str | None, output_dir: str | None, **values: Any
 ) -> int:
     """Print the SQL of an audit and run none of it.
 
     Takes the options of audit, so that one word turns an audit into its SQL; what bounds a run
-    has nothing to bound here.
+    has nothing to bound here. In another dialect than that of what is opened, a file stands for
+    the table that is called after it. The name of a table needs no connection then.
     """
-    if dialect != "duckdb":
-        raise SpecError(f"--dialect {dialect} comes in a later release; there is duckdb.")
     spec = question(context, target, values)
+    if output_dir and values["output"]:
+        raise SpecError("--output is one file and --output-dir a folder; choose one.")
     output = _output(spec, values)
-    from kanon_sql.auditor import compile as compile_audit
+    from kanon_sql.compiler import compile as compile_audit
 
-    compiled = compile_audit(spec)
-    _deliver(_only_step(compiled, step) if step else str(compiled), output)
+    compiled = compile_audit(spec, **{key: values[key] for key in ("dialect", "quote", "table")})
+    compiled = _only_step(compiled, step) if step else compiled
+    if output_dir:
+        from kanon_sql.output import write_files
+
+        write_files(Path(output_dir), compiled.files, inputs=spec.files(), force=values["force"])
+    else:
+        _deliver("\n\n".join(compiled.statements) if step else str(compiled), output)
     return 0
 
 
@@ -385,12 +414,12 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
     Exit codes: 0 written, whatever is violated; 2 a bad question or input, or nothing to accept;
     3 the engine failed; 4 no data.
     """
-    from kanon_sql.baseline import Baseline, summary
+    from kanon_sql.baseline import Baseline
 
     if are_results(context, targets, values):
         from kanon_sql.result_file import read_result
 
-        output = _writable_beside(values, targets)
+        output = _writable(values["output"], targets, values)
         results = [read_result(Path(target)).result for target in targets]
     else:
         target = _only_one(context, context.command.params[0], targets)
@@ -403,7 +432,7 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
     accepted = Baseline.of(results)
     _deliver(accepted.to_json(), output)
     if output:
-        _deliver(f"{output} written: {summary(accepted)}.", None)
+        _deliver(f"{output} written: {accepted}.", None)
     return 0
 
 
@@ -421,43 +450,28 @@ def _audited(context: click.Context, spec: AuditSpec, values: dict[str, Any]) ->
 @click.argument("old", metavar="OLD.json")
 @click.argument("new", metavar="NEW.json")
 @diff_options
-def diff(old: str, new: str, **values: Any) -> int:
+@click.pass_context
+def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     """Say what changed from one result to the next.
 
     OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Told are the checks,
     sizes and risks that got better or worse, and the tables that appeared or vanished. That
     several releases are about the same people is a risk of its own, which is not measured.
 
-    Exit codes: 0 compared; 1 anything got worse, with --fail-on-worse; 2 a bad input.
+    Exit codes: 0 compared; 1 with --fail-on-worse, where anything got worse or is not asked any
+    more; 2 a bad input.
     """
     from kanon_sql.diff import diff as compare
+    from kanon_sql.report import diff as report
     from kanon_sql.result_file import read_result
 
-    output = _writable_beside(values, (old, new))
+    output = _writable(values["output"], (old, new), values)
     result = compare(read_result(Path(old)), read_result(Path(new)))
-    _deliver(_rendered_diff(result, values["format"], to_terminal=output is None), output)
+    form = _form(context, values, output)
+    to_terminal = output is None
+    text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)
+    _deliver(text, output)
     return int(values["fail_on_worse"] and result.is_worse)
-
-
-def _rendered_diff(result: Diff, form: str, *, to_terminal: bool) -> str:
-    if form == "json":
-        return result.to_json()
-    from kanon_sql.report import diff as report
-
-    if form == "markdown":
-        return report.render_markdown(result)
-    return report.render(result, **_page(to_terminal))
-
-
-def _writable_beside(values: dict[str, Any], inputs: Sequence[str]) -> Path | None:
-    """The file to write, once it is sure that it may be written and is none that is read."""
-    if values["output"] is None:
-        return None
-    from kanon_sql.output import check_writable
-
-    path = Path(values["output"])
-    check_writable(path, inputs=inputs, force=values["force"])
-    return path
 
 
 @main.command()
@@ -516,7 +530,7 @@ def demo(context: click.Context, /, folder: str, force: bool) -> int:
         from kanon_sql.spec import AuditSpec
 
         result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
-    _deliver(f"{_rendered(result, 'human')}\n\n{example.what_next(path)}", None)
+    _deliver(f"{_rendered_audit(result, 'human')}\n\n{example.what_next(path)}", None)
     return 0
 
 
@@ -545,9 +559,10 @@ def _limits(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _output(spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
-    """The file to write the result to."""
-    _writable_beside(values, [values["baseline"]] if values.get("baseline") else [])
-    return _writable(values["output"], spec, values)
+    """The file to write the result to: none that the audit, its baseline or its manifest is."""
+    beside = (values.get("baseline"), values.get("manifest"))
+    inputs = [*(spec.files() if spec else ()), *(each for each in beside if each)]
+    return _writable(values["output"], inputs, values)
 
 
 def _form(
@@ -565,14 +580,14 @@ def _form(
     return by_suffix.get(output.suffix.lower(), str(values["format"]))
 
 
-def _writable(name: str | None, spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
-    """A file to write, once it is sure that it may be written."""
+def _writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) -> Path | None:
+    """A file to write, once it is sure that it may be written and is none of the inputs."""
     if name is None:
         return None
     from kanon_sql.output import check_writable
 
     path = Path(name)
-    check_writable(path, inputs=spec.files() if spec else (), force=values["force"])
+    check_writable(path, inputs=inputs, force=values["force"])
     return path
 
 
@@ -630,36 +645,25 @@ def _refuse_failed(result: AuditResult | ProfileResult) -> None:
         raise Failure("\n".join(failed), ENGINE_FAILED)
 
 
-def _rendered(result: AuditResult, form: str, *, to_terminal: bool = True) -> str:
+def _rendered(
+    result: AuditResult | AnonymizationResult | ProfileResult | Diff,
+    form: str,
+    render: Callable[..., str],
+    render_markdown: Callable[[Any], str],
+    *,
+    to_terminal: bool = True,
+) -> str:
     if form == "json":
         return result.to_json()
     if form == "markdown":
-        from kanon_sql.report import markdown
-
-        return markdown.render(result)
-    from kanon_sql.report import human
-
-    return human.render(result, **_page(to_terminal))
+        return render_markdown(result)
+    return render(result, **_page(to_terminal))
 
 
-def _rendered_profile(result: ProfileResult, form: str, *, to_terminal: bool) -> str:
-    if form == "json":
-        return result.to_json()
-    from kanon_sql.report import profile as report
+def _rendered_audit(result: AuditResult, form: str, *, to_terminal: bool = True) -> str:
+    from kanon_sql.report import human, markdown
 
-    if form == "markdown":
-        return report.render_markdown(result)
-    return report.render(result, **_page(to_terminal))
-
-
-def _rendered_release(result: AnonymizationResult, form: str, *, to_terminal: bool) -> str:
-    if form == "json":
-        return result.to_json()
-    from kanon_sql.report import anonymization as report
-
-    if form == "markdown":
-        return report.render_markdown(result)
-    return report.render(result, **_page(to_terminal))
+    return _rendered(result, form, human.render, markdown.render, to_terminal=to_terminal)
 
 
 def _page(to_terminal: bool) -> dict[str, Any]:
@@ -670,15 +674,15 @@ def _page(to_terminal: bool) -> dict[str, Any]:
     return {"colour": colour, "width": shutil.get_terminal_size().columns}
 
 
-def _only_step(compiled: CompiledAudit, step: str) -> str:
+def _only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
     """The statement of this name, of each table that has it."""
-    found = [table.steps[step] for table in compiled.tables if step in table.steps]
-    if not found:
+    found = compiled.only(step)
+    if not found.tables:
         names = list(dict.fromkeys(name for table in compiled.tables for name in table.steps))
         raise SpecError(
             f'there is no step "{step}". Steps: {", ".join(names)}.{did_you_mean(step, names)}'
         )
-    return "\n\n".join(found)
+    return found
 
 
 def _deliver(text: str, output: Path | None) -> None:

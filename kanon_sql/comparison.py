@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from kanon_sql.models import MODELS, SLACK_OF_DISTANCES, Model, Worst
@@ -15,6 +16,8 @@ from kanon_sql.result import CheckResult, TableResult, plain_json
 
 Change = Literal["same", "better", "worse", "changed"]
 """`changed` is what is neither better nor worse, or can't be held against what was there."""
+Demand = Literal["same", "weaker", "stricter", "changed"]
+"""What became of the thresholds; `changed` is weaker in one part and stricter in another."""
 VIOLATING: dict[str, Worst] = dict.fromkeys(("violating_classes", "violating_records"), "greatest")
 QUESTION = {
     "quasi_identifiers": "quasi-identifiers",
@@ -27,6 +30,29 @@ QUESTION = {
     "sources": "references or hierarchies",
 }
 """What must be the same for two tables of one name to be about the same question, in words."""
+OTHER_RECORDS = ("where", "first", "sources")
+"""What may be another and leaves a figure what it was, though of other people: another filter or
+reference is as another file. Of what differs in any other part, no figure means the same."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of both results, and what became of it."""
+
+    name: str
+    old: Any
+    new: Any
+    change: Change
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"old": self.old, "new": self.new, "change": self.change}
+
+
+def figure(name: str, old: Any, new: Any, worst: Worst | None) -> Figure:
+    """What became of a figure; without a `worst` one it is only another."""
+    if worst is None:
+        return Figure(name, old, new, "same" if old == new else "changed")
+    return Figure(name, old, new, change(old, new, worst))
 
 
 def change(before: Any, after: Any, worst: Worst) -> Change:
@@ -60,12 +86,46 @@ def figures(check: CheckResult) -> dict[str, Worst]:
     return {**model_of(check).figures, **VIOLATING}
 
 
-def changes(before: CheckResult, after: CheckResult) -> dict[str, Change]:
-    """What became of each figure of a check."""
+def changes(before: CheckResult, after: CheckResult) -> Iterator[Figure]:
+    """What became of each figure of a check; how much of it violates, as far as the same is
+    demanded."""
     then, now = before.figures, after.figures
-    return {
-        name: change(then.get(name), now.get(name), worst) for name, worst in figures(after).items()
-    }
+    as_before = demand(before, after) == "same"
+    for name, worst in figures(after).items():
+        is_judged = as_before or name not in VIOLATING
+        yield figure(name, then.get(name), now.get(name), worst if is_judged else None)
+
+
+def demand(before: CheckResult, after: CheckResult) -> Demand:
+    """What became of what is demanded of a check, of all its thresholds together.
+
+    >>> five, two = (CheckResult("k_anonymity", {"k": k}, True, 7) for k in (5, 2))
+    >>> demand(five, two), demand(two, five)
+    ('weaker', 'stricter')
+    """
+    model = MODELS[after.model]
+    found = {
+        _of_threshold(
+            before.parameters.get(name), after.parameters.get(name), _worst_of(name, after)
+        )
+        for name in model.thresholds
+    } - {"same"}
+    return found.pop() if len(found) == 1 else ("changed" if found else "same")
+
+
+def _worst_of(threshold: str, check: CheckResult) -> Worst:
+    """Which way the figure gets worse that a threshold judges."""
+    model = model_of(check)
+    beside = {judge: worst for worst, judge in model.beside_worst.values()}
+    return beside.get(threshold) or model.figures.get(threshold) or model.worst
+
+
+def _of_threshold(before: Any, after: Any, worst: Worst) -> Demand:
+    if before == after:
+        return "same"
+    if before is None or after is None:
+        return "stricter" if before is None else "weaker"
+    return "weaker" if change(before, after, worst) == "worse" else "stricter"
 
 
 # --- the same ------------------------------------------------------------------------------
@@ -103,13 +163,9 @@ def table_key(table: TableResult) -> str:
 
 
 def other_questions(one: TableResult, other: TableResult) -> list[str]:
-    """In which parts two tables were asked another question, in words."""
+    """The parts in which two tables were asked another question: keys of `QUESTION`."""
     first, second = question(one), question(other)
-    return [
-        words
-        for part, words in QUESTION.items()
-        if _canonical(first[part]) != _canonical(second[part])
-    ]
+    return [part for part in QUESTION if _canonical(first[part]) != _canonical(second[part])]
 
 
 def _canonical(value: Any) -> str:

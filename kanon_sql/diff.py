@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kanon_sql.comparison import (
-    QUESTION,
+    OTHER_RECORDS,
     Change,
-    change,
+    Demand,
+    Figure,
+    changes,
     check_key,
-    figures,
+    demand,
+    figure,
     other_questions,
     question,
     table_key,
@@ -46,25 +49,14 @@ _METRICS = ("precision", "loss", "discernibility", "non_uniform_entropy")
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure of both results, and what became of it."""
-
-    name: str
-    old: Any
-    new: Any
-    change: Change
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"old": self.old, "new": self.new, "change": self.change}
-
-
-@dataclass(frozen=True)
 class CheckDiff:
     """A check in both results, or in one of them."""
 
     old: CheckResult | None
     new: CheckResult | None
     figures: tuple[Figure, ...] = ()
+    is_comparable: bool = True
+    """Whether its figures mean the same in both."""
 
     @property
     def check(self) -> CheckResult:
@@ -78,6 +70,13 @@ class CheckDiff:
         return _presence(self.old, self.new)
 
     @property
+    def demand(self) -> Demand:
+        """What became of its thresholds; one that is demanded no more is weaker."""
+        if self.old is None or self.new is None:
+            return "weaker" if self.is_dropped else "same"
+        return "weaker" if self.is_dropped else demand(self.old, self.new)
+
+    @property
     def is_dropped(self) -> bool:
         """Whether the check gated and does not any more."""
         demanded = self.old is not None and self.old.holds is not None
@@ -87,15 +86,22 @@ class CheckDiff:
     def change(self) -> Change:
         """Whether the check got better or worse: by its verdict, else by any of its figures.
 
-        One that appeared is worse where it is violated.
+        One that appeared is worse where it is violated. Where less or more is demanded than was,
+        or the question is another one, nothing is better; a figure that fell is worse whether
+        or not the check holds.
         """
         if self.new is None or self.old is None:
             return "worse" if self.new is not None and self.new.holds is False else "changed"
-        if self.new.parameters != self.old.parameters:
-            return "worse" if self.new.holds is False and self.old.holds else "changed"
-        if self.new.holds is not self.old.holds:
-            return _of_verdicts(self.old.holds, self.new.holds)
-        found = {figure.change for figure in self.figures}
+        then, now, same_demand = self.old.holds, self.new.holds, self.demand == "same"
+        if now is False and (then or (then is None and same_demand)):
+            return "worse"
+        if not self.is_comparable:
+            return "changed"
+        if then is False and now and same_demand:
+            return "better"
+        found = {each.change for each in self.figures}
+        if then is not now or not same_demand:
+            return "worse" if "worse" in found else "changed"
         return next(each for each in _GRAVEST if each in found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,8 +114,9 @@ class CheckDiff:
             },
             "presence": self.presence,
             "change": self.change,
+            "demand": self.demand,
             "holds": {"old": old.holds if old else None, "new": new.holds if new else None},
-            "figures": {figure.name: figure.to_dict() for figure in self.figures},
+            "figures": {each.name: each.to_dict() for each in self.figures},
         }
 
 
@@ -123,7 +130,7 @@ class TableDiff:
     old: TableResult | None
     new: TableResult | None
     asked_otherwise: tuple[str, ...] = ()
-    """In which parts the question is another one, so that figures differ for that reason too."""
+    """In which parts the question is another one: keys of `QUESTION`."""
     summary: tuple[Figure, ...] = ()
     risks: tuple[Figure, ...] = ()
     checks: tuple[CheckDiff, ...] = ()
@@ -140,25 +147,53 @@ class TableDiff:
         return _presence(self.old, self.new)
 
     @property
+    def is_comparable(self) -> bool:
+        """Whether the figures mean the same in both."""
+        return set(self.asked_otherwise) <= set(OTHER_RECORDS)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What was a quasi-identifier or the entity and is neither any more, so that less is
+        asked."""
+        if self.old is None or self.new is None:
+            return ()
+        columns = (*self.old.quasi_identifiers, *([self.old.entity] if self.old.entity else ()))
+        kept = {*self.new.quasi_identifiers, self.new.entity}
+        return tuple(column for column in columns if column not in kept)
+
+    @property
+    def asks_less(self) -> bool:
+        """Whether anything that was demanded is not, or not as much."""
+        demands = {check.demand for check in self.checks}
+        return bool(self.left_out) or not demands.isdisjoint({"weaker", "changed"})
+
+    @property
     def status_change(self) -> Change:
         """What became of the status. Worse is a table that appeared and is not in order, and one
-        of which no record is left: nothing is shown of it any more."""
+        of which no record is left: nothing is shown of it any more. None is better for being
+        asked less."""
         if self.new is None:
             return "changed"
         if self.old is None:
             return "worse" if self.new.status in _BAD else "changed"
         if self.new.status == "no_data" != self.old.status:
             return "worse"
-        return _of_status(self.old.status, self.new.status)
+        found = _of_status(self.old.status, self.new.status)
+        is_better = self.is_comparable and not self.asks_less
+        return "changed" if found == "better" and not is_better else found
 
     @property
     def is_worse(self) -> bool:
-        """Whether anything of the table got worse, or is not demanded any more."""
-        if any(check.is_dropped for check in self.checks):
-            return True
+        """Whether anything of the table got worse, or is not asked any more."""
+        is_dropped = any(check.is_dropped for check in self.checks)
+        return bool(self.left_out) or is_dropped or self.got_worse
+
+    @property
+    def got_worse(self) -> bool:
+        """Whether a verdict or a figure got worse."""
         found = [
             self.status_change,
-            *(figure.change for figure in (*self.summary, *self.risks)),
+            *(each.change for each in (*self.summary, *self.risks)),
             *(check.change for check in self.checks),
         ]
         return "worse" in found
@@ -175,11 +210,13 @@ class TableDiff:
             },
             "question": {
                 part: {"old": question(old)[part], "new": question(new)[part]}
-                for part, words in QUESTION.items()
-                if old and new and words in self.asked_otherwise
+                for part in self.asked_otherwise
+                if old and new
             },
-            "summary": {figure.name: figure.to_dict() for figure in self.summary},
-            "risk": {figure.name: figure.to_dict() for figure in self.risks},
+            "comparable": self.is_comparable,
+            "left_out": list(self.left_out),
+            "summary": {each.name: each.to_dict() for each in self.summary},
+            "risk": {each.name: each.to_dict() for each in self.risks},
             "checks": [check.to_dict() for check in self.checks],
         }
 
@@ -198,10 +235,18 @@ class Diff:
     @property
     def is_worse(self) -> bool:
         """Whether anything got worse: a verdict, a figure that a model judges, k or a risk; or
-        whether a table or a demand is gone."""
-        present = {table.new.name for table in self.tables if table.new}
-        gone = any(table.old and table.old.name not in present for table in self.tables)
-        return gone or any(table.is_worse for table in self.tables)
+        whether a table, a demand, a quasi-identifier or the entity is gone."""
+        return bool(self.gone) or any(table.is_worse for table in self.tables)
+
+    @property
+    def gone(self) -> tuple[TableDiff, ...]:
+        """What was looked at and is not any more; of tables that can't be told apart, who knows."""
+        appeared = {table_key(table.new) for table in self.tables if table.new and not table.old}
+        return tuple(
+            table
+            for table in self.tables
+            if table.old and not table.new and table_key(table.old) not in appeared
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as the JSON has it: plain values."""
@@ -212,7 +257,7 @@ class Diff:
             "worse": self.is_worse,
             "several_releases": SEVERAL_RELEASES,
             "tables": [table.to_dict() for table in self.tables],
-            "anonymization": {figure.name: figure.to_dict() for figure in self.made},
+            "anonymization": {each.name: each.to_dict() for each in self.made},
         }
         plain: dict[str, Any] = plain_json(whole)
         return plain
@@ -302,35 +347,47 @@ def _table(old: TableResult | None, new: TableResult | None) -> TableDiff:
     if old is None or new is None:
         checks = [CheckDiff(None, check) for check in new.checks] if new else []
         return TableDiff(old, new, checks=tuple(checks))
-    return TableDiff(
+    asked_otherwise = tuple(other_questions(old, new))
+    compared = TableDiff(
         old,
         new,
-        tuple(other_questions(old, new)),
+        asked_otherwise,
         tuple(_summary(old, new)),
         tuple(_risks(old.risk, new.risk)),
         tuple(_check(*pair) for pair in _paired_checks(old, new)),
     )
+    return compared if compared.is_comparable else _not_compared(compared)
+
+
+def _not_compared(table: TableDiff) -> TableDiff:
+    """The same figures, of which none means what it did."""
+    checks = (
+        replace(check, figures=_unjudged(check.figures), is_comparable=False)
+        for check in table.checks
+    )
+    return replace(
+        table,
+        summary=_unjudged(table.summary),
+        risks=_unjudged(table.risks),
+        checks=tuple(checks),
+    )
+
+
+def _unjudged(found: Sequence[Figure]) -> tuple[Figure, ...]:
+    return tuple(figure(each.name, each.old, each.new, None) for each in found)
 
 
 def _check(old: CheckResult | None, new: CheckResult | None) -> CheckDiff:
     if old is None or new is None:
         return CheckDiff(old, new)
-    then, now = old.figures, new.figures
-    judged = figures(new)
-    return CheckDiff(
-        old,
-        new,
-        tuple(
-            _figure(name, then.get(name), now.get(name), worst) for name, worst in judged.items()
-        ),
-    )
+    return CheckDiff(old, new, tuple(changes(old, new)))
 
 
 def _summary(old: TableResult, new: TableResult) -> Iterator[Figure]:
     for name, worst in _SUMMARY.items():
         then, now = getattr(old.summary, name), getattr(new.summary, name)
         if (then, now) != (None, None):
-            yield _figure(name, then, now, worst)
+            yield figure(name, then, now, worst)
 
 
 def _risks(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Figure]:
@@ -338,7 +395,7 @@ def _risks(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Figure]:
         then, now = old.get(attacker) or {}, new.get(attacker) or {}
         for name in _RISKS:
             if name in then or name in now:
-                yield _figure(f"{attacker}.{name}", then.get(name), now.get(name), "greatest")
+                yield figure(f"{attacker}.{name}", then.get(name), now.get(name), "greatest")
 
 
 def _made(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[Figure]:
@@ -347,7 +404,7 @@ def _made(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Itera
         return
     then, now = _flat(old), _flat(new)
     for name in dict.fromkeys([*then, *now]):
-        yield _figure(name, then.get(name), now.get(name), None)
+        yield figure(name, then.get(name), now.get(name), None)
 
 
 def _flat(made: Mapping[str, Any]) -> dict[str, Any]:
@@ -359,22 +416,10 @@ def _flat(made: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _figure(name: str, old: Any, new: Any, worst: Worst | None) -> Figure:
-    if worst is None:
-        return Figure(name, old, new, "same" if old == new else "changed")
-    return Figure(name, old, new, change(old, new, worst))
-
-
 def _presence(old: object, new: object) -> Presence:
     if old is None:
         return "appeared"
     return "vanished" if new is None else "in_both"
-
-
-def _of_verdicts(old: bool | None, new: bool | None) -> Change:
-    if new is False:
-        return "worse"
-    return "better" if old is False and new else "changed"
 
 
 def _of_status(old: str, new: str) -> Change:

@@ -6,8 +6,10 @@ A message is one sentence of fact and one of advice, and never holds a value of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import Self
 
 
 class KanonError(Exception):
@@ -45,6 +47,33 @@ class PrivacyViolation(KanonError, AssertionError):
     """A check does not hold; raised by `AuditResult.raise_if_violated` only."""
 
     exit_code = 1
+
+
+class Faults:
+    """The faults of several questions or inputs, which are told together."""
+
+    def __init__(self) -> None:
+        self._found: list[SpecError | InputError] = []
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Keep a fault, and go on with the next question."""
+        try:
+            yield
+        except (SpecError, InputError) as error:
+            self._found.append(error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, place: object) -> None:
+        """Raise the fault that was found, or all of them as one."""
+        if not self._found or error is not None:
+            return
+        first, *more = self._found
+        if more:
+            raise type(first)("\n".join(dict.fromkeys(map(str, self._found))))
+        raise first
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

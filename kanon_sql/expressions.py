@@ -82,6 +82,17 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
     return Condition(expression.sql(dialect=DIALECT, comments=False), tuple(read), tuple(casts))
 
 
+def columns_of(text: str | None) -> list[str]:
+    """The columns that a condition names, in order. Raises `SpecError` for no expression.
+
+    >>> columns_of("age > 30 and \\"Zip code\\" = '1'")
+    ['age', 'Zip code']
+    """
+    if text is None:
+        return []
+    return [column.name for column in _one_expression(text).find_all(exp.Column, bfs=False)]
+
+
 def _one_expression(text: str) -> exp.Expr:
     try:
         statements = sqlglot.parse(f"select {text}", read=DIALECT)
@@ -157,7 +168,7 @@ def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> Iterator[
     if isinstance(node, _OF_DATES):
         wanted = "DATE"
     for column in (side for side in operands if isinstance(side, exp.Column)):
-        if types[column.name] != "VARCHAR":
+        if types[column.name] not in ("VARCHAR", ""):
             _refuse_another_kind(column.name, types[column.name], operands)
         elif wanted:
             column.replace(exp.cast(column.copy(), wanted))

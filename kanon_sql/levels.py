@@ -134,7 +134,7 @@ class ColumnLevels:
         if self.table is not None:
             return "listed"
         levels = self.hierarchy.levels or []
-        is_text = family(self.type) == "text"
+        is_text = self._family == "text"
         if any(level in DATES or isinstance(level, Years) for level in levels):
             return "date" if is_text else None
         if self.hierarchy.clip or any(isinstance(level, _NUMBERS) for level in levels):
@@ -290,7 +290,7 @@ class ColumnLevels:
 
     def _refuse_another_type(self) -> None:
         """Raise if a level needs numbers or dates and the column has neither them nor text."""
-        kind = family(self.type)
+        kind = self._family
         for level in self.hierarchy.levels or ():
             dated = level in DATES or isinstance(level, Years)
             if (dated and kind not in ("time", "text")) or (
@@ -304,9 +304,14 @@ class ColumnLevels:
             raise SpecError(f'"{self.name}" is {self.type}, and clip is for numbers. Leave it out.')
 
     @property
+    def _family(self) -> str:
+        """What kind of values there are; what nobody has looked up is cast as text is."""
+        return family(self.type) or "text"
+
+    @property
     def _kind(self) -> Kind:
         """What kind of number a value is once it is clipped."""
-        if family(self.type) == "text" or self.type.startswith(("DOUBLE", "FLOAT", "REAL")):
+        if self._family == "text" or self.type.startswith(("DOUBLE", "FLOAT", "REAL")):
             return "float"
         fractional = any(decimal(bound) % 1 for bound in self.hierarchy.clip or () if bound)
         if fractional or self.type.startswith(("DECIMAL", "NUMERIC")):
@@ -315,7 +320,7 @@ class ColumnLevels:
 
     def _number(self, value: str) -> str:
         """A value as a number, clipped."""
-        is_text = family(self.type) == "text"
+        is_text = self._family == "text"
         number = render("number_of", value=self._plain(value), is_text=is_text)
         if not self.hierarchy.clip:
             return number
@@ -331,7 +336,7 @@ class ColumnLevels:
 
     def _plain(self, value: str) -> str:
         """A value that casts as text does: an ENUM's would not."""
-        if family(self.type) == "text" and self.type != "VARCHAR":
+        if self._family == "text" and self.type != "VARCHAR":
             return render("text_of", value=value, type=self.type)
         return value
 

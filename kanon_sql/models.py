@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -877,6 +877,23 @@ def model_named(name: str) -> type[Model]:
     return MODELS[name]
 
 
+def short_checks(
+    demands: Mapping[str, Any], sensitive: Sequence[str], reference: str | None
+) -> list[Model]:
+    """The checks that `k`, `l`, `t` and `k_map` ask for, l and t of each sensitive attribute.
+
+    >>> [check.name() for check in short_checks({"k": 5, "l": 2}, ["diagnosis"], None)]
+    ['k_anonymity', 'l_diversity']
+
+    Raises `SpecError` for a threshold that is out of its range.
+    """
+    k, l_, t, k_map = (demands.get(key) for key in ("k", "l", "t", "k_map"))
+    checks: list[Model] = [] if k is None else [KAnonymity(k=k)]
+    checks += [LDiversity(l=l_, sensitive=name) for name in sensitive if l_ is not None]
+    checks += [TCloseness(t=t, sensitive=name) for name in sensitive if t is not None]
+    return checks if k_map is None else [*checks, KMap(k=k_map, reference=reference)]
+
+
 def describe_invalid(model: type[Model], error: ValidationError) -> str:
     """One sentence for the first thing that is wrong with a model's parameters."""
     first = error.errors(include_url=False)[0]
@@ -903,4 +920,11 @@ def describe_invalid(model: type[Model], error: ValidationError) -> str:
             reason = first["msg"].removeprefix("Value error, ")
             if not key:
                 return f"{model.name()}: {reason}."
-            return f"{model.name()}: {key} {reason}; found {first['input']!r}."
+            return f"{model.name()}: {key} {reason}; found {_found(first['input'])}."
+
+
+def _found(value: Any) -> str:
+    """What stands where something else should; a number in quotes looks right, and is text."""
+    if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", value):
+        return f"the text {value!r}. Write it without quotes"
+    return repr(value)

@@ -16,7 +16,7 @@ from click.types import FloatParamType, IntParamType, StringParamType
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
-    from kanon_sql.manifest import Selected
+    from kanon_sql.manifest import SelectedTables
     from kanon_sql.models import Model
     from kanon_sql.spec import AuditSpec
 
@@ -275,6 +275,13 @@ _LIMITS = (
     ),
 )
 _RUN = (*_SHOWN, *_LIMITS)
+_DRY_RUN = (
+    _run(
+        "--dry-run",
+        is_flag=True,
+        help="Only say what would run, on which tables, and what the engine expects of it.",
+    ),
+)
 _OUTPUT = (
     _run("--output", metavar="FILE", help="Write the result there, whole or not at all."),
     _run("--force", is_flag=True, help="Overwrite the output."),
@@ -361,8 +368,19 @@ _WORSE = (
     _run("--fail-on-worse", is_flag=True, help="End with exit code 1 where anything got worse."),
 )
 _COMPILED = (
-    _run("--dialect", default="duckdb", show_default=True, help="The SQL to write."),
+    _run("--dialect", metavar="NAME", help="The SQL to write; that of the engine without it."),
+    _run(
+        "--quote",
+        metavar="always|needed",
+        default="always",
+        show_default=True,
+        help="Quote every name, or only those that need it.",
+    ),
+    _run(
+        "--table", metavar="NAME", help="What the table is called there, as in analytics.patients."
+    ),
     _run("--step", metavar="NAME", help="Only this statement."),
+    _run("--output-dir", metavar="FOLDER", help="Write a file a statement, all of them or none."),
 )
 _TELL = (
     click.option(
@@ -391,7 +409,9 @@ def _together(
     return decorate
 
 
-audit_options = _together(_QUESTION, _MANIFEST, _BASELINE, _AUDIT_FORMAT, _OUTPUT, _RUN, _TELL)
+audit_options = _together(
+    _QUESTION, _MANIFEST, _BASELINE, _AUDIT_FORMAT, _OUTPUT, _RUN, _DRY_RUN, _TELL
+)
 baseline_options = _together(_QUESTION, _OUTPUT, _LIMITS, _TELL)
 diff_options = _together(_FORMAT, _WORSE, _OUTPUT, _TELL)
 compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)
@@ -413,15 +433,15 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
     """What a command's target and options ask. Raises `SpecError`."""
     from kanon_sql.spec import AuditSpec, table_spec
 
+    if values.get("select"):
+        raise SpecError(
+            f"--select {' '.join(values['select'])} chooses models of a dbt project: name its "
+            "manifest with --manifest FILE."
+        )
     if is_spec_file(target):
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
-    quasi_identifiers = _names("--qi", values["qi"])
-    if not quasi_identifiers:
-        raise SpecError(
-            "there are no quasi-identifiers: name what an attacker may know of a person, as in "
-            "--qi zip,birth_date,sex; --qi '*' takes every column."
-        )
+    quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
     references = _references(values)
     demands = {
         "references": references,
@@ -454,13 +474,21 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
     if is_spec_file(target):
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
-    quasi_identifiers = _names("--qi", values["qi"])
-    if not quasi_identifiers:
-        raise SpecError(
-            "there are no quasi-identifiers: name what an attacker is sure to know of a person, as "
-            "in --qi zip,birth_date,sex. Finding them in the data comes in a later release."
-        )
+    quasi_identifiers = _quasi_identifiers(
+        values, "is sure to know", ". Finding them in the data comes in a later release."
+    )
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
+
+
+def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> list[str]:
+    """The names of `--qi`, of which there must be one."""
+    names = _names("--qi", values["qi"])
+    if names:
+        return names
+    raise SpecError(
+        f"there are no quasi-identifiers: name what an attacker {knows} of a person, as in --qi "
+        f"zip,birth_date,sex{or_else}"
+    )
 
 
 def attacker_knows(values: Mapping[str, Any]) -> list[str]:
@@ -497,7 +525,9 @@ def _refuse_a_second_question(context: click.Context, target: str) -> None:
         )
 
 
-def selected(context: click.Context, target: str | None, values: Mapping[str, Any]) -> Selected:
+def selected(
+    context: click.Context, target: str | None, values: Mapping[str, Any]
+) -> SelectedTables:
     """The tables of a dbt manifest that are audited. Raises `SpecError`."""
     from kanon_sql.manifest import read_manifest
 
@@ -609,22 +639,16 @@ def _of_column(flag: str, text: str) -> tuple[str, str]:
 
 def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
     """The checks asked, the short forms first."""
-    from kanon_sql.models import KAnonymity, KMap, LDiversity, TCloseness
+    from kanon_sql.models import short_checks
 
-    checks: list[Model] = [KAnonymity(k=values["k"])] if values["k"] else []
     sensitive = _names("--sensitive", values["sensitive"])
     for flag in ("l", "t"):
         if values[flag] is not None and not sensitive:
             raise SpecError(f"--{flag} needs the attribute that it is about: --sensitive COL.")
-    if values["l"]:
-        checks += [LDiversity(l=values["l"], sensitive=name) for name in sensitive]
-    if values["t"] is not None:
-        checks += [TCloseness(t=values["t"], sensitive=name) for name in sensitive]
-    if values["k_map"]:
-        if len(references) != 1:
-            raise SpecError(_which_reference(values["k_map"], references))
-        checks.append(KMap(k=values["k_map"], reference=references[0]))
-    return [*checks, *(check_named(text) for text in values["check"])]
+    if values["k_map"] and len(references) != 1:
+        raise SpecError(_which_reference(values["k_map"], references))
+    short = short_checks(values, sensitive, references[0] if references else None)
+    return [*short, *(check_named(text) for text in values["check"])]
 
 
 def _which_reference(k: int, references: list[str]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from glob import glob
 from pathlib import Path
 
@@ -89,6 +89,57 @@ def whole_folder(folder: Path) -> Iterator[Path]:
             beside.rename(folder)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def write_files(
+    folder: Path, texts: Mapping[str, str], *, inputs: Iterable[str], force: bool
+) -> None:
+    """Write texts by their paths in a folder, all of them or none, and touch nothing else there.
+
+    Raises `SpecError` for a file that is there already, unless with `force`.
+    """
+    files = {folder / name: text for name, text in texts.items()}
+    if folder.exists() and not folder.is_dir():
+        raise SpecError(f"{folder} is a file; name a folder.")
+    for file in files:
+        if file.parent.exists():
+            check_writable(file, inputs=inputs, force=force)
+    try:
+        _write_all(folder, files)
+    except OSError as error:
+        raise SpecError(f"{folder} can't be written: {error.strerror}.") from None
+
+
+def _write_all(folder: Path, files: Mapping[Path, str]) -> None:
+    """Write every file beside its place first; what fails then puts back what was there."""
+    made = [each for each in _folders(folder, files) if not each.exists()]
+    with ExitStack() as undo:
+        for each in made:
+            each.mkdir()
+            undo.callback(each.rmdir)
+        ready = {}
+        with ExitStack() as waiting:
+            for file, text in files.items():
+                ready[file] = waiting.enter_context(beside(file))
+                ready[file].write_text(text, encoding="utf-8", newline="\n")
+            for file, new in ready.items():
+                before = file.read_bytes() if file.exists() else None
+                put_in_place(new, file)
+                undo.callback(_put_back, file, before)
+        undo.pop_all()
+
+
+def _folders(folder: Path, files: Iterable[Path]) -> list[Path]:
+    """The folder, those above it and those of the files, from the top down."""
+    wanted = {parent for file in files for parent in file.parents}
+    return sorted(wanted | {folder}, key=lambda each: len(each.parts))
+
+
+def _put_back(file: Path, before: bytes | None) -> None:
+    if before is None:
+        file.unlink(missing_ok=True)
+    else:
+        file.write_bytes(before)
 
 
 def _usual_mode(wanted: int) -> int:

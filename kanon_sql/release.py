@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
+from kanon_sql.dialects import translated
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.frequency_sets import PRIVATE, QuasiIdentifier, kept_labels, label_of
-from kanon_sql.templates import identifier, render, transpiled
+from kanon_sql.templates import identifier, render
 from kanon_sql.version import VERSION
 from kanon_sql.violations import violating_classes
 
@@ -290,7 +291,7 @@ def as_text(chain: Chain, closing: Sequence[str], dialect: str) -> str:
         head.append("Put the name of your table where kanon_step_0 reads it.")
     parts = [_comment(head)]
     for view in replace(chain, dialect=dialect).views:
-        statement = view.statement if executed else transpiled(view.statement, dialect)
+        statement = view.statement if executed else translated(view.statement, dialect)
         parts.append(f"{_comment(view.words)}\n{statement};")
     return "\n\n\n".join(parts) + "\n"
 

@@ -270,9 +270,11 @@ class AuditSpec(_Part):
             yield from (str(each) for each in sources if isinstance(each, str | Path))
 
     def pointed(self, error: SpecError, table: int) -> SpecError:
-        """The error with the place in the file that the spec came from, if it came from one."""
+        """The error with the place in the file that the spec came from, if it came from one; else
+        with the name of the table, where there are several."""
         if self._document is None:
-            return error
+            name = self.tables[table].name if len(self.tables) > 1 else None
+            return SpecError(f"{name}: {error}") if name else error
         return self._document.error(("tables", table, *error.location), str(error))
 
     def places(self) -> tuple[TablePlaces, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kanon_sql.binding import BoundColumn, BoundReference, BoundSpec
-from kanon_sql.engines.base import Row
+from kanon_sql.engines.base import Estimate, Row
 from kanon_sql.models import Model
 from kanon_sql.templates import checked_select, render
 
@@ -34,15 +34,19 @@ class Step:
         """Raise unless the statement is one SELECT that reads nothing but its tables."""
         checked_select(self.sql, self.tables)
 
-    def text(self, dialect: str) -> str:
-        """The statement under a header that says what it asks, and after whom."""
+    def text(
+        self, dialect: str, sql: str | None = None, also: Sequence[tuple[str, str]] = ()
+    ) -> str:
+        """The statement under a header that says what it asks, and after whom; `sql` is the
+        statement in another dialect, and `also` are more lines of the header."""
         header = [
             ("Question", self.question),
             *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
             *([("Runs", self.only)] if self.only else []),
             ("Dialect", dialect),
+            *also,
         ]
-        return "\n".join([*_comment(header), "", self.sql])
+        return "\n".join([*_comment(header), "", self.sql if sql is None else sql])
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,24 @@ class Precaution:
     step: Step
     fault: Callable[[Row], str | None]
     """The sentence to refuse with, or None where all is well."""
+
+
+@dataclass(frozen=True)
+class ExpectedStep:
+    """A statement of an audit that was not run: what it asks, and what the engine expects."""
+
+    step: Step
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class ExpectedTable:
+    """What the audit of one table would run, on which tables of which engine."""
+
+    name: str
+    engine: str
+    reads: tuple[str, ...]
+    steps: tuple[ExpectedStep, ...]
 
 
 def step(

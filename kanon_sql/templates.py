@@ -444,22 +444,9 @@ def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
     return statement
 
 
-def transpiled(sql: str, dialect: str) -> str:
-    """A statement in another dialect of SQL.
-
-    Raises `SpecError` for a dialect that is not known, or has no words for something in it.
-    """
-    try:
-        return sqlglot.transpile(
-            sql,
-            read=DIALECT,
-            write=dialect,
-            pretty=True,
-            unsupported_level=sqlglot.ErrorLevel.RAISE,
-        )[0]
-    except (sqlglot.errors.SqlglotError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
+def sets_of(sql: str) -> list[str]:
+    """The names that a statement gives to sets of its own."""
+    return [cte.alias for cte in sqlglot.parse_one(sql, read=DIALECT).find_all(exp.CTE)]
 
 
 @cache

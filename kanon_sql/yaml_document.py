@@ -85,6 +85,20 @@ class YamlDocument:
     @classmethod
     def read(cls, path: Path) -> YamlDocument:
         """Raises `SpecError` if the file can't be read or is not YAML."""
+        return cls._read(path, _Loader, repeated_keys=False)
+
+    @classmethod
+    def read_as_dbt_does(cls, path: Path) -> YamlDocument:
+        """The file by YAML 1.1, where `yes` is true, and of a repeated key the last counts.
+
+        Raises `SpecError` as `read` does.
+        """
+        return cls._read(path, yaml.SafeLoader, repeated_keys=True)
+
+    @classmethod
+    def _read(
+        cls, path: Path, loader_of: type[yaml.SafeLoader], *, repeated_keys: bool
+    ) -> YamlDocument:
         try:
             text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
@@ -94,19 +108,22 @@ class YamlDocument:
         except OSError as error:
             raise SpecError(f"{path} can't be read: {error.strerror}.") from None
         lines = tuple(text.splitlines())
-        loader = _Loader(text)
+        loader = loader_of(text)
         try:
             root = loader.get_single_node()
             if root is None:
                 raise SpecError(f"{path} is empty; kanon-sql demo writes an example of a spec.")
-            _refuse_repeated_keys(path, lines, root)
+            if not repeated_keys:
+                _refuse_repeated_keys(path, lines, root)
             value = loader.construct_document(root)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             raise SpecError(
                 _pointed(path, lines, mark, f"this is not YAML: {error.problem or error.context}.")
             ) from None
-        except yaml.YAMLError as error:
+        except SpecError:
+            raise
+        except (yaml.YAMLError, ValueError) as error:
             raise SpecError(f"{path} is not YAML: {error}") from None
         finally:
             loader.dispose()

@@ -163,8 +163,10 @@ def test_a_check_that_held_must_still_hold(model, parameters, worse):
     baseline = baseline_of(with_checks(held))
     failing = only_check(baseline, with_checks(violated(model, parameters)))
     assert (failing.accepted, failing.baseline.worse[0]) == (False, "holds")
-    still = only_check(baseline, with_checks(dataclasses.replace(held, achieved=held.achieved)))
-    assert (still.accepted, still.baseline.worse) == (False, ())
+    for figure, way in worse.items():
+        fell = with_figures(held, **{figure: BEFORE + (1 if way == "more" else -1)})
+        still = only_check(baseline, with_checks(fell))
+        assert (still.accepted, still.baseline.worse) == (False, ())
 
 
 @pytest.mark.parametrize(
@@ -240,7 +242,7 @@ QUESTIONS: list[tuple[dict[str, Any], str]] = [
     ({"levels": {"zip": 1}}, "levels"),
     ({"where": "state = 'MA'"}, "filter"),
     ({"first": 100}, "number of first records"),
-    ({"first": 100, "nulls": "wildcard"}, "nulls and number of first records"),
+    ({"first": 100, "nulls": "wildcard"}, "nulls, number of first records"),
 ]
 
 
@@ -250,8 +252,8 @@ def test_another_question_is_not_accepted_and_says_why(other, words):
     [held] = baseline.held_against(audited(dataclasses.replace(VIOLATED, **other))).tables
     assert (held.status, held.checks[0].accepted) == ("violated", False)
     assert held.warnings == (
-        f"the baseline has patients.parquet with another {words}, so it accepts nothing here. "
-        "kanon-sql baseline writes it again.",
+        f"the baseline has another question about patients.parquet ({words}), so it accepts "
+        "nothing here. kanon-sql baseline writes it again.",
     )
 
 
@@ -271,6 +273,8 @@ def test_a_table_that_the_baseline_lacks_gates_as_ever():
     assert held.warnings == (
         "the baseline has no table new.parquet, so it accepts nothing here. It has "
         "patients.parquet.",
+        "the baseline has checks of patients.parquet too, which this audit does not ask. "
+        "kanon-sql baseline writes it again, if they are not needed any more.",
     )
 
 
@@ -307,6 +311,50 @@ def test_what_is_only_measured_now_is_beside_nothing():
         (True, False),
         (False, True),
     ]
+
+
+# What is asked no more
+
+
+def test_a_check_that_is_demanded_no_more_is_said():
+    diverse = dataclasses.replace(violated("l_diversity", {"l": 2, **SENSITIVE}), holds=True)
+    baseline = baseline_of(with_checks(*VIOLATED.checks, diverse))
+
+    def warned(*checks: CheckResult) -> tuple[str, ...]:
+        [held] = baseline.held_against(audited(with_checks(*checks))).tables
+        return held.warnings
+
+    again = "kanon-sql baseline writes it again, if that is meant."
+    gone = "the baseline has l_diversity(l=2, sensitive=diagnosis), which is not demanded any more."
+    assert warned(*VIOLATED.checks, diverse) == ()
+    assert warned(*VIOLATED.checks) == (f"{gone} {again}",)
+    assert warned(*VIOLATED.checks, dataclasses.replace(diverse, holds=None)) == (
+        f"{gone} {again}",
+    )
+    weaker = dataclasses.replace(diverse, parameters={**diverse.parameters, "l": 1})
+    assert warned(*VIOLATED.checks, weaker) == (
+        "the baseline has l_diversity(l=2, sensitive=diagnosis), which is demanded otherwise now. "
+        f"{again}",
+    )
+
+
+def test_a_table_that_is_asked_no_more_is_said():
+    baseline = baseline_of(VIOLATED, HOLDS)
+    [held] = baseline.held_against(audited(VIOLATED)).tables
+    assert held.warnings == (
+        "the baseline has checks of release.csv too, which this audit does not ask. kanon-sql "
+        "baseline writes it again, if they are not needed any more.",
+    )
+    empty = dataclasses.replace(VIOLATED, name="empty.csv", status="no_data", checks=())
+    nothing, held = baseline.held_against(audited(empty, VIOLATED)).tables
+    assert (nothing.warnings, len(held.warnings)) == ((), 1)
+
+
+def test_no_value_of_the_data_is_in_what_is_said():
+    named = violated("alpha_k_anonymity", {"alpha": 0.5, "values": ["HIV"], **SENSITIVE})
+    [held] = baseline_of(with_checks(named)).held_against(audited(with_checks())).tables
+    assert "alpha_k_anonymity(" in held.warnings[-1]
+    assert "HIV" not in held.warnings[-1]
 
 
 # What follows from it

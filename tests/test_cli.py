@@ -326,6 +326,18 @@ def test_a_fault_in_a_spec_file_points_at_its_line(run):
     )
 
 
+@pytest.mark.parametrize("command", ["audit", "validate"])
+def test_every_table_that_is_at_fault_is_told_before_anything_runs(run, command):
+    table = "  - {{source: {}, quasi_identifiers: [{}], checks: [{{k_anonymity: {{k: 2}}}}]}}\n"
+    tables = [("none.csv", "zip"), ("patients.csv", "zip"), ("voters.csv", "zipp")]
+    Path("many.yml").write_text("tables:\n" + "".join(table.format(*each) for each in tables))
+    ended = run(command, "many.yml")
+    assert (ended.code, ended.out) == (2, "")
+    assert "none.csv" in ended.err
+    assert 'voters.csv has no column "zipp"' in ended.err
+    assert "patients.csv has no" not in ended.err
+
+
 def test_every_option_can_be_set_by_the_environment(run, monkeypatch):
     for variable, value in {"QI": "zip\nsex", "K": "3", "FORMAT": "json", "FIRST": "4"}.items():
         monkeypatch.setenv(f"KANON_SQL_{variable}", value)
@@ -386,10 +398,10 @@ def test_compile_prints_one_step(run):
     assert run("compile", "kanon.yml", "--step", "clases").err.endswith('Did you mean "classes"?\n')
 
 
-def test_compile_knows_one_dialect(run):
-    assert run("compile", "kanon.yml", "--dialect", "spark").err == (
-        "error: --dialect spark comes in a later release; there is duckdb.\n"
-    )
+def test_compile_knows_its_dialects(run):
+    written = run("compile", "kanon.yml", "--dialect", "spark", "--step", "classes")
+    assert "-- Dialect    spark, generated; " in written.out
+    assert run("compile", "kanon.yml", "--dialect", "sprak").err.endswith('Did you mean "spark"?\n')
 
 
 def test_validate_says_what_it_found(run):

@@ -13,9 +13,11 @@ import pytest
 from test_anonymization_report import FEASIBLE, IN_VAIN
 from test_report import HOLDS, LINKED, VIOLATED, audited, text, with_checks
 
+from kanon_sql import comparison
 from kanon_sql.cli import main
 from kanon_sql.diff import SEVERAL_RELEASES, Diff, diff
 from kanon_sql.errors import InputError
+from kanon_sql.models import MODELS
 from kanon_sql.report.diff import render, render_markdown
 from kanon_sql.result import AuditResult, CheckResult, Summary, TableResult
 from kanon_sql.result_file import read_result
@@ -235,7 +237,7 @@ def test_one_table_asked_two_questions_is_compared_question_by_question():
     assert [table.asked_otherwise for table in found.tables] == [(), ()]
     by_age = dataclasses.replace(HOLDS, quasi_identifiers=("age",))
     found = between(audited(by_zip, by_sex), audited(by_zip, by_age))
-    assert [table.asked_otherwise for table in found.tables] == [(), ("quasi-identifiers",)]
+    assert [table.asked_otherwise for table in found.tables] == [(), ("quasi_identifiers",)]
 
 
 def test_tables_that_can_not_be_told_apart_are_not_compared():
@@ -316,6 +318,10 @@ def test_each_format_is_written(run):
     assert run("diff", "old.json", "new.json")[1].startswith("old.json → new.json\n")
     assert run("diff", "old.json", "new.json", "--format", "markdown")[1].startswith("# old.json →")
     assert run("diff", "old.json", "new.json", "--output", "diff.txt") == (0, "", "")
+    assert run("diff", "old.json", "new.json", "--output", "diff.json") == (0, "", "")
+    assert json.loads(Path("diff.json").read_text("utf-8")) == json.loads(out)
+    assert run("diff", "old.json", "new.json", "--output", "diff.md") == (0, "", "")
+    assert Path("diff.md").read_text("utf-8").startswith("# old.json →")
     assert Path("diff.txt").read_text("utf-8") == run("diff", "old.json", "new.json")[1]
     assert "will not be written" in run("diff", "old.json", "new.json", "--output", "old.json")[2]
 
@@ -440,8 +446,141 @@ def test_what_is_read_is_what_was_written(table):
 
 def test_what_is_demanded_no_more_is_worse():
     dropped = dataclasses.replace(HOLDS, checks=HOLDS.checks[:0])
-    gone = dataclasses.replace(HOLDS, name="another.csv")
 
-    assert between(audited(HOLDS), audited(dropped)).is_worse
-    assert between(audited(HOLDS), audited(gone)).is_worse
+    found = between(audited(HOLDS), audited(dropped))
+    assert (found.is_worse, found.tables[0].got_worse) == (True, False)
+    assert "Less is demanded of release.csv than before." in " ".join(render(found).split())
     assert not between(audited(HOLDS), audited(HOLDS)).is_worse
+
+
+def test_the_same_table_under_another_name_is_not_gone():
+    renamed = between(audited(HOLDS), audited(dataclasses.replace(HOLDS, name="2026.csv")))
+    assert not renamed.is_worse
+    assert "Nothing that these models judge got worse." in render(renamed)
+
+
+def test_a_table_that_vanished_is_said_where_it_counts():
+    found = between(audited(HOLDS, GONE), audited(HOLDS))
+    said = " ".join(render(found).split())
+    assert found.is_worse
+    assert "Nothing that these models judge got worse." not in said
+    assert "Vanished, so nothing is shown of it any more: gone.csv." in said
+
+
+def test_one_question_of_two_that_is_asked_no_more_is_gone():
+    by_zip = dataclasses.replace(HOLDS, quasi_identifiers=("zip",))
+    by_sex = dataclasses.replace(HOLDS, quasi_identifiers=("sex",))
+    assert between(audited(by_zip, by_sex), audited(by_zip)).is_worse
+
+
+# Another demand, another question
+
+
+def diverse(l_: int | None, achieved: int, holds: bool | None = True) -> AuditResult:
+    demanded = {} if l_ is None else {"l": l_}
+    check = CheckResult(
+        "l_diversity", {**demanded, "sensitive": "diagnosis"}, holds, achieved, 0, 0
+    )
+    return audited(with_checks(check, table=HOLDS))
+
+
+@pytest.mark.parametrize(
+    ("new", "change", "demand", "is_worse"),
+    [
+        (diverse(2, 3), "worse", "weaker", True),
+        (diverse(2, 8), "changed", "weaker", False),
+        (diverse(2, 9), "changed", "weaker", False),
+        (diverse(7, 9), "changed", "stricter", False),
+        (diverse(7, 7), "worse", "stricter", True),
+        (diverse(9, 8, False), "worse", "stricter", True),
+        (diverse(6, 9), "better", "same", False),
+        (diverse(None, 8, None), "changed", "weaker", True),
+        (diverse(None, 3, None), "worse", "weaker", True),
+    ],
+)
+def test_less_that_is_demanded_hides_no_figure_that_fell(new, change, demand, is_worse):
+    found = between(diverse(6, 8), new)
+    [check] = found.tables[0].checks
+    assert (check.change, check.demand, found.is_worse) == (change, demand, is_worse)
+    assert found.to_dict()["tables"][0]["checks"][0]["demand"] == demand
+    said = " ".join(render(found).split())
+    assert ("Less is demanded of" in said) == (demand == "weaker")
+
+
+@pytest.mark.parametrize(
+    ("model", "old", "new", "demand"),
+    [
+        ("k_anonymity", {"k": 5}, {"k": 2}, "weaker"),
+        ("t_closeness", {"t": 0.2, "sensitive": "d"}, {"t": 0.3, "sensitive": "d"}, "weaker"),
+        ("alpha_k_anonymity", {"alpha": 0.5, "k": 5, "sensitive": "d"},
+         {"alpha": 0.4, "k": 2, "sensitive": "d"}, "changed"),
+        ("delta_presence", {"min": 0.1, "max": 0.5}, {"min": 0.2, "max": 0.5}, "stricter"),
+        ("prosecutor_risk", {"max_highest": 0.1}, {"max_highest": 0.1, "max_average": 0.1},
+         "stricter"),
+        ("recursive_cl_diversity", {"c": 2, "l": 3, "sensitive": "d"},
+         {"c": 4, "l": 3, "sensitive": "d"}, "weaker"),
+    ],
+)  # fmt: skip
+def test_the_models_say_which_demand_is_weaker(model, old, new, demand):
+    def asked(parameters: dict[str, Any]) -> CheckResult:
+        return CheckResult(model, MODELS[model](**parameters).parameters, True, 1)
+
+    assert comparison.demand(asked(old), asked(new)) == demand
+
+
+def test_a_laxer_demand_makes_no_table_better():
+    violated = dataclasses.replace(
+        HOLDS, status="violated", checks=(CheckResult("k_anonymity", {"k": 9}, False, 7, 1, 7),)
+    )
+    holds = dataclasses.replace(
+        HOLDS, checks=(CheckResult("k_anonymity", {"k": 5}, True, 7, 0, 0),)
+    )
+    [table] = between(audited(violated), audited(holds)).tables
+    assert (table.status_change, table.checks[0].change) == ("changed", "changed")
+
+
+NARROWER = dataclasses.replace(
+    HOLDS,
+    quasi_identifiers=("sex",),
+    summary=Summary(records=1_030, classes=2, k=500, uniques=0),
+    risk={"prosecutor": {"average": 0.001, "highest": 0.002}},
+    checks=(dataclasses.replace(HOLDS.checks[0], achieved=500), *HOLDS.checks[1:]),
+)
+WIDER = dataclasses.replace(
+    HOLDS, quasi_identifiers=("zip", "birth_date", "sex"), risk=NARROWER.risk
+)
+
+
+def test_a_narrower_question_makes_nothing_better():
+    found = between(audited(WIDER), audited(NARROWER))
+    [table] = found.tables
+    changes = {each.change for each in (*table.summary, *table.risks, *table.checks)}
+    changes |= {figure.change for check in table.checks for figure in check.figures}
+    assert changes <= {"same", "changed"}
+    assert {check.change for check in table.checks} == {"changed"}
+    assert (table.is_comparable, table.left_out) == (False, ("zip", "birth_date"))
+    assert found.is_worse
+    said = " ".join(render(found).split())
+    assert "No longer counted as known: zip, birth_date. Less is asked than before." in said
+    assert "so no figure can be held against what it was." in said
+    assert "so whether it got worse can't be seen." in said
+    assert "Nothing that these models judge got worse." not in said
+
+
+def test_a_wider_question_is_worse_by_its_verdict_alone():
+    found = between(audited(NARROWER), audited(WIDER))
+    assert (found.is_worse, found.tables[0].left_out) == (False, ())
+    failing = dataclasses.replace(WIDER, checks=VIOLATED.checks, status="violated")
+    assert between(audited(NARROWER), audited(failing)).is_worse
+
+
+def test_whom_records_are_about_is_not_left_out_unsaid():
+    by_person = dataclasses.replace(HOLDS, entity="patient_id")
+    [table] = between(audited(by_person), audited(HOLDS)).tables
+    assert (table.left_out, table.is_worse, table.is_comparable) == (("patient_id",), True, False)
+
+
+def test_another_filter_is_as_another_file_and_is_compared():
+    fewer = dataclasses.replace(HOLDS, where="year = 2026", summary=Summary(records=9, k=2))
+    [table] = between(audited(HOLDS), audited(fewer)).tables
+    assert (table.is_comparable, table.is_worse) == (True, True)

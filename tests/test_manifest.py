@@ -12,7 +12,7 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql import auditor
 from kanon_sql.cli import main
-from kanon_sql.manifest import Selected, read_manifest
+from kanon_sql.manifest import SelectedTables, read_manifest
 
 ROLES = {"zip": "quasi_identifier", "sex": "quasi_identifier", "diagnosis": "sensitive"}
 
@@ -54,12 +54,21 @@ def warehouse(tmp_path: Path) -> str:
     return f"duckdb:{path}"
 
 
+def project(tmp_path: Path, described: str = "models: []", manifest: str = "target") -> Path:
+    """A dbt project with what its YAML says of its models; the folder of the manifest."""
+    (tmp_path / "dbt_project.yml").write_text("name: clinic\n")
+    (tmp_path / "models").mkdir(exist_ok=True)
+    (tmp_path / "models" / "schema.yml").write_text(described)
+    (tmp_path / manifest).mkdir(parents=True, exist_ok=True)
+    return tmp_path / manifest
+
+
 def selected(
     tmp_path: Path, *nodes: dict[str, Any], select: tuple[str, ...] = (), connect: str = "duckdb:x"
-) -> Selected:
+) -> SelectedTables:
     path = tmp_path / "manifest.json"
     manifest = {
-        "metadata": {"adapter_type": "duckdb"},
+        "metadata": {"adapter_type": "duckdb", "project_name": "clinic"},
         "nodes": {node["unique_id"]: node for node in nodes},
         "sources": {},
     }
@@ -152,7 +161,8 @@ def test_a_column_marked_as_personal_without_a_part_is_noted(tmp_path: Path) -> 
         "zip": column("quasi_identifier", tags=["pii"]),
     }
 
-    notes = selected(tmp_path, node).notes["released"]
+    described = project(tmp_path, "models:\n  - name: released\n")
+    [notes] = selected(described, node).notes
 
     assert [note.partition(" ")[0] for note in notes] == ['"email"', '"phone"', '"iban"']
 
@@ -166,7 +176,14 @@ def test_a_column_marked_as_personal_without_a_part_is_noted(tmp_path: Path) -> 
         (model(roles={}), "no column has the role quasi_identifier"),
         (model(roles={"zip": "quasi_identifer"}), "role must be one of"),
         (model(demands={"kk": 5}), 'unknown key "kk"'),
-        (model(demands={"k": 0}), "k"),
+        (model(demands={"k": 0}), "k must be a whole number, 1 or more; found 0."),
+        (model(demands={"k": "4"}), "found the text '4'. Write it without quotes."),
+        (model(demands={"k": True}), "k must be a whole number, 1 or more; found True."),
+        (model(demands={"t": "0.2"}), "found the text '0.2'. Write it without quotes."),
+        (model(demands={"k": 2, "checks": {"k_anonymity": {"k": 500}}}), "found a mapping"),
+        (model(demands={"checks": "k_anonymity"}), "checks must be a list of models"),
+        (model(demands={"checks": ["k_anonymity"]}), "demands nothing"),
+        (model(demands={"checks": []}), "demands nothing"),
         (model(roles={"zip": "quasi_identifier"}, demands={"l": 2}), "role sensitive"),
         (model(demands={"k_map": 5}), "k_map needs a reference"),
         (model(demands={"k_map": 5, "reference": "populaton"}), 'no model, seed or source "pop'),
@@ -237,12 +254,8 @@ def test_the_command_line_audits_a_manifest(tmp_path: Path, warehouse: str, caps
 
 
 def test_a_pipeline_is_pointed_to_the_model(tmp_path: Path, warehouse: str, capsys: Any) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
+    target = project(tmp_path, "version: 2\nmodels:\n  - name: other\n  - name: released\n")
     selected(target, model(demands={"k": 20}))
-    (tmp_path / "models").mkdir()
-    text = "version: 2\nmodels:\n  - name: other\n  - name: released\n"
-    (tmp_path / "models" / "schema.yml").write_text(text)
     asked = ("audit", "--manifest", str(target / "manifest.json"), "--connect", warehouse)
 
     code, out, _ = run(capsys, *asked, "--format", "github")
@@ -251,19 +264,206 @@ def test_a_pipeline_is_pointed_to_the_model(tmp_path: Path, warehouse: str, caps
     assert "models/schema.yml,line=4" in out
 
 
-def test_two_metas_of_which_dbt_kept_one_are_refused(tmp_path: Path) -> None:
+def test_a_source_is_found_in_its_yaml(tmp_path: Path) -> None:
+    described = (
+        "sources:\n  - name: raw\n    tables:\n      - name: other\n      - name: released\n"
+    )
+    source = model(
+        resource_type="source",
+        unique_id="source.clinic.raw.released",
+        source_name="raw",
+        original_file_path="models/schema.yml",
+        patch_path=None,
+    )
+
+    [place] = selected(project(tmp_path, described), source).places
+
+    assert (place.table.file, place.table.line) == (tmp_path / "models" / "schema.yml", 5)
+
+
+# What dbt has kept
+
+
+WRITTEN = "models:\n  - name: released\n    config: {meta: {kanon_sql: {%s}}}\n"
+
+
+@pytest.mark.parametrize("manifest", ["target", "build/dbt/target", "."])
+@pytest.mark.parametrize("repeated", ["", "    description: one\n    description: other\n"])
+def test_two_metas_of_which_dbt_kept_one_are_refused(
+    tmp_path: Path, manifest: str, repeated: str
+) -> None:
     """`config(meta=…)` in the model replaces the YAML's: less would be asked than is written."""
-    target = tmp_path / "target"
-    target.mkdir()
-    (tmp_path / "models").mkdir()
-    described = tmp_path / "models" / "schema.yml"
-    written = "models:\n  - name: released\n    config: {meta: {kanon_sql: {k: %s}}}\n"
+    folder = project(tmp_path, WRITTEN % "k: 5" + repeated, manifest)
+    message = refused(folder, model(demands={"k": 1}))
+    assert message.startswith("models/schema.yml: released: its config.meta.kanon_sql is not what")
+    assert "dbt parse" in message
 
-    described.write_text(written % 5)
-    message = refused(target, model(demands={"k": 1}))
-    assert message.startswith("models/schema.yml: released: its config.meta.kanon_sql here")
+    for kept in ("k: \"{{ var('k') }}\"", "k: 1"):
+        folder = project(tmp_path, WRITTEN % kept + repeated, manifest)
+        chosen = selected(folder, model(demands={"k": 1}))
+        assert (chosen.spec is not None, chosen.notes) == (True, ((),))
 
-    described.write_text(written % "\"{{ var('k') }}\"")
-    assert selected(target, model(demands={"k": 1})).spec is not None
-    described.write_text(written % 1)
-    assert selected(target, model(demands={"k": 1})).spec is not None
+
+def test_the_yaml_is_read_as_dbt_reads_it(tmp_path: Path) -> None:
+    written = "k: 5, with_other_sensitive: yes, where: 2025-01-01"
+    kept = {"k": 5, "with_other_sensitive": True, "where": "2025-01-01"}
+
+    assert selected(project(tmp_path, WRITTEN % written), model(demands=kept)).spec is not None
+
+
+@pytest.mark.parametrize("role", ["quasi_identifier", "insensitive"])
+def test_a_role_that_the_manifest_does_not_have_yet_is_noticed(tmp_path: Path, role: str) -> None:
+    age = {"name": "age", "config": {"meta": {"kanon_sql": {"role": role}}}}
+    folder = project(tmp_path, json.dumps({"models": [{"name": "released", "columns": [age]}]}))
+    for kept in (model(), model(roles={}, demands=None), model(roles={"age": "sensitive"})):
+        message = refused(folder, kept)
+        assert "the meta of column age is not what" in message
+        assert "Is the manifest older than the file? Then dbt parse writes it anew." in message
+
+
+def test_a_manifest_without_its_project_is_said(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("name: another\n")
+    [[note]] = selected(tmp_path, model()).notes
+    assert "whether dbt has kept what it says was not seen" in note
+
+
+def test_the_project_around_the_current_folder_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    here = tmp_path / "here"
+    here.mkdir()
+    project(here, WRITTEN % "k: 9")
+    monkeypatch.chdir(here / "models")
+
+    assert "is not what" in refused(away, model(demands={"k": 1}))
+
+
+# Of one name, and of none
+
+
+def test_versions_and_others_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    versions = [
+        model(unique_id=f"model.clinic.released.v{number}", version=number) for number in (1, 2)
+    ]
+    versions[0]["columns"]["email"] = column(tags=["pii"])
+    folder = project(
+        tmp_path, "models:\n  - name: released\n    versions: [{v: 1}, {v: 2, config: {}}]\n"
+    )
+    chosen = selected(folder, *versions)
+    assert [table.name for table in chosen.spec.tables] == ["released.v1", "released.v2"]
+    assert [len(notes) for notes in chosen.notes] == [1, 0]
+    assert [
+        table.name for table in selected(folder, *versions, select=("released.v2",)).spec.tables
+    ] == ["released.v2"]
+
+    source = model(resource_type="source", unique_id="source.clinic.raw.released")
+    both = selected(tmp_path, model(), source, select=("released",))
+    assert [table.name for table in both.spec.tables] == [
+        "model.clinic.released", "source.clinic.raw.released",
+    ]  # fmt: skip
+
+
+def test_a_reference_that_may_be_several_is_refused_with_the_candidates(tmp_path: Path) -> None:
+    def asked(reference: str) -> tuple[dict[str, Any], ...]:
+        return (
+            model(demands={"k_map": 5, "reference": reference}),
+            model("population", {}, demands=None, resource_type="seed",
+                  unique_id="seed.clinic.population"),
+            model("population", {}, demands=None, resource_type="source", source_name="raw",
+                  unique_id="source.clinic.raw.population",
+                  relation_name='"dev"."raw"."population"'),
+        )  # fmt: skip
+
+    assert "say seed.clinic.population or source.clinic.raw.population." in refused(
+        tmp_path, *asked("population")
+    )
+    for reference in ("raw.population", "source.clinic.raw.population"):
+        [table] = selected(tmp_path, *asked(reference)).spec.tables
+        assert table.references[reference].source == '"dev"."raw"."population"'
+
+
+def test_a_manifest_with_nothing_where_dbt_has_a_config(tmp_path: Path) -> None:
+    node = model(tags=None)
+    node["columns"]["note"] = {"config": None, "meta": None, "tags": None}
+    assert selected(tmp_path, {**node, "config": None}).spec is not None
+
+
+def test_a_table_of_another_database_is_not_taken_for_one_of_its_name(
+    tmp_path: Path, warehouse: str, capsys: Any
+) -> None:
+    folder = project(tmp_path)
+    asked = ("audit", "--manifest", str(folder / "manifest.json"), "--connect", warehouse)
+
+    selected(folder, model(relation_name='"lake"."main"."released"'))
+    code, out, error = run(capsys, *asked)
+    assert (code, out) == (2, "")
+    assert "is in the database lake, and this is dev. Connect to lake." in error
+
+    selected(folder, model(relation_name='"dev"."main"."released"'))
+    assert run(capsys, *asked)[0] == 0
+
+
+def test_a_selector_that_selects_nothing_leaves_nothing_to_audit(
+    tmp_path: Path, warehouse: str, capsys: Any
+) -> None:
+    folder = project(tmp_path)
+    selected(folder, model(), model("silent", {}, demands=None))
+    asked = ("audit", "--manifest", str(folder / "manifest.json"), "--connect", warehouse)
+
+    for idle in ("relaesed", "silent", "tag:none"):
+        code, out, error = run(capsys, *asked, "--select", "released", "--select", idle)
+        assert (code, f"--select {idle} selects no model of" in error) == (4, True)
+        assert "holds" not in out
+        asked_dry = (*asked, "--dry-run", "--select", idle)
+        code, _, error = run(capsys, *asked_dry)
+        assert (code, f"--select {idle} selects no model of" in error) == (4, True)
+    assert 'Did you mean "released"?' in run(capsys, *asked, "--select", "relaesed")[2]
+    assert run(capsys, *asked, "--select", "released tag:privacy")[0] == 0
+    assert "intersections are dbt's own" in run(capsys, *asked, "--select", "released,tag:a")[2]
+
+
+def test_every_model_that_is_at_fault_is_told(tmp_path: Path) -> None:
+    message = refused(tmp_path, model("one", demands={}), model("other", roles={}))
+    assert [line.split(": ")[1] for line in message.splitlines()] == ["one", "other"]
+
+
+def test_levels_are_for_quasi_identifiers(tmp_path: Path) -> None:
+    node = model()
+    node["columns"]["diagnosis"]["config"]["meta"]["kanon_sql"]["levels"] = ["suppress"]
+    assert "column diagnosis: levels is for a quasi_identifier, and its role is sensitive." in (
+        refused(tmp_path, node)
+    )
+
+
+def test_what_is_no_manifest_of_a_project_is_said(tmp_path: Path, capsys: Any) -> None:
+    code, out, error = run(capsys, "audit", "--manifest", "dbt_project.yml")
+    assert (code, out) == (2, "")
+    assert "dbt parse writes it: --manifest target/manifest.json." in error
+
+    code, out, error = run(capsys, "audit", "p.csv", "--qi", "zip", "--select", "released")
+    assert (code, out) == (2, "")
+    assert "--select released chooses models of a dbt project" in error
+
+
+def test_a_manifest_is_never_overwritten(tmp_path: Path, warehouse: str, capsys: Any) -> None:
+    folder = project(tmp_path)
+    selected(folder, model())
+    file = str(folder / "manifest.json")
+    code, _, error = run(
+        capsys, "audit", "--manifest", file, "--connect", warehouse, "--output", file, "--force"
+    )
+    assert (code, "will not be written" in error) == (2, True)
+
+
+def test_a_fault_that_only_the_table_shows_names_the_model(
+    tmp_path: Path, warehouse: str, capsys: Any
+) -> None:
+    folder = project(tmp_path)
+    lacking = model("population", roles={"zipcode": "quasi_identifier"})
+    selected(folder, model(), lacking)
+    asked = ("audit", "--manifest", str(folder / "manifest.json"), "--connect", warehouse)
+    code, out, error = run(capsys, *asked)
+    assert (code, out) == (2, "")
+    assert error.startswith('error: population: population has no column "zipcode".')

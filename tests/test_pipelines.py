@@ -312,6 +312,28 @@ def test_a_step_in_a_folder_names_files_from_the_root_of_the_repository(monkeypa
     assert outcomes.file_name(Path("kanon.yml")) == "pipelines/kanon.yml"
 
 
+# Nothing at all
+
+
+def test_an_audit_of_nothing_is_red_in_every_format():
+    nothing = audited()
+    said = "nothing was selected, so nothing was audited."
+
+    root = ElementTree.fromstring(junit.render(nothing))
+    [failure] = root.iter("failure")
+    assert (root.attrib["tests"], root.attrib["failures"], failure.attrib["message"]) == (
+        "1", "1", said,
+    )  # fmt: skip
+
+    jsonschema.Draft202012Validator(SARIF).validate(log(nothing))
+    [result] = log(nothing)["runs"][0]["results"]
+    assert (result["ruleId"], result["message"]["text"]) == ("no_data", said)
+
+    assert github.render(nothing).splitlines() == [
+        f"::error title=nothing was selected::{said}", f"kanon-sql: {said}",
+    ]  # fmt: skip
+
+
 # Workflow commands
 
 

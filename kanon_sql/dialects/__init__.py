@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from importlib import import_module
+from typing import Literal
 
 import sqlglot
 from sqlglot import exp
 
 from kanon_sql.dialects.rules import Rules
+from kanon_sql.dialects.spelling import in_lower_case, with_needed_quotes
 from kanon_sql.errors import SpecError, did_you_mean
 
-EXECUTED = ("duckdb", "postgres", "spark", "clickhouse")
+EXECUTED = ("duckdb", "postgres", "spark", "clickhouse", "sqlite")
 """The dialects whose SQL the tests run on an engine of that name."""
 DIALECTS = (
     *EXECUTED,
-    *("snowflake", "bigquery", "redshift", "databricks", "trino", "tsql", "mysql", "sqlite"),
+    *("snowflake", "bigquery", "redshift", "databricks", "trino", "tsql", "mysql"),
 )
+
+Quote = Literal["always", "needed"]
 
 _OF_THE_TEMPLATES = "duckdb"
 _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
@@ -43,12 +47,21 @@ def translated(sql: str, dialect: str) -> str:
             tree = replacement if node is tree else tree
             node.replace(replacement)
     try:
-        return tree.sql(
+        text = tree.sql(
             dialect, pretty=True, indent=4, pad=4, unsupported_level=sqlglot.ErrorLevel.RAISE
         )
     except sqlglot.errors.SqlglotError as error:
         reason = str(error).splitlines()[0]
         raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
+    return in_lower_case(text, dialect)
+
+
+def quoted(sql: str, dialect: str, quote: Quote, *, spelled: bool) -> str:
+    """A statement of this dialect with quotes around every name, or only where one needs them.
+
+    `spelled` says that names are as the database has them, so that none may be folded.
+    """
+    return sql if quote == "always" else with_needed_quotes(sql, dialect, spelled=spelled)
 
 
 @cache
@@ -59,6 +72,8 @@ def rules_of(dialect: str) -> Rules:
             f"there is no dialect {dialect}; there are {', '.join(DIALECTS)}."
             f"{did_you_mean(dialect, DIALECTS)}"
         )
+    if dialect == _OF_THE_TEMPLATES:
+        return {}
     rules: Rules = import_module(f"kanon_sql.dialects.{dialect}").RULES
     return rules
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules, phrase
+from kanon_sql.dialects.rules import Rules, backslash_in_like, phrase, written
 
 _NUMBER = r"^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$"
 _DATE = r"^\s*\d{1,4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?\s*$"
@@ -61,4 +61,6 @@ RULES: Rules = {
     exp.TryCast: _try_cast,
     exp.RegexpFullMatch: _full_match,
     exp.IgnoreNulls: _any_value,
+    exp.Like: backslash_in_like,
+    exp.Encode: written("convert_to(cast(x as text), 'UTF8')", "postgres", x="this"),
 }

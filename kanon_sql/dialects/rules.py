@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, reduce
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
-Rules = Mapping[type[exp.Expr], Callable[[Any], exp.Expr]]
+from kanon_sql.errors import SpecError
+
+Rule = Callable[[Any], exp.Expr]
+Rules = Mapping[type[exp.Expr], Rule]
 """By kind of node: the node that says the same in the dialect, or the node itself."""
+
+NUMBER = "^ *[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})? *$"
+"""What casts to a number and is no more than a double holds, as a regular expression."""
+DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?$"
+"""What may be a date or a time, written from the year down."""
 
 
 def phrase(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
@@ -37,3 +45,100 @@ def phrase(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
 @cache
 def _parsed(text: str, dialect: str) -> exp.Expr:
     return sqlglot.parse_one(text, read=dialect)
+
+
+def written(text: str, dialect: str, **parts: str) -> Rule:
+    """A rule that writes a node as `text`, in which names stand for its parts, each by the path
+    to it.
+
+    >>> rule = written("not (a <> b)", "sqlite", a="this", b="expression")
+    >>> rule(sqlglot.parse_one("x = y")).sql("sqlite")
+    'NOT (x <> y)'
+    """
+
+    def rule(node: exp.Expr) -> exp.Expr:
+        found = {name: reduce(_part, path.split("."), node) for name, path in parts.items()}
+        return phrase(text, dialect, **found)
+
+    return rule
+
+
+def _part(node: Any, name: str) -> Any:
+    return node.args[name]
+
+
+def try_cast(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
+    """A rule for what is cast where it can be and is NULL elsewhere: by type, the text in which
+    `x` is the value."""
+    rules = {type: written(text, dialect, x="this") for type, text in texts.items()}
+
+    def rule(node: exp.TryCast) -> exp.Expr:
+        type = node.to.this
+        return rules[exp.DType.TIMESTAMP if type == exp.DType.TIMESTAMPNTZ else type](node)
+
+    return rule
+
+
+def casts(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
+    """A rule for casts to these types; one to any other stays as it is."""
+    rules = {type: written(text, dialect, x="this") for type, text in texts.items()}
+
+    def rule(node: exp.Cast) -> exp.Expr:
+        return rules[node.to.this](node) if node.to.this in rules else node
+
+    return rule
+
+
+BETWEEN_WHOLE = (
+    "case when x between -9223372036854775808 and 9223372036854774784 then cast(x as bigint) end"
+)
+"""A number as a whole one of 64 bits, where it is one."""
+
+
+def nulls_last(node: exp.Order) -> exp.Order:
+    """An order in a dialect that has NULL first and no words for anything else: whether a value is
+    NULL comes before the value. The order of an answer, which changes no figure, stays plain."""
+    ordered = node.copy()
+    ordered.set("expressions", list(_nulls_last(node)))
+    return ordered
+
+
+def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
+    plain = isinstance(node.parent, exp.Query) and not node.parent.args.get("limit")
+    for each in node.expressions:
+        value, descending = each.this, bool(each.args.get("desc"))
+        if not (plain or descending or each.args.get("nulls_first") or _is_flag(value)):
+            flag = exp.case().when(value.copy().is_(exp.null()), "1").else_("0")
+            yield exp.Ordered(this=flag, nulls_first=True)
+        # What the dialect does anyway needs no word.
+        yield exp.Ordered(this=value, desc=descending or None, nulls_first=not descending)
+
+
+def _is_flag(value: exp.Expr) -> bool:
+    """Whether it is a CASE of numbers, which is never NULL."""
+    results = [*(branch.args["true"] for branch in value.args.get("ifs", ()))]
+    return isinstance(value, exp.Case) and all(
+        isinstance(each, exp.Literal) for each in [*results, value.args.get("default")]
+    )
+
+
+def without_dollar(pattern: str) -> str:
+    """The pattern with an end that is the very end: `$` may come before a last line break."""
+    return pattern.removesuffix("$") + r"\z"
+
+
+def backslash_in_like(node: exp.Like) -> exp.Like:
+    """A pattern in a dialect in which a backslash escapes what follows it."""
+    pattern = node.expression
+    if isinstance(pattern, exp.Literal) and "\\" in pattern.name:
+        pattern.replace(exp.Literal.string(pattern.name.replace("\\", "\\\\")))
+    return node
+
+
+def refused(what: str, dialect: str) -> Rule:
+    """A rule for what a dialect can't say."""
+
+    def rule(_: exp.Expr) -> exp.Expr:
+        raise SpecError(f"the SQL can't be written for {dialect}: it has no words for {what}.")
+
+    return rule

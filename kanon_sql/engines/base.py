@@ -49,6 +49,16 @@ class Table:
         return tuple(column.name for column in self.columns)
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """What an engine expects of a statement that it has not run."""
+
+    records: int | None = None
+    """How many records it expects to read."""
+    cost: str | None = None
+    """What it expects to spend, in words of its own."""
+
+
 class Engine(Protocol):
     """Answers SELECT statements where the data lies."""
 
@@ -73,6 +83,10 @@ class Engine(Protocol):
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if the database can't read the SELECT. Nothing of it runs."""
+
+    def estimate(self, sql: str) -> Estimate:
+        """What the engine expects of a SELECT, of which nothing runs. Raises `SpecError` if it
+        can't be read."""
 
     def cancel(self) -> None:
         """Stop the running statement, in the server too. Safe from another thread."""

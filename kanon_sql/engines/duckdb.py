@@ -7,12 +7,13 @@ own asks everything in one read-only transaction.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from kanon_sql.engines.base import Column, Row, Table
+from kanon_sql.engines.base import Column, Estimate, Row, Table
 from kanon_sql.engines.csvfiles import checked_delimiter
 from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
 from kanon_sql.engines.frames import frame_name, readable_frame
@@ -235,6 +236,14 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise explained(error) from None
 
+    def estimate(self, sql: str) -> Estimate:
+        """How many records DuckDB expects to read; it reckons no cost."""
+        try:
+            [[_, plans]] = self._run(f"explain (format json) {sql}")
+        except duckdb.Error as error:
+            raise explained(error) from None
+        return Estimate(sum(scanned(json.loads(plans))))
+
     @property
     def can_cancel(self) -> bool:
         """A relation's query can't be stopped: its session is not ours."""
@@ -442,9 +451,21 @@ class DuckDBEngine:
 
 
 def own_name(database: str) -> str:
-    """What DuckDB calls a database file where it is opened: its views may name it."""
-    stem = Path(database).stem
+    """What DuckDB calls a database file where it is opened: its views may name it.
+
+    >>> own_name("marts/clinic.2026.duckdb")
+    'clinic'
+    """
+    stem = Path(database).name.lstrip(".").partition(".")[0]
     return SOURCE if stem.casefold() in ("memory", "temp", "system", "main") else stem
+
+
+def scanned(plans: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """How many rows the planner expects of each leaf."""
+    for plan in plans:
+        if not plan["children"]:
+            yield int(plan["extra_info"].get("Estimated Cardinality", 0))
+        yield from scanned(plan["children"])
 
 
 @contextmanager

@@ -21,6 +21,11 @@ def named(name: str, known: Sequence[tuple[str, ...]], here: tuple[str, str]) ->
             return nearest[0]
         if nearest:
             raise InputError(f"{name} may be any of {', '.join(map('.'.join, nearest))}.")
+    databases = {here[0].casefold(), *(one[0].casefold() for one in known)}
+    if len(parts) == 3 and parts[0].casefold() not in databases:
+        raise InputError(
+            f"{name} is in the database {parts[0]}, and this is {here[0]}. Connect to {parts[0]}."
+        )
     if name in [one[-1] for one in known]:
         raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
     raise InputError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from kanon_sql.dialects import type_of_templates
-from kanon_sql.engines.base import Column
+from kanon_sql.engines.base import Column, Estimate
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
 from kanon_sql.templates import render
@@ -55,6 +55,11 @@ class Postgres(DBAPI):
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         for setting in SETTINGS:
             self._asked(setting)
+
+    def estimate(self, sql: str) -> Estimate:
+        _, [[[plan]]] = self._asked(f"explain (format json) {self.in_dialect(sql)}")
+        cost = plan["Plan"]["Total Cost"]
+        return Estimate(sum(_scanned(plan["Plan"])), f"a cost of {cost:,.0f}")
 
     def limit(self, seconds: float) -> None:
         self._asked(f"set local statement_timeout to {max(int(seconds * 1000), 1)}")
@@ -121,6 +126,14 @@ class Postgres(DBAPI):
             f"Postgres failed with {type(error).__name__}. Its message is withheld, as it may hold "
             "values of the data."
         )
+
+
+def _scanned(node: Mapping[str, Any]) -> Iterator[int]:
+    """How many rows the planner expects of each scan of a table."""
+    if "Relation Name" in node:
+        yield int(node["Plan Rows"])
+    for below in node.get("Plans", ()):
+        yield from _scanned(below)
 
 
 def _driver() -> Any:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from kanon_sql.dialects import translated
-from kanon_sql.engines.base import Column, Row, Table
+from kanon_sql.engines.base import Column, Estimate, Row, Table
 from kanon_sql.engines.names import named
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError
@@ -61,6 +61,11 @@ class Warehouse:
     def check(self, sql: str) -> None:
         """Raise `SpecError` if the database can't read the statement; nothing of it runs."""
         self._asked(f"explain {self.in_dialect(sql)}")
+
+    def estimate(self, sql: str) -> Estimate:
+        """Nothing, where an engine has no word for it, once it can read the statement."""
+        self.check(sql)
+        return Estimate()
 
     def limit(self, seconds: float) -> None:
         """Without a limit of its own, a database is cancelled by who waits."""

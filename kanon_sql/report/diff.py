@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kanon_sql.diff import SEVERAL_RELEASES, CheckDiff, Diff, Figure, TableDiff
+from kanon_sql.comparison import QUESTION, Figure
+from kanon_sql.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
 from kanon_sql.errors import InputError
 from kanon_sql.report import human, markdown, wording
 from kanon_sql.report.human import Line, Part
@@ -37,7 +38,7 @@ def render(diff: Diff, *, colour: bool = False, width: int = 80) -> str:
     for table in diff.tables:
         blocks += _section(table, width)
     if diff.made:
-        blocks.append(_rows("How the release was made", _made(diff)))
+        blocks.append(_rows("How the release was made", [_made(each) for each in diff.made]))
     blocks += [human.folded(text, prose) for text in (_outcome(diff), SEVERAL_RELEASES)]
     lines = [line for block in human.separated(blocks) for line in block]
     return human.coloured(lines) if colour else "\n".join(human.plain(line) for line in lines)
@@ -49,7 +50,7 @@ def render_markdown(diff: Diff) -> str:
     for table in diff.tables:
         blocks += _markdown_section(table)
     if diff.made:
-        blocks += ["How the release was made:", _markdown_rows(_made(diff))]
+        blocks += ["How the release was made:", _markdown_rows(map(_made, diff.made))]
     blocks += [f"**{markdown.escaped(_outcome(diff))}**", markdown.escaped(SEVERAL_RELEASES)]
     return wording.plain("\n\n".join(blocks))
 
@@ -61,26 +62,33 @@ def _heading(diff: Diff) -> str:
     return f"{printable(diff.old)} → {printable(diff.new)}"
 
 
-def _headline(table: TableDiff) -> str:
+def _names(table: TableDiff) -> str:
     names = dict.fromkeys(each.name for each in (table.old, table.new) if each)
+    return " → ".join(printable(name) for name in names)
+
+
+def _headline(table: TableDiff) -> str:
     statuses = dict.fromkeys(STATUS_WORDS[each.status] for each in (table.old, table.new) if each)
-    name = " → ".join(printable(name) for name in names)
     if table.presence == "in_both":
-        return f"{name} · {' → '.join(statuses)}"
-    return f"{name} · {table.presence} · {' '.join(statuses)}"
+        return f"{_names(table)} · {' → '.join(statuses)}"
+    return f"{_names(table)} · {table.presence} · {' '.join(statuses)}"
 
 
 def _notes(table: TableDiff) -> Iterator[str]:
     """Why figures differ without anything having happened to the data, and who failed."""
-    if table.asked_otherwise:
+    parts = ", ".join(QUESTION[part] for part in table.asked_otherwise)
+    if not table.is_comparable:
         yield (
-            f"The question is another one ({', '.join(table.asked_otherwise)}), so the figures "
-            "differ for that reason too."
+            f"The question is another one ({parts}), so no figure can be held against what it was."
         )
-    for each in (table.new,):
-        unanswered = wording.unanswered(each) if each else None
-        if unanswered:
-            yield unanswered
+    elif parts:
+        yield f"The question is another one ({parts}), so the figures differ for that reason too."
+    if table.left_out:
+        columns = wording.listed(table.left_out)
+        yield f"No longer counted as known: {columns}. Less is asked than before."
+    unanswered = wording.unanswered(table.new) if table.new else None
+    if unanswered:
+        yield unanswered
 
 
 def _numbers(table: TableDiff) -> list[Row]:
@@ -101,14 +109,11 @@ def _risk(figure: Figure) -> Row:
     )
 
 
-def _made(diff: Diff) -> list[Row]:
-    return [
-        Row(f"level of {printable(name)}" if is_level else figure_name(name or first),
-            _text(each.old), _text(each.new), "")
-        for each in diff.made
-        for first, _, name in [each.name.partition(".")]
-        for is_level in [first == "level" and bool(name)]
-    ]  # fmt: skip
+def _made(figure: Figure) -> Row:
+    first, _, name = figure.name.partition(".")
+    is_level = first == "level" and name
+    words = f"level of {printable(name)}" if is_level else figure_name(name or first)
+    return Row(words, _text(figure.old), _text(figure.new), "")
 
 
 def _word(figure: Figure) -> str:
@@ -167,10 +172,20 @@ def _then_and_now(figure: Figure) -> str:
 
 
 def _outcome(diff: Diff) -> str:
-    worse = [_headline(table).split(" · ")[0] for table in diff.tables if table.is_worse]
-    if not worse:
-        return "Nothing that these models judge got worse."
-    return f"Something got worse in {', '.join(worse)}."
+    """What got worse, what is gone, and of what less is asked, which makes nothing better."""
+    less = [table for table in diff.tables if table.new and table.asks_less]
+    other = [table for table in diff.tables if table.new and not table.is_comparable]
+    worse = [table for table in diff.tables if table.new and table.got_worse]
+    said = [
+        ("Something got worse in {}.", worse),
+        ("Vanished, so nothing is shown of it any more: {}.", diff.gone),
+        ("Less is demanded of {} than before.", less),
+        ("Another question was asked of {}, so whether it got worse can't be seen.", other),
+    ]
+    sentences = [words.format(", ".join(map(_names, tables))) for words, tables in said if tables]
+    if not (worse or diff.gone or other):
+        sentences.insert(0, "Nothing that these models judge got worse.")
+    return " ".join(sentences)
 
 
 # --- for a terminal -------------------------------------------------------------------------

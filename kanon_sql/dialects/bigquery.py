@@ -1,0 +1,47 @@
+"""BigQuery."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from kanon_sql.dialects.rules import (
+    Rules,
+    backslash_in_like,
+    casts,
+    nulls_last,
+    phrase,
+    try_cast,
+    written,
+)
+
+_written = partial(written, dialect="bigquery")
+
+
+def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
+    pattern = exp.Literal.string(f"^({node.expression.name})$")
+    return phrase("regexp_contains(x, pattern)", "bigquery", x=node.this, pattern=pattern)
+
+
+RULES: Rules = {
+    # A join by OR is one by hash; one by `is not distinct from` may be refused.
+    exp.NullSafeEQ: _written("(a = b or (a is null and b is null))", a="this", b="expression"),
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: "safe_cast(x as float64)",
+            exp.DType.TIMESTAMP: "safe_cast(x as datetime)",
+            exp.DType.BIGINT: "safe_cast(x as int64)",
+            exp.DType.DECIMAL: "safe_cast(x as bignumeric)",
+        },
+        "bigquery",
+    ),
+    # A numeric has 29 digits before the point.
+    exp.Cast: casts({exp.DType.DECIMAL: "cast(x as bignumeric)"}, "bigquery"),
+    exp.RegexpFullMatch: _full_match,
+    exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
+    exp.Order: nulls_last,
+    exp.Like: backslash_in_like,
+    exp.TimeToStr: _written("format_date(format, cast(x as date))", x="this", format="format"),
+    exp.Encode: _written("cast(cast(x as string) as bytes)", x="this"),
+}

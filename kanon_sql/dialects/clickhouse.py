@@ -1,0 +1,194 @@
+"""ClickHouse, from 24.8 on, under the settings of the engine of that name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from sqlglot import exp
+
+from kanon_sql.dialects.rules import Rules, phrase
+from kanon_sql.errors import SpecError
+
+_MOMENT = (
+    r"^[0-9]{1,4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12][0-9]|3[01])"
+    r"([ T]([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?)?$"
+)
+_UTC = "DateTime64(6, 'UTC')"
+
+
+def _phrase(text: str, **parts: exp.Expr) -> exp.Expr:
+    return phrase(text, "clickhouse", **parts)
+
+
+def _type(node: exp.DataType) -> exp.Expr:
+    """Days of every year, moments to the microsecond, and counts that a factor may make long."""
+    match node.this:
+        case exp.DType.DATE:
+            return exp.DataType.build("Date32", dialect="clickhouse")
+        case exp.DType.TIMESTAMP | exp.DType.TIMESTAMPNTZ:
+            return exp.DataType.build(_UTC, dialect="clickhouse")
+        case exp.DType.DECIMAL if [digits.name for digits in node.expressions] == ["18", "0"]:
+            return exp.DataType.build("Decimal(38, 0)", dialect="clickhouse")
+    return node
+
+
+def _try_cast(node: exp.TryCast) -> exp.Expr:
+    """ClickHouse takes 30 February for a day of March, and a day beyond its calendar for its last
+    one: a date must be of the year that it spells."""
+    moment = (
+        f"case when match(toString(x), '{_MOMENT}') and toYear(parseDateTime64BestEffortOrNull("
+        "toString(x), 6, 'UTC')) = toUInt16OrZero(extract(toString(x), '^[0-9]+')) "
+        "then parseDateTime64BestEffortOrNull(toString(x), 6, 'UTC') end"
+    )
+    match node.to.this:
+        case exp.DType.DOUBLE:
+            text = "toFloat64OrNull(trimBoth(toString(x)))"
+        case exp.DType.DATE32:
+            text = f"toDate32({moment})"
+        case exp.DType.DATETIME64:
+            text = moment
+        case exp.DType.BIGINT:
+            text = "accurateCastOrNull(x, 'Int64')"
+        case exp.DType.DECIMAL:
+            text = "accurateCastOrNull(x, 'Decimal(38, 0)')"
+        case other:
+            raise NotImplementedError(f"try_cast to {other}")
+    return _phrase(text, x=node.this)
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    match node.to.this, node.this:
+        case exp.DType.DATE32 | exp.DType.DATETIME64, exp.Literal(is_string=True) as moment:
+            _refuse_no_date(moment.name)
+        case exp.DType.DOUBLE, exp.Column(this=exp.Identifier(quoted=True)) as column:
+            return _phrase("toFloat64(trimBoth(toString(x)))", x=column)
+        case exp.DType.TEXT | exp.DType.VARCHAR, exp.Cast(this=number, to=to) if (
+            to.this == exp.DType.DECIMAL and len(to.expressions) == 2
+        ):
+            return _phrase("toDecimalString(x, digits)", x=number, digits=to.expressions[1].this)
+        case exp.DType.TEXT | exp.DType.VARCHAR, exp.Mul(this=units, expression=unit):
+            return _units_as_text(units, unit.name)
+    return node
+
+
+def _units_as_text(units: exp.Expr, unit: str) -> exp.Expr:
+    """A literal with a point is a float, whose product would be rounded."""
+    digits = len(unit.partition(".")[2])
+    return _phrase(
+        f"toDecimalString(cast(x as Nullable(Decimal(38, 0))) "
+        f"* cast('{unit}' as Decimal(38, {digits})), {digits})",
+        x=units,
+    )
+
+
+def _refuse_no_date(text: str) -> None:
+    """ClickHouse would take another day for it."""
+    try:
+        datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise SpecError(f"{text!r} is no date, as 2025-01-31 is.") from None
+
+
+def _signed(node: exp.Expr) -> exp.Expr:
+    """A count that has no sign can stand in no column with one that has."""
+    return node if isinstance(node.parent, exp.Window) else _phrase("toInt64(x)", x=node)
+
+
+def _constant(node: exp.Alias) -> exp.Expr:
+    if isinstance(node.this, exp.Literal) and node.this.is_int:
+        node.set("this", _signed(node.this))
+    return node
+
+
+def _window(node: exp.Window) -> exp.Expr:
+    counting = isinstance(node.this, exp.Count | exp.RowNumber | exp.DenseRank)
+    return _signed(node) if counting else node
+
+
+def _sum(node: exp.Sum) -> exp.Expr:
+    """A sum of whole numbers that overflows would go on below zero, without a word."""
+    if isinstance(node.this, exp.Cast) and node.this.to.this == exp.DType.BIGINT:
+        return _phrase("sum(cast(x as Nullable(Decimal(38, 0))))", x=node.this.this)
+    return node
+
+
+def _case(node: exp.Case) -> exp.Expr:
+    outcomes = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+    given = [each for each in outcomes if each is not None and not isinstance(each, exp.Null)]
+    return _signed(node) if given and all(each.is_int for each in given) else node
+
+
+def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
+    pattern = exp.Literal.string(f"^({node.expression.name})$")
+    return _phrase("match(x, pattern)", x=node.this, pattern=pattern)
+
+
+def _text_of_group(node: exp.GroupConcat) -> exp.Expr:
+    """What is in order is the pairs of a key and a text."""
+    [ordered] = node.this.expressions
+    return _phrase(
+        "arrayStringConcat(arrayMap(pair -> assumeNotNull(tupleElement(pair, 2)), "
+        "arraySort(groupArray(tuple(place, item)))), separator)",
+        place=ordered.this,
+        item=node.this.this,
+        separator=node.args["separator"],
+    )
+
+
+def _own_names(node: exp.Select) -> exp.Expr:
+    """A column that two tables of a join have would go on under the name of its table too."""
+    columns = [
+        exp.alias_(each, exp.to_identifier(each.name, quoted=each.this.quoted))
+        if isinstance(each, exp.Column) and each.table and not each.is_star
+        else each
+        for each in node.expressions
+    ]
+    node.set("expressions", columns)
+    return node
+
+
+def _lead(node: exp.Lead) -> exp.Expr:
+    """There is nothing behind the last row, which of a type without NULL would be 0."""
+    return _phrase("lead(toNullable(x))", x=node.this)
+
+
+def _named(name: str, *arguments: str) -> Callable[[exp.Expr], exp.Expr]:
+    """The same function under the name that it has for characters, where bytes have the usual."""
+
+    def function(node: exp.Expr) -> exp.Expr:
+        given = [node.args[each] for each in arguments if node.args.get(each) is not None]
+        return exp.Anonymous(this=name, expressions=given)
+
+    return function
+
+
+def _padded(node: exp.Pad) -> exp.Expr:
+    side = "leftPadUTF8" if node.args.get("is_left") else "rightPadUTF8"
+    return exp.Anonymous(
+        this=side, expressions=[node.this, node.expression, node.args["fill_pattern"]]
+    )
+
+
+RULES: Rules = {
+    exp.Select: _own_names,
+    exp.DataType: _type,
+    exp.TryCast: _try_cast,
+    exp.Cast: _cast,
+    exp.Alias: _constant,
+    exp.Case: _case,
+    exp.Count: _signed,
+    exp.Window: _window,
+    exp.Sum: _sum,
+    exp.RegexpFullMatch: _full_match,
+    exp.GroupConcat: _text_of_group,
+    exp.Lead: _lead,
+    exp.Length: _named("lengthUTF8", "this"),
+    exp.Substring: _named("substringUTF8", "this", "start", "length"),
+    exp.StrPosition: _named("positionUTF8", "this", "substr"),
+    exp.Lower: _named("lowerUTF8", "this"),
+    exp.Upper: _named("upperUTF8", "this"),
+    exp.Left: _named("leftUTF8", "this", "expression"),
+    exp.Right: _named("rightUTF8", "this", "expression"),
+    exp.Pad: _padded,
+}

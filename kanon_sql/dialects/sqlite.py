@@ -1,0 +1,118 @@
+"""SQLite, from 3.38 on, with its functions of mathematics; for people of several classes, 3.44."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from sqlglot import exp
+
+from kanon_sql.dialects.rules import Rule, Rules, phrase, refused, try_cast, written
+
+_written = partial(written, dialect="sqlite")
+_PLAIN = "'-?[0-9]+([.][0-9]+)?'"
+
+_IS_PLAIN_NUMBER = (
+    "x not glob '*[^-0-9.]*' and x glob '*[0-9]' and ltrim(x, '-') glob '[0-9]*' "
+    "and x not glob '?*-*' and x not glob '*.*.*'"
+)
+_IS_NUMBER = (
+    "typeof(x) in ('integer', 'real') "
+    "or (trim(x) not glob '*[^0-9.+-]*' and trim(x) glob '*[0-9]' "
+    "and trim(x) glob '[-+0-9.]*' and trim(x) not glob '?*[-+]*' and trim(x) not glob '*.*.*') "
+    "or (json_valid(trim(x)) and trim(x) glob '[-0-9]*')"
+)
+"""There is no regular expression; what has an exponent is a number of JSON."""
+_DATE = "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
+_PARTS = {
+    "YEAR": "cast(strftime('%Y', x) as integer)",
+    "MONTH": "cast(strftime('%m', x) as integer)",
+    "DAY": "cast(strftime('%d', x) as integer)",
+    "QUARTER": "(cast(strftime('%m', x) as integer) + 2) / 3",
+}
+
+
+def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
+    if node.expression.sql() != _PLAIN:
+        raise NotImplementedError(f"the pattern {node.expression.sql()}")
+    return phrase(f"({_IS_PLAIN_NUMBER})", "sqlite", x=node.this)
+
+
+def _extract(node: exp.Extract) -> exp.Expr:
+    part = node.this.name.upper()
+    if part not in _PARTS:
+        return refused(f"the {part.lower()} of a date", "sqlite")(node)
+    return phrase(_PARTS[part], "sqlite", x=node.expression)
+
+
+def _part(name: str) -> Rule:
+    return written(_PARTS[name], "sqlite", x="this")
+
+
+def _like(node: exp.Like) -> exp.Expr:
+    """LIKE knows no case; GLOB does, and has other signs."""
+    if not isinstance(node.expression, exp.Literal):
+        return refused("a pattern that is no text", "sqlite")(node)
+    signs = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
+    pattern = "".join(signs.get(each, each) for each in node.expression.name)
+    return exp.Glob(this=node.this, expression=exp.Literal.string(pattern))
+
+
+def _padded(node: exp.Pad) -> exp.Expr:
+    length = int(node.expression.name)
+    stars = exp.Literal.string(node.args["fill_pattern"].name * length)
+    text = (
+        "substr(x || stars, 1, n)"
+        if node.args.get("is_left") is False
+        else "case when length(x) >= n then substr(x, 1, n) else substr(stars || x, -n) end"
+    )
+    return phrase(text, "sqlite", x=node.this, n=node.expression, stars=stars)
+
+
+def _decimal(node: exp.Cast) -> exp.Expr:
+    """A whole number is exact up to 64 bits; there are no decimals."""
+    match node.to.this:
+        case exp.DType.DECIMAL:
+            digits = [each.name for each in node.to.expressions]
+            whole = digits[-1:] == ["0"]
+            return phrase(f"cast(x as {'integer' if whole else 'real'})", "sqlite", x=node.this)
+        case exp.DType.DATE:
+            return phrase("date(x)", "sqlite", x=node.this)
+        case exp.DType.TIMESTAMP | exp.DType.TIMESTAMPNTZ:
+            return refused("a time; write dates as date '2025-01-31'", "sqlite")(node)
+        case type if type in exp.DataType.TEXT_TYPES:
+            return phrase(
+                "case when typeof(x) = 'real' then printf('%!.17g', x) else cast(x as text) end",
+                "sqlite",
+                x=node.this,
+            )
+    return node
+
+
+_as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
+    {
+        exp.DType.DOUBLE: f"case when {_IS_NUMBER} then cast(x as real) end",
+        exp.DType.TIMESTAMP: f"case when {_DATE} then strftime('%Y-%m-%d %H:%M:%f', x) end",
+        exp.DType.BIGINT: "case when x between -9223372036854775808 and 9223372036854774784 "
+        "then cast(x as integer) end",
+        exp.DType.DECIMAL: "case when x between -9223372036854775808 and 9223372036854774784 "
+        "then cast(x as integer) end",
+    },
+    "sqlite",
+)
+
+RULES: Rules = {
+    exp.TryCast: _as_whole,
+    exp.Cast: _decimal,
+    exp.RegexpFullMatch: _full_match,
+    exp.IgnoreNulls: _written("max(x)", x="this.this"),
+    exp.Extract: _extract,
+    exp.Year: _part("YEAR"),
+    exp.Month: _part("MONTH"),
+    exp.Day: _part("DAY"),
+    exp.Left: _written("substr(x, 1, n)", x="this", n="expression"),
+    exp.Right: _written("substr(x, -n)", x="this", n="expression"),
+    exp.Pad: _padded,
+    exp.Like: _like,
+    exp.Encode: _written("cast(x as blob)", x="this"),
+}

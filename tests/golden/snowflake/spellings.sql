@@ -1,0 +1,33 @@
+-- Question   Do any values of diagnosis differ only by case, outer spaces or the spelling of a
+--            number?
+-- Dialect    snowflake, generated and not executed
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+
+with
+
+known_values as (
+    select distinct
+        "diagnosis" as kanon_value,
+        trim(cast("diagnosis" as varchar)) as kanon_text
+    from "patients"
+    where
+        not "diagnosis" is null
+),
+
+spelled_values as (
+    select
+        coalesce(
+            cast(case
+                when length(kanon_text) <= 15 and regexp_like(kanon_text, '-?[0-9]+([.][0-9]+)?')
+                then cast(kanon_text as double)
+            end as varchar),
+            lower(kanon_text)
+        ) as kanon_spelling
+    from known_values
+)
+
+select
+    count(*) as kanon_known_values,
+    count(distinct kanon_spelling) as kanon_spellings
+from spelled_values

@@ -1,0 +1,111 @@
+-- Question   How many people in patients have records in exactly the same classes?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Dialect    sqlite, generated; not executed here, as the tests of this release do
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+
+with
+
+class_people as (
+    select
+        "zip",
+        "age",
+        "patient" as kanon_entity,
+        count(*) as kanon_records
+    from "patients"
+    group by
+        "zip",
+        "age",
+        "patient"
+),
+
+people as (
+    select
+        kanon_entity,
+        max("zip") as "zip",
+        max("age") as "age",
+        count(*) as kanon_classes
+    from class_people
+    group by
+        kanon_entity
+),
+
+profiles_of_one_class as (
+    select
+        count(*) as kanon_people
+    from people
+    where
+        kanon_classes = 1
+    group by
+        "zip",
+        "age"
+),
+
+memberships as (
+    select
+        class_people.*
+    from class_people
+    inner join people
+        on people.kanon_entity = class_people.kanon_entity
+    where
+        people.kanon_classes > 1
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        row_number() over (order by "zip" nulls last) as kanon_class
+    from memberships
+    group by
+        "zip",
+        "age"
+),
+
+people_of_several_classes as (
+    select
+        memberships.kanon_entity,
+        group_concat(
+            
+                case
+                    when typeof(classes.kanon_class) = 'real'
+                    then printf('%!.17g', classes.kanon_class)
+                    else cast(classes.kanon_class as text)
+                end,
+                ','
+            
+            order by
+                classes.kanon_class nulls last
+        ) as kanon_profile
+    from memberships
+    inner join classes
+        on memberships."zip" is classes."zip" and memberships."age" is classes."age"
+    group by
+        memberships.kanon_entity
+),
+
+profiles_of_several_classes as (
+    select
+        count(*) as kanon_people
+    from people_of_several_classes
+    group by
+        kanon_profile
+),
+
+profiles as (
+    select
+        kanon_people
+    from profiles_of_one_class
+    union all
+    select
+        kanon_people
+    from profiles_of_several_classes
+)
+
+select
+    sum(kanon_people) as kanon_people,
+    min(kanon_people) as kanon_profile_k,
+    sum(case when kanon_people = 1 then 1 else 0 end) as kanon_profile_uniques
+from profiles

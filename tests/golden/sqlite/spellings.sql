@@ -1,0 +1,75 @@
+-- Question   Do any values of diagnosis differ only by case, outer spaces or the spelling of a
+--            number?
+-- Dialect    sqlite, generated; not executed here, as the tests of this release do
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+
+with
+
+known_values as (
+    select distinct
+        "diagnosis" as kanon_value,
+        trim(
+            case
+                when typeof("diagnosis") = 'real'
+                then printf('%!.17g', "diagnosis")
+                else cast("diagnosis" as text)
+            end
+        ) as kanon_text
+    from "patients"
+    where
+        not "diagnosis" is null
+),
+
+spelled_values as (
+    select
+        coalesce(
+            case
+                when typeof(
+                    case
+                        when length(kanon_text) <= 15
+                        and (
+                            not kanon_text glob '*[^-0-9.]*'
+                            and kanon_text glob '*[0-9]'
+                            and ltrim(kanon_text, '-') glob '[0-9]*'
+                            and not kanon_text glob '?*-*'
+                            and not kanon_text glob '*.*.*'
+                        )
+                        then cast(kanon_text as real)
+                    end
+                ) = 'real'
+                then printf(
+                    '%!.17g',
+                    case
+                        when length(kanon_text) <= 15
+                        and (
+                            not kanon_text glob '*[^-0-9.]*'
+                            and kanon_text glob '*[0-9]'
+                            and ltrim(kanon_text, '-') glob '[0-9]*'
+                            and not kanon_text glob '?*-*'
+                            and not kanon_text glob '*.*.*'
+                        )
+                        then cast(kanon_text as real)
+                    end
+                )
+                else cast(case
+                    when length(kanon_text) <= 15
+                    and (
+                        not kanon_text glob '*[^-0-9.]*'
+                        and kanon_text glob '*[0-9]'
+                        and ltrim(kanon_text, '-') glob '[0-9]*'
+                        and not kanon_text glob '?*-*'
+                        and not kanon_text glob '*.*.*'
+                    )
+                    then cast(kanon_text as real)
+                end as text)
+            end,
+            lower(kanon_text)
+        ) as kanon_spelling
+    from known_values
+)
+
+select
+    count(*) as kanon_known_values,
+    count(distinct kanon_spelling) as kanon_spellings
+from spelled_values

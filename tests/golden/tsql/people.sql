@@ -1,0 +1,115 @@
+-- Question   How many people in patients have records in exactly the same classes?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Dialect    tsql, generated and not executed
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+
+with
+
+class_people as (
+    select
+        [zip] as [zip],
+        [age] as [age],
+        [patient] as kanon_entity,
+        count_big(*) as kanon_records
+    from [patients]
+    group by
+        [zip],
+        [age],
+        [patient]
+),
+
+people as (
+    select
+        kanon_entity as kanon_entity,
+        max([zip]) as [zip],
+        max([age]) as [age],
+        count_big(*) as kanon_classes
+    from class_people
+    group by
+        kanon_entity
+),
+
+profiles_of_one_class as (
+    select
+        count_big(*) as kanon_people
+    from people
+    where
+        kanon_classes = 1
+    group by
+        [zip],
+        [age]
+),
+
+memberships as (
+    select
+        class_people.*
+    from class_people
+    inner join people
+        on people.kanon_entity = class_people.kanon_entity
+    where
+        people.kanon_classes > 1
+),
+
+classes as (
+    select
+        [zip] as [zip],
+        [age] as [age],
+        row_number() over (order by case when [zip] is null then 1 else 0 end, [zip]) as kanon_class
+    from memberships
+    group by
+        [zip],
+        [age]
+),
+
+people_of_several_classes as (
+    select
+        memberships.kanon_entity as kanon_entity,
+        string_agg(cast(classes.kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ',') within group (order by
+            case when classes.kanon_class is null then 1 else 0 end,
+            classes.kanon_class) as kanon_profile
+    from memberships
+    inner join classes
+        on exists(
+            select
+                memberships.[zip]
+            intersect
+            select
+                classes.[zip]
+        )
+        and exists(
+            select
+                memberships.[age]
+            intersect
+            select
+                classes.[age]
+        )
+    group by
+        memberships.kanon_entity
+),
+
+profiles_of_several_classes as (
+    select
+        count_big(*) as kanon_people
+    from people_of_several_classes
+    group by
+        kanon_profile
+),
+
+profiles as (
+    select
+        kanon_people
+    from profiles_of_one_class
+    union all
+    select
+        kanon_people
+    from profiles_of_several_classes
+)
+
+select
+    sum(kanon_people) as kanon_people,
+    min(kanon_people) as kanon_profile_k,
+    sum(case when kanon_people = 1 then 1 else 0 end) as kanon_profile_uniques
+from profiles
