@@ -162,6 +162,16 @@ def test_a_line_break_at_the_end_is_part_of_a_text(session: Any) -> None:
     assert session.sql(translated(sql, "spark")).collect()[0][0] is False
 
 
+def test_a_number_has_a_text_whatever_it_is(session: Any) -> None:
+    numbers = pa.table({"x": [float("inf"), -float("inf"), float("nan"), -0.0, 1e19, 2.5, None]})
+    asked = {"quasi_identifiers": ["x"], "checks": [kanon.KMap(k=2)]}
+    with_view(session, "numbers", numbers)
+
+    found = figures("numbers", references={"all": "numbers"}, engine=session, **asked)
+
+    assert found == asking.near(figures(numbers, references={"all": numbers}, **asked))
+
+
 def test_numbers_too_large_are_not_all_one(session: Any) -> None:
     numbers = pa.table({"x": [1e19, 1e25, -1e30, 3.0]})
     asked = {"quasi_identifiers": {"x": {"levels": [{"round": 10}]}}, "levels": {"x": 1}}
