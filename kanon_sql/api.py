@@ -54,8 +54,8 @@ def audit(
     has no other part), or a mapping from each to its `GeneralizationHierarchy`; with `levels` the
     table is looked at as it would be with these columns at these levels. `sensitive` is what must
     not become known. `references` are the tables of k-map by name: data like `data`, or a
-    `ReferenceSpec`. `weight` is a survey's weight of each record. `engine` is a URL (duckdb:FILE)
-    or an open DuckDB connection. `timeout` is in seconds.
+    `ReferenceSpec`. `weight` is a survey's weight of each record. `engine` is a URL or an
+    open connection, as `connect` takes it, or what `connect` returns. `timeout` is in seconds.
 
     With `show_values` the result holds values of the data: personal data.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from kanon_sql.engines import connect
+from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Hub, Row
 from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.spec import TableSpec
@@ -16,6 +16,9 @@ from kanon_sql.steps import Step
 
 Watch = Callable[[str], None]
 """Is told in words what each statement asks as it starts."""
+GRACE = 1.0
+"""How many seconds later than here the server itself stops a statement, in case that nobody is left
+here to do it: whoever waits is told of the time limit."""
 
 
 @contextmanager
@@ -25,7 +28,7 @@ def opened(
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[Engine]:
-    """The engine that a table is asked on, closed in the end."""
+    """The engine that a table is asked on, closed in the end unless it was opened elsewhere."""
     hub = connect(
         engine if engine is not None else table.connect,
         memory_limit=memory_limit,
@@ -36,7 +39,32 @@ def opened(
     try:
         yield hub
     finally:
-        hub.close()
+        if hub is engine:
+            hub.renew()
+        else:
+            hub.close()
+
+
+@contextmanager
+def opening(
+    engine: Any, memory_limit: str | None = None, threads: int | None = None
+) -> Iterator[Callable[[TableSpec], Engine]]:
+    """What opens the engine of each table; all are closed in the end.
+
+    Tables that lie in one database are asked through one connection, in one snapshot. The
+    embedded engine is one for each, as it reads text files in one way.
+    """
+    shared: dict[Any, Engine] = {}
+    with ExitStack() as stack:
+
+        def engine_of(table: TableSpec) -> Engine:
+            target = engine if engine is not None else table.connect
+            place = target if isinstance(target, str) else id(target)
+            if is_embedded(target) or place not in shared:
+                shared[place] = stack.enter_context(opened(table, engine, memory_limit, threads))
+            return shared[place]
+
+        yield engine_of
 
 
 @dataclass(frozen=True)
@@ -104,7 +132,7 @@ def time_limit(engine: Engine, seconds: float | None, expired: threading.Event) 
 
     watchdog = threading.Thread(target=cancel, daemon=True)
     if seconds is not None:
-        engine.limit(seconds)
+        engine.limit(seconds + GRACE)
         watchdog.start()
     try:
         yield
@@ -129,4 +157,7 @@ def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
         raise SpecError(
             "a time limit can't be kept for a DuckDB relation. Pass its connection and the name "
             "of a table, or leave out timeout."
+            if engine.name == "duckdb"
+            else f"a time limit can't be kept in {engine.name}, whose driver can't stop a query. "
+            "Set one in the database, and leave out timeout."
         )

@@ -5,12 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from kanon_sql.answers import Answers
-from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
+from kanon_sql.asking import (
+    Asker,
+    Watch,
+    opened,
+    opening,
+    refuse_time_limit,
+    time_limit,
+)
 from kanon_sql.beforehand import read_beforehand
 from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
@@ -55,13 +61,12 @@ def audit(
     """
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
-    with ExitStack() as stack:
+    with opening(engine, memory_limit, threads) as engine_of:
         tables = []
         with Faults() as faults:
             for place, table in enumerate(spec.tables):
                 with faults.collected():
-                    hub = stack.enter_context(opened(table, engine, memory_limit, threads))
-                    tables.append(planned(spec, place, hub, timeout))
+                    tables.append(planned(spec, place, engine_of(table), timeout))
         results = [_audited(table, show_values, timeout, watch) for table in tables]
     return AuditResult(tuple(results), VERSION)
 
@@ -166,8 +171,10 @@ def planned(
             known = read_beforehand(
                 engine, asked, table, references, all_hierarchies=all_hierarchies
             )
-        except SpecError as error:
-            raise spec.pointed(error, place) from None
+        except (SpecError, InputError) as error:
+            # The faults of the next tables must be their own.
+            engine.renew()
+            raise spec.pointed(error, place) if isinstance(error, SpecError) else error from None
     try:
         plan = plan_audit(asked, table, references, known=known)
     except SpecError as error:
@@ -195,6 +202,8 @@ def _audited(
             result = answered(table.plan, ask, show_values)
             table.engine.verify_unchanged()
     except EngineError as error:
+        # The next table must not fail because this one did.
+        table.engine.renew()
         return _result(table.plan, "error", ask, error=str(error))
     return result
 

@@ -7,15 +7,17 @@ violating classes are left out by the same statement that the views have.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from kanon_sql.binding import BoundCheck
+from kanon_sql.binding import BoundCheck, BoundSpec
 from kanon_sql.errors import SpecError
 from kanon_sql.frequency_sets import QuasiIdentifier
 from kanon_sql.levels import CASE_ROWS
+from kanon_sql.models import ReferenceModel, SensitiveModel
 from kanon_sql.release import Chain
 from kanon_sql.templates import render
 from kanon_sql.violations import violating_classes
@@ -36,14 +38,38 @@ class DbtModel:
 def dbt_model(chain: Chain, name: str, source: str, levels: Mapping[str, int]) -> DbtModel:
     """The model `name` that releases the model, seed or source table `source`.
 
-    Raises `SpecError` for a question that a model can't ask.
+    Raises `SpecError` for a question that a model or its tests can't ask.
     """
     if chain.bound.where or chain.bound.spec.first:
         raise SpecError(
             "a dbt model is made of a whole table. Put the condition into a model of its own, and "
             "release that."
         )
-    return DbtModel(_sql(chain, source, levels), as_yaml(_properties(chain, name)))
+    if not re.fullmatch(r"\w+", source):
+        raise SpecError(
+            f"a dbt model releases one model, seed or source, and {source!r} is no name of one. "
+            "Give the table its name in the project: name in the spec."
+        )
+    demanded = [check for check in chain.bound.checks if check.gates]
+    for check in demanded:
+        _refuse_untestable(check)
+    return DbtModel(_sql(chain, source, levels), as_yaml(_properties(chain, name, demanded)))
+
+
+def _refuse_untestable(check: BoundCheck) -> None:
+    """Say of a demand that no dbt test of one model can hold the release to it."""
+    model = check.model
+    if isinstance(model, ReferenceModel):
+        raise SpecError(
+            f"{model.name()} compares with a table that the dbt project has under a name of its "
+            f"own. Leave the check out, and add the test kanon_sql.{model.name()} with its "
+            "reference to the .yml by hand."
+        )
+    if check.paths:
+        raise SpecError(
+            f"{model.name()} with a hierarchical distance is no dbt test. Leave the check out, and "
+            "audit the release for it."
+        )
 
 
 def _sql(chain: Chain, source: str, levels: Mapping[str, int]) -> str:
@@ -54,22 +80,35 @@ def _sql(chain: Chain, source: str, levels: Mapping[str, int]) -> str:
     }
     dropped = list(chain.bound.spec.identifiers)
     released = chain.released
+    comment, columns = _comment(chain, source, levels), list(chain.columns)
+    violating = violating_classes(released, GENERALISED)
+    _refuse_jinja([*comment, *(column.name for column in columns), violating])
     return render(
         "dbt_model",
-        comment=_comment(chain, levels),
+        comment=comment,
         source=_jinja(source),
         hierarchies={_jinja(column): _jinja(how) for column, how in hierarchies.items()},
         identifiers=_jinja(dropped) if dropped else None,
-        violating=violating_classes(released, GENERALISED),
-        columns=list(chain.columns),
+        violating=violating,
+        columns=columns,
         quasi_identifiers=list(released.quasi_identifiers),
         star=chain.suppressed_as == "star",
     )
 
 
-def _comment(chain: Chain, levels: Mapping[str, int]) -> list[str]:
+def _refuse_jinja(texts: Iterable[str]) -> None:
+    """Names and values stand in the model as SQL, where dbt would render what looks like Jinja."""
+    mark = next((mark for mark in ("{{", "{%", "{#") for text in texts if mark in text), None)
+    if mark:
+        raise SpecError(
+            f"a column, or a value that a check names, has {mark} in it, which dbt would render. "
+            "Rename it before it is released as a model."
+        )
+
+
+def _comment(chain: Chain, source: str, levels: Mapping[str, int]) -> list[str]:
     return [
-        f"{chain.bound.table.name} at the levels that make it {chain.k}-anonymous (Datafly):",
+        f"{source} at the levels that make it {chain.k}-anonymous (Datafly):",
         *(
             f"    {each.name} at level {levels[each.name]} ({each.levels.label(levels[each.name])})"
             for each in chain.quasi_identifiers
@@ -99,9 +138,8 @@ def _spelled(each: QuasiIdentifier, level: int) -> Any:
             "Make it a seed, and name it by hand: "
             f'{{"hierarchy": ref("…"), "level": {level}}} in kanon_sql.generalized.'
         )
-    labels = (table.labels(n) for n in range(1, table.height + 1))
-    ancestors = list(zip(*(each.items() for each in labels), strict=True))
-    spelled["hierarchy"] = {row[0][0]: [label for _, label in row] for row in ancestors}
+    labels = [table.labels(n) for n in range(1, table.height + 1)]
+    spelled["hierarchy"] = {raw: [level[raw] for level in labels] for raw in labels[0]}
     return spelled
 
 
@@ -118,39 +156,49 @@ def _jinja(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _properties(chain: Chain, name: str) -> dict[str, Any]:
+def _properties(chain: Chain, name: str, demanded: Sequence[BoundCheck]) -> dict[str, Any]:
     bound = chain.bound
-    demanded = [check for check in bound.checks if check.gates]
     roles = {each.name: "quasi_identifier" for each in bound.quasi_identifiers}
     roles |= {each.name: "sensitive" for each in bound.sensitive}
     roles |= {bound.entity.name: "entity"} if bound.entity else {}
-    checks = [{check.model.name(): _parameters(check)} for check in demanded]
+    roles |= {bound.weight.name: "weight"} if bound.weight else {}
+    said: dict[str, Any] = {
+        "checks": [{check.model.name(): _parameters(check)} for check in demanded]
+    }
+    if bound.unknown:
+        said["sensitive_nulls"] = "unknown"
     return {
         "version": 2,
         "models": [
             {
                 "name": name,
-                "config": {"meta": {"kanon_sql": {"checks": checks}}},
+                "config": {"meta": {"kanon_sql": said}},
                 "columns": [
                     {"name": column, "config": {"meta": {"kanon_sql": {"role": role}}}}
                     for column, role in roles.items()
                 ],
-                "data_tests": list(_tests(chain, demanded)),
+                "data_tests": [
+                    {f"kanon_sql.{check.model.name()}": {"arguments": _arguments(bound, check)}}
+                    for check in demanded
+                    if not check.model.is_estimate
+                ],
             }
         ],
     }
 
 
-def _tests(chain: Chain, demanded: Sequence[BoundCheck]) -> Iterator[dict[str, Any]]:
-    shared: dict[str, Any] = {
-        "quasi_identifiers": [each.name for each in chain.bound.quasi_identifiers]
-    }
-    if chain.bound.entity:
-        shared["entity"] = chain.bound.entity.name
-    for check in demanded:
-        if not (check.model.is_estimate or check.model.parameters.get("reference")):
-            arguments = {**shared, **_parameters(check)}
-            yield {f"kanon_sql.{check.model.name()}": {"arguments": arguments}}
+def _arguments(bound: BoundSpec, check: BoundCheck) -> dict[str, Any]:
+    """What the test of a check takes; every name is quoted, as it is in the model."""
+    said = _parameters(check)
+    known = [each.name for each in bound.quasi_identifiers]
+    if said.pop("with_other_sensitive", False):
+        known += [each.name for each in bound.sensitive if each != check.column]
+    arguments = {"quasi_identifiers": known, **said, "quote_columns": True}
+    if bound.entity:
+        arguments["entity"] = bound.entity.name
+    if bound.unknown and isinstance(check.model, SensitiveModel):
+        arguments["sensitive_nulls"] = "unknown"
+    return arguments
 
 
 def _parameters(check: BoundCheck) -> dict[str, Any]:

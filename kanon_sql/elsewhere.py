@@ -105,6 +105,9 @@ class Elsewhere:
     def verify_unchanged(self) -> None:
         """Nothing was read."""
 
+    def renew(self) -> None:
+        """Nothing is held."""
+
     def close(self) -> None:
         """Nothing is held."""
 

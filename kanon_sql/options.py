@@ -243,7 +243,11 @@ _SOURCE = (
     _asked("--weight", metavar="COL", help="The survey weight: how many people a record is."),
     _asked("--null-string", multiple=True, metavar="TEXT", help="Stands for NULL in a text file."),
     _asked("--delimiter", metavar="C", help="What separates the fields of a text file."),
-    _asked("--connect", metavar="URL", help="Where the table lies: duckdb:FILE."),
+    _asked(
+        "--connect",
+        metavar="URL",
+        help="Where the table lies: duckdb:FILE, postgresql://…, snowflake://…",
+    ),
 )
 _RELEASE_QUESTION = (*_PARTS, *_DEMANDS, *_HIERARCHIES, *_RECORDS, *_OTHERS_KNOWN, *_SOURCE)
 _QUESTION = (*_PARTS, *_DEMANDS, *_HIERARCHIES, *_LEVELS, *_RECORDS, *_OTHERS_KNOWN, *_SOURCE)

@@ -10,11 +10,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
+from kanon_sql.asking import Asker, Watch, opening, refuse_time_limit, time_limit
 from kanon_sql.binding import BoundColumn, BoundSpec, bind, find
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Column, Engine, Row, Table
@@ -69,11 +68,10 @@ def profile(
     positive_int(k, "k")
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
-    with ExitStack() as stack:
+    with opening(engine, memory_limit, threads) as engine_of:
         planned = [
-            _planned(spec, place, hub, attacker_knows, k, timeout)
+            _planned(spec, place, engine_of(table), attacker_knows, k, timeout)
             for place, table in enumerate(spec.tables)
-            for hub in [stack.enter_context(opened(table, engine, memory_limit, threads))]
         ]
         return ProfileResult(tuple(_profiled(each, timeout, watch) for each in planned), VERSION)
 
@@ -354,6 +352,8 @@ def _profiled(planned: _Planned, timeout: float | None, watch: Watch | None) -> 
             found = _answered(planned.plan, ask)
             planned.engine.verify_unchanged()
     except EngineError as error:
+        # The next table must not fail because this one did.
+        planned.engine.renew()
         return _result(planned.plan, "error", ask, error=str(error))
     return found
 

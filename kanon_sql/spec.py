@@ -137,8 +137,8 @@ class TableSpec(_Part):
     """A file, a glob or a table, or from Python the data itself, which no repr may show."""
     name: str | None = None
     """What the result calls the table; the file's or table's own name without it."""
-    connect: str | None = None
-    """Where the table lies, as in duckdb:warehouse.duckdb; a file without it."""
+    connect: Annotated[str | None, Field(repr=False)] = None
+    """Where the table lies, as in duckdb:warehouse.duckdb or postgresql://…; a file without it."""
     quasi_identifiers: Annotated[
         dict[str, GeneralizationHierarchy],
         BeforeValidator(_generalisable),
@@ -224,7 +224,7 @@ class TableSpec(_Part):
 class Defaults(_Part):
     """What holds for every table that does not say otherwise."""
 
-    connect: str | None = None
+    connect: Annotated[str | None, Field(repr=False)] = None
     nulls: Nulls = "value"
     sensitive_nulls: SensitiveNulls = "value"
     null_strings: ColumnNames = []
@@ -261,7 +261,7 @@ class AuditSpec(_Part):
         if self._document is not None:
             yield str(self._document.path)
         for connect in (engine, *(table.connect for table in self.tables)):
-            if isinstance(connect, str):
+            if isinstance(connect, str) and connect.startswith("duckdb:"):
                 yield connect.removeprefix("duckdb:")
         for table in self.tables:
             sources = [table.source, *(each.source for each in table.references.values())]

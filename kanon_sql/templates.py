@@ -147,15 +147,23 @@ def _is_star(column: Any) -> str:
 
 
 def _is_value(column: Any, value: Any) -> str:
-    """Whether a key stands for one value of the question, compared by its text."""
+    """Whether a key stands for one value of the question, compared by its text; numbers by what
+    they are, as 0.5 is 0.50."""
     if value is None:
         return _is_null(column)
+    if family(_type_of(column)) == "number" and _is_number(value):
+        return f"{_alias(column)} = {value_as_text(value)}"
     text = literal(value_as_text(value))
     if getattr(column, "hashed", False):
         return f"{_alias(column)} = {_hash(text)}"
     if _type_of(column) == "VARCHAR":
         return f"{_alias(column)} = {text}"
     return f"{_as_text(_alias(column), _type_of(column))} = {text}"
+
+
+def _is_number(value: Any) -> bool:
+    is_float = isinstance(value, float) and math.isfinite(value)
+    return is_float or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def value_as_text(value: Any) -> str:
@@ -213,7 +221,7 @@ def _order_keys(value: str, type: str) -> list[str]:
     """What values are in order by: text by its number, or by its date; what may be anything by
     the number that it must then be."""
     if not type:
-        return [f"cast({value} as double)"]
+        return [f"try_cast({value} as double)"]
     if family(type) != "text":
         return [value]
     return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)"]
@@ -240,14 +248,9 @@ def _same(left: str, right: str) -> str:
     return f"{left} is not distinct from {right}"
 
 
-def _number_or_null(text: str) -> str:
-    """The number that a text spells in plain digits, no more than a double holds, else NULL."""
-    return (
-        f"case\n"
-        f"    when length({text}) <= 15 and regexp_full_match({text}, '-?[0-9]+([.][0-9]+)?')\n"
-        f"    then cast({text} as double)\n"
-        f"end"
-    )
+def _matches(text: str, pattern: str) -> str:
+    """Whether a text matches a regular expression as a whole."""
+    return f"regexp_full_match({text}, '{pattern}')"
 
 
 def _cast_or_null(text: str, type: str) -> str:
@@ -257,9 +260,11 @@ def _cast_or_null(text: str, type: str) -> str:
 def _as_text(value: str, type: str) -> str:
     """The text of a value; a whole number is spelled without a decimal point."""
     if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
+        # Engines that leave out zeros at the end are told how many digits there are.
+        spelled = f"cast({value} as {type.lower()})" if type.startswith("DECIMAL(") else value
         return (
             f"case when {value} = floor({value}) and abs({value}) < 1e15 "
-            f"then cast(try_cast({value} as bigint) as varchar) else cast({value} as varchar) end"
+            f"then cast(try_cast({value} as bigint) as varchar) else cast({spelled} as varchar) end"
         )
     return f"cast({value} as varchar)"
 
@@ -337,7 +342,7 @@ HOST = {
     "same": _same,
     "only_value": _only_value,
     "texts_in_order": _texts_in_order,
-    "number_or_null": _number_or_null,
+    "matches": _matches,
     "cast_or_null": _cast_or_null,
     "as_text": _as_text,
     "date_text": _date_text,

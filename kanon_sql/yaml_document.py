@@ -196,6 +196,18 @@ def _width(node: yaml.Node) -> int:
     return max(1, node.end_mark.column - node.start_mark.column) if same_line else 1
 
 
+def without_secrets(line: str) -> str:
+    """A line as it may be shown: a URL can have a password in it.
+
+    >>> without_secrets("    connect: 'postgresql://ann:secret@host/db'")
+    '    connect: …'
+    >>> without_secrets("# once postgresql://ann:secret@host/db")
+    '# once postgresql://…'
+    """
+    line = re.sub(r"""(\bconnect["']?\s*:\s*)\S.*""", r"\1…", line)
+    return re.sub(r"://\S+", "://…", line)
+
+
 def _pointed(
     path: Path, lines: Sequence[str], mark: yaml.Mark | None, message: str, width: int = 1
 ) -> str:
@@ -203,7 +215,7 @@ def _pointed(
     if mark is None:
         return f"{path}: {message}"
     shown = [
-        f"{number + 1:>5} | {lines[number]}"
+        f"{number + 1:>5} | {without_secrets(lines[number])}"
         for number in (mark.line - 1, mark.line)
         if 0 <= number < len(lines)
     ]

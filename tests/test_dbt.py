@@ -287,6 +287,36 @@ def test_values_that_an_order_lacks_are_at_risk(project: Built) -> None:
     assert project.failures("t_not_listed_fails") == len(lacking)
 
 
+@pytest.mark.parametrize("test", ["alpha", "recursive", "t_order"])
+def test_a_number_is_one_number_in_every_type(test: str, project: Built) -> None:
+    found = {project.failures(f"{test}_of_{kind}_fails") for kind in ("text", "exact", "rough")}
+
+    assert len(found) == 1, found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["alpha_unheard_of_fails", "alpha_unheard_of_number_fails", "recursive_unheard_of_fails"],
+)
+def test_a_named_value_that_never_occurs_is_an_error(name: str, project: Built) -> None:
+    [row] = project.rows(project.compiled(name))
+
+    assert (row["status"], row["values_that_never_occur"]) == ("error", 1)
+    assert row["failures"] == len(seed("patients"))
+
+
+@pytest.mark.parametrize("name", ["t_order_of_words_fails", "k_e_of_words_fails"])
+def test_what_is_no_number_is_counted_and_not_shown(name: str, project: Built) -> None:
+    known = {record["diagnosis"] for record in seed("patients")} - {None}
+    [row] = project.rows(project.compiled(name))
+
+    assert row["status"] == "error"
+    assert row["records_without_number"] == sum(
+        record["diagnosis"] is not None for record in seed("patients")
+    )
+    assert not any(value in project.ended[name]["message"] for value in known)
+
+
 def test_records_without_an_entity_are_counted(project: Built) -> None:
     without = [record for record in seed("patients") if record["diagnosis"] is None]
 
@@ -297,6 +327,15 @@ def test_names_and_ephemeral_models_change_nothing(project: Built) -> None:
     assert project.failures("ephemeral_k_fails") == project.failures("k_fails")
     assert project.failures("odd_l_fails") == project.failures("l_fails")
     assert project.failures("odd_t_fails") == project.failures("t_fails")
+
+
+def test_a_column_is_no_word_of_sql(project: Built) -> None:
+    """`user` and `current_date` are functions on Postgres unless they are quoted."""
+    records = [(record["patient"], record["admitted"]) for record in seed("patients")]
+
+    assert project.failures("named_as_functions_k_fails") == sum(
+        records.count(each) < 5 for each in records
+    )
 
 
 @pytest.mark.parametrize("name", ["k_stored_fails", "l_stored_fails"])
@@ -381,6 +420,49 @@ def _reference(given: Arguments) -> dict[str, Any]:
 )
 def test_what_dbt_compiles_is_what_the_library_renders(name: str, on_duckdb: Built) -> None:
     assert tree(on_duckdb.compiled(name)) == tree(rendered(name))
+
+
+SPELLED: dict[str, tuple[Any, ...]] = {
+    "same": ("a", "b"),
+    "only_value": ("a",),
+    "texts_in_order": ("a", "b"),
+    "matches": ("a", "[0-9]+"),
+    "cast_or_null": ("a", "date"),
+    "as_text": ("a", "DOUBLE"),
+    "date_text": ("a", "month"),
+    "pad_right": ("a", 5),
+    "pad_left": ("a", 5),
+    "suffix": ("a", 5),
+    "spelled_number": ("a",),
+    "finite_number": ("a",),
+    "least_difference": ("a", 0.5),
+    "is_value": ("a", "it's"),
+    "literal": ("it's",),
+    "number": (0.1,),
+    "numerator": (0.125,),
+    "denominator": (0.125,),
+    "widest_type": (2,),
+}
+"""What each host says of the same, for names whose answer is SQL."""
+
+
+def test_both_hosts_say_the_same_on_duckdb(on_duckdb: Built) -> None:
+    asked = "\n---\n".join(
+        f"{{{{ kanon_sql.{name}({', '.join(map(json.dumps, given))}) }}}}"
+        for name, given in SPELLED.items()
+    )
+
+    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", f"---\n{asked}\n---")
+
+    said = [each.strip() for each in run.stdout.split("---")[1:-1]]
+    assert dict(zip(SPELLED, map(as_type_or_value, said), strict=True)) == {
+        name: as_type_or_value(str(templates.HOST[name](*given))) for name, given in SPELLED.items()
+    }
+
+
+def as_type_or_value(sql: str) -> exp.Expression:
+    """The tree of an expression, or of a type, which is only one where something is cast to it."""
+    return tree(f"select cast(a as {sql})" if sql.startswith("decimal(") else f"select {sql}")
 
 
 def test_compiled_sql_has_no_ragged_lines(on_duckdb: Built) -> None:
@@ -555,6 +637,11 @@ REFUSED: dict[str, tuple[str, Arguments, str]] = {
         {**QI, "l": 2, "sensitive": "age"},
         "the column age is named twice",
     ),
+    "a name of the test's own": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": ["zip", "Kanon_Size"]},
+        "the column Kanon_Size has a name that the test needs itself; give it one that does not",
+    ),
     "no sensitive": ("l_diversity", {**QI, "l": 2}, "l_diversity needs sensitive"),
     "SQL": (
         "k_anonymity",
@@ -646,21 +733,73 @@ def test_what_can_not_be_asked_is_refused_in_words(name: str, refusals: Mapping[
     assert REFUSED[name][2] in refusals[name]
 
 
-def test_a_level_that_is_none_is_refused(project: Built) -> None:
-    """What Python refuses of a level, `generalized` does too."""
-    wrong = [
-        ("mask", "middle"), ("cuts", [1960, 1950]), ("cuts", [1, 1]), ("cuts", []), ("width", 0),
-        ("width", [10, 15]), ("round", -1), ("prefix", 0), ("years", 2.5), ("depths", [2, 1]),
-    ]  # fmt: skip
-    right = [("mask", "left"), ("cuts", [18, 40.5]), ("width", 2.5), ("prefix", 3), ("top", -1)]
+NO_HIERARCHIES: list[dict[str, Any]] = [
+    *({"levels": [level]} for level in (
+        {"mask": "middle"}, {"cuts": [1960, 1950]}, {"cuts": [1, 1]}, {"cuts": []},
+        {"cuts": [True]}, {"width": 0}, {"width": [10, 15]}, {"width": 10**19}, {"round": -1},
+        {"round": 0.5}, {"round": 2.5}, {"prefix": 0}, {"years": 2.5}, {"depths": [2, 1]},
+        {"depths": [0.5]}, {"depths": [-1]}, {"depths": [19]}, {"top": "x"}, {"bottom": True},
+        {"round": 10, "origin": 3}, {"width": 5, "origin": "x"}, {"width": 5, "top": 9},
+        {"weeks": 2}, "week", 5, [],
+    )),
+    {"levels": []},
+    {"levels": ["suppress", {"width": 5}]},
+    {"levels": [{"mask": "right"}, {"prefix": 1}]},
+    {"levels": [{"width": 10}, {"width": 5}]},
+    {"levels": [{"prefix": 2}, {"prefix": 3}]},
+    {"levels": [{"top": 90}, {"top": 95}]},
+    {"levels": [{"bottom": 18}, {"bottom": 10}]},
+    {"levels": [{"cuts": [5, 9]}, {"cuts": [5, 7, 9]}]},
+    {"levels": ["year", "month"]},
+    {"levels": [{"years": 5}, "year"]},
+    {"levels": [{"depths": [1, 3]}, {"round": 100}]},
+    {"levels": [{"width": 5}], "hierarchy": {"1": ["2"]}},
+    {"clip": [90, 10], "levels": [{"width": 5}]},
+    {"clip": [None, None], "levels": [{"width": 5}]},
+    {"clip": [10], "levels": [{"width": 5}]},
+    {"clip": [True, 10], "levels": [{"width": 5}]},
+    {"clip": [10, 90], "levels": ["month"]},
+    {"clip": [10, 90], "levels": [{"years": 5}]},
+]  # fmt: skip
+HIERARCHIES: list[dict[str, Any]] = [
+    *({key: value for key, value in given.items() if key in ("clip", "levels", "hierarchy")}
+      for _, given in LEVELS),
+    {"levels": [{"cuts": [5, 7, 9]}, {"cuts": [5, 9]}]},
+    {"levels": ["day", "month", "quarter", "year", {"years": 5}, {"years": 10}, "suppress"]},
+    {"levels": [{"depths": [1, 2]}, {"round": 100}, {"round": 1000}]},
+    {"levels": [{"width": 5}, {"cuts": [10, 20]}, {"top": 90}, {"top": 80}]},
+    {"levels": [{"prefix": 3}, {"prefix": 2}, {"mask": "right"}, "suppress"]},
+    {"hierarchy": {"1": ["2"]}, "levels": ["suppress"]},
+]  # fmt: skip
+
+
+def refused_by_python(given: Arguments) -> bool:
+    try:
+        GeneralizationHierarchy(**given)
+    except ValueError:
+        return True
+    return False
+
+
+def test_a_hierarchy_that_is_none_is_refused_by_both(on_duckdb: Built) -> None:
+    every = [*NO_HIERARCHIES, *HIERARCHIES]
     asked = "".join(
-        f"{{{{ kanon_sql.is_argument_of({json.dumps(kind)}, {json.dumps(value)}) }}}} "
-        for kind, value in [*wrong, *right]
+        "{{ kanon_sql.fault_of_hierarchy("
+        + ", ".join(_in_jinja(given.get(key)) for key in ("levels", "hierarchy", "clip"))
+        + ") is none }} "
+        for given in every
     )
 
-    run = dbt(project.folder, "--quiet", "compile", "--inline", asked)
+    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", asked)
+    refused = [word == "False" for word in run.stdout.split()[-len(every) :]]
 
-    assert run.stdout.split()[-len(wrong + right) :] == ["False"] * 10 + ["True"] * 5
+    assert [given for given, no in zip(every, refused, strict=True) if no] == NO_HIERARCHIES
+    assert [given for given in every if refused_by_python(given)] == NO_HIERARCHIES
+
+
+def _in_jinja(value: Any) -> str:
+    """The value as Jinja spells it, also where it has others in it."""
+    return _jinja(value).replace("true", "True")
 
 
 # --- the README -------------------------------------------------------------------------------
@@ -718,9 +857,9 @@ def audited_by_manifest(project: Path, block: str) -> None:
 def package_tests() -> dict[str, list[str]]:
     """The generic tests with their arguments."""
     file = PACKAGE / "macros" / "dbt_only" / "generic_tests.sql"
-    heads = re.findall(r"\{% test (\w+)\((.*)\) %\}", file.read_text(encoding="utf-8"))
+    heads = re.findall(r"\{% test (\w+)\(\n(.*?)\n\) %\}", file.read_text(encoding="utf-8"), re.S)
     return {
-        name: [each.partition("=")[0] for each in arguments.split(", ")]
+        name: [each.strip().partition("=")[0] for each in arguments.split(",\n")]
         for name, arguments in heads
     }
 

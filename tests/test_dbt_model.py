@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
 import kanon_sql as kanon
+from kanon_sql import templates
 
 PEOPLE = pa.table(
     {
@@ -66,8 +72,10 @@ def test_the_properties_have_roles_and_tests(tmp_path: Path) -> None:
     names = ["zip", "age", "sex"]
     assert model["data_tests"] == [
         {"kanon_sql.l_diversity": {
-            "arguments": {"quasi_identifiers": names, "l": 2, "sensitive": "diagnosis"}}},
-        {"kanon_sql.k_anonymity": {"arguments": {"quasi_identifiers": names, "k": 5}}},
+            "arguments": {"quasi_identifiers": names, "l": 2, "sensitive": "diagnosis",
+                          "quote_columns": True}}},
+        {"kanon_sql.k_anonymity": {
+            "arguments": {"quasi_identifiers": names, "k": 5, "quote_columns": True}}},
     ]  # fmt: skip
     demanded = model["config"]["meta"]["kanon_sql"]["checks"]
     assert demanded == [
@@ -86,9 +94,161 @@ def test_what_a_model_can_not_ask(tmp_path: Path) -> None:
         )
 
 
+UNASKABLE: dict[str, tuple[dict[str, Any], str]] = {
+    "a reference": (
+        {"references": {"voters": PEOPLE}, "checks": [kanon.KMap(k=1, reference="voters")]},
+        "k_map compares with a table that the dbt project has under a name of its own",
+    ),
+    "several files": ({"name": "data/*.parquet"}, "is no name of one. Give the table its name"),
+    "Jinja": (
+        {
+            "sensitive": "diagnosis",
+            "checks": [
+                kanon.AlphaKAnonymity(alpha=1, sensitive="diagnosis", values=["flu", "{{ 1 / 0 }}"])
+            ],
+        },
+        "has {{ in it, which dbt would render",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNASKABLE)
+def test_what_its_tests_can_not_ask(name: str, tmp_path: Path) -> None:
+    parts, words = UNASKABLE[name]
+
+    with pytest.raises(kanon.SpecError) as refused:
+        emitted(tmp_path, **parts)
+    assert words in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tree_is_no_test(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.csv"
+    tree.write_text("flu,lung,any\nasthma,lung,any\ncold,nose,any\n")
+    check = kanon.TCloseness(
+        t=1, sensitive="diagnosis", distance="hierarchical", hierarchy=str(tree)
+    )
+
+    with pytest.raises(kanon.SpecError, match="with a hierarchical distance is no dbt test"):
+        emitted(tmp_path, sensitive="diagnosis", checks=[check])
+    assert list(tmp_path.iterdir()) == [tree]
+
+
 def test_neither_file_is_replaced_unasked(tmp_path: Path) -> None:
     (tmp_path / "released.yml").write_text("mine")
 
     with pytest.raises(kanon.SpecError, match=r"released\.yml is there already"):
         emitted(tmp_path)
     assert not (tmp_path / "released.sql").exists()
+
+
+# --- in a project -----------------------------------------------------------------------------
+
+PATIENTS = pa.table(
+    {
+        **{name: PEOPLE[name] for name in ("zip", "sex", "name")},
+        "order": PEOPLE["age"],
+        "diagnosis": ["flu", "asthma", "flu", None] * 10,
+        "user": ["nurse", "cook", "nurse", "smith", "cook"] * 8,
+    }
+)
+OF_PATIENTS = {"zip": QUASI_IDENTIFIERS["zip"], "order": QUASI_IDENTIFIERS["age"], "sex": {}}
+DIVERSE = [kanon.LDiversity(l=2, sensitive="diagnosis")]
+EMITTED: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "starred": {"suppressed": "star", "max_suppressed": 10},
+    "diverse": {"sensitive": "diagnosis", "checks": DIVERSE},
+    "unknown": {"sensitive": "diagnosis", "checks": DIVERSE, "sensitive_nulls": "unknown"},
+    "about_people": {"entity": "name", "identifiers": ()},
+    "all_known": {
+        "sensitive": ["diagnosis", "user"],
+        "with_other_sensitive": True,
+        "checks": [kanon.LDiversity(l=1, sensitive=name) for name in ("diagnosis", "user")],
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dbt project with a model for each way to release the patients, built."""
+    pytest.importorskip("dbt.cli.main", reason="dbt-core is not installed")
+    folder = tmp_path_factory.mktemp("emitted")
+    (folder / "dbt_project.yml").write_text(
+        "{name: clinic, profile: clinic, models: {+materialized: table}}"
+    )
+    (folder / "profiles.yml").write_text(
+        "clinic: {target: dev, outputs: {dev: {type: duckdb, path: clinic.duckdb}}}"
+    )
+    (folder / "packages.yml").write_text(f"packages: [{{local: '{templates.folder()}'}}]")
+    (folder / "models").mkdir()
+    for name, parts in EMITTED.items():
+        _anonymized(folder / "models" / f"{name}.sql", emit="dbt-model", **parts)
+        _anonymized(folder / f"{name}.parquet", **parts)
+    pq.write_table(PATIENTS, folder / "raw.parquet")
+    (folder / "models" / "patients.sql").write_text("select * from read_parquet('raw.parquet')")
+    assert _run(folder, "dbt", "deps").returncode == 0
+    run = _run(folder, "dbt", "build")
+    assert run.returncode == 0, run.stdout
+    return folder
+
+
+def _anonymized(output: Path, **parts: Any) -> None:
+    asked = {"quasi_identifiers": OF_PATIENTS, "k": 5, "identifiers": "name", **parts}
+    kanon.anonymize(PATIENTS, name="patients", output=output, **asked)
+
+
+def _run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(Path(sys.executable).parent / command[0]), *command[1:]],
+        cwd=project,
+        env=os.environ | {"DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "DBT_PROFILES_DIR": "."},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", EMITTED)
+def test_dbt_makes_the_release_that_was_audited(name: str, project: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    columns = ", ".join(f'"{each}"' for each in pq.read_schema(project / f"{name}.parquet").names)
+    with duckdb.connect(str(project / "clinic.duckdb"), read_only=True) as connection:
+        in_dbt, released = (
+            connection.sql(f"select {columns} from {source} order by all").fetchall()
+            for source in (f"main.{name}", f"read_parquet('{project / name}.parquet')")
+        )
+
+    assert in_dbt == released
+    assert len(released) > 0
+
+
+@pytest.mark.parametrize("name", EMITTED)
+def test_its_tests_ran_and_hold(name: str, project: Path) -> None:
+    results = json.loads((project / "target" / "run_results.json").read_text())["results"]
+    ended = [
+        each["status"] for each in results
+        if each["unique_id"].startswith("test.") and f"_{name}_" in each["unique_id"]
+    ]  # fmt: skip
+
+    properties = yaml.safe_load((project / "models" / f"{name}.yml").read_text())
+    assert ended == ["pass"] * len(properties["models"][0]["data_tests"])
+
+
+def test_what_was_unknown_is_unknown_to_the_tests(project: Path) -> None:
+    """A class of flu and NULL has one value where NULL is none."""
+    properties = yaml.safe_load((project / "models" / "unknown.yml").read_text())
+    compiled = project / "target" / "compiled" / "clinic" / "models" / "unknown.yml"
+    [diversity] = compiled.glob("kanon_sql_l_diversity_*")
+
+    assert properties["models"][0]["config"]["meta"]["kanon_sql"]["sensitive_nulls"] == "unknown"
+    assert "kanon_counted" in diversity.read_text()
+
+
+@pytest.mark.parametrize("name", EMITTED)
+def test_its_roles_and_demands_can_be_audited(name: str, project: Path) -> None:
+    run = _run(
+        project, "kanon-sql", "audit", "--manifest", "target/manifest.json",
+        "--connect", "duckdb:clinic.duckdb", "--select", name,
+    )  # fmt: skip
+
+    assert (run.returncode, run.stderr) == (0, "")

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import asking
+import duckdb
 import oracle
 import pytest
 import yaml
+
+import kanon_sql as kanon
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("KANON_SQL_DATA", HERE.parents[1] / "shared" / "data"))
@@ -142,3 +145,32 @@ def _public_file(example: Mapping[str, Any]) -> tuple[Path, int | None]:
             "or name its folder in KANON_SQL_DATA"
         )
     return path, example["file"].get("first")
+
+
+@pytest.mark.parametrize(
+    ("type", "held", "named"),
+    [
+        ("decimal(9, 2)", "0.5", 0.5),
+        ("decimal(9, 2)", "2", 2.0),
+        ("double", "0.1", 0.1),
+        ("hugeint", "7", 7),
+    ],
+)
+def test_a_number_that_a_check_names_is_found_however_it_is_spelled(
+    type: str, held: str, named: float
+) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"create table visits as select n // 4 as zip, cast({held} as {type}) as code "
+            "from range(8) as numbers(n)"
+        )
+        result = kanon.audit(
+            "visits",
+            engine=connection,
+            quasi_identifiers="zip",
+            sensitive="code",
+            checks=[kanon.AlphaKAnonymity(alpha=0.5, values=[named], sensitive="code")],
+        )
+
+    assert not result.holds
+    assert result.tables[0].checks[0].achieved == 1

@@ -104,7 +104,57 @@ def spark(folder: Path) -> Iterator[Database]:
     yield SparkSession()
 
 
-STARTED = {"postgres": postgres, "spark": spark}
+CLICKHOUSE_TYPES = {
+    pyarrow.string(): "String",
+    pyarrow.int32(): "Int32",
+    pyarrow.int64(): "Int64",
+    pyarrow.float64(): "Float64",
+    pyarrow.date32(): "Date32",
+    pyarrow.bool_(): "Bool",
+    pyarrow.timestamp("us"): "DateTime64(6, 'UTC')",
+    pyarrow.null(): "String",
+}
+
+
+def clickhouse_type(type: pyarrow.DataType) -> str:
+    inner = CLICKHOUSE_TYPES.get(type) or f"Decimal({type.precision}, {type.scale})"
+    return f"Nullable({inner})"
+
+
+class ChDB:
+    """ClickHouse in this process. A process has one at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        import clickhouse_connect
+
+        self.url = f"chdb:{folder}"
+        self.client = clickhouse_connect.get_client(interface="chdb", path=str(folder))
+
+    def load(self, name: str, table: Filled) -> None:
+        columns = ", ".join(
+            f"{quoted(column)} {clickhouse_type(type)}"
+            for column, type in zip(table.names, table.types, strict=True)
+        )
+        self.run(f"create or replace table {quoted(name)} ({columns}) engine = Memory")
+        if table.rows:
+            self.client.insert_arrow(quoted(name), table.arrow)
+
+    def run(self, sql: str) -> Sequence[Sequence[Any]]:
+        return self.client.query(sql).result_rows
+
+    def close(self) -> None:
+        self.client.close()
+
+
+@contextmanager
+def clickhouse(folder: Path) -> Iterator[Database]:
+    pytest.importorskip("chdb", reason="there is no ClickHouse to run")
+    database = ChDB(folder)
+    yield database
+    database.close()
+
+
+STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark}
 """What starts each engine that the tests run."""
 
 EXAMPLES = {"spark": 8}

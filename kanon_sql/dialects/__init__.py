@@ -6,6 +6,7 @@ right by the rules of a dialect, one file each. Knows no database.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import Literal
@@ -25,6 +26,9 @@ DIALECTS = (
 )
 
 Quote = Literal["always", "needed"]
+Views = tuple[tuple[str, str], ...]
+"""By the name of a table as the templates spell it: the SELECT of the dialect that is read in its
+place, because the values of a column have to be put right before they can be grouped."""
 
 _OF_THE_TEMPLATES = "duckdb"
 _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
@@ -32,8 +36,10 @@ _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TI
 
 
 @lru_cache(maxsize=256)
-def translated(sql: str, dialect: str) -> str:
+def translated(sql: str, dialect: str, views: Views = (), *, materialized: bool = False) -> str:
     """A SELECT of the templates, as `dialect` has it.
+
+    `materialized` asks for a set that is read twice to be kept, where it would be made anew.
 
     Raises `SpecError` for a dialect that is not known, or that has no words for something in it.
     """
@@ -46,6 +52,10 @@ def translated(sql: str, dialect: str) -> str:
         if rule is not None and (replacement := rule(node)) is not node:
             tree = replacement if node is tree else tree
             node.replace(replacement)
+    for name, select in views:
+        _read_through(tree, name, sqlglot.parse_one(select, read=dialect))
+    if materialized:
+        _keep_what_is_read_twice(tree)
     try:
         text = tree.sql(
             dialect, pretty=True, indent=4, pad=4, unsupported_level=sqlglot.ErrorLevel.RAISE
@@ -62,6 +72,23 @@ def quoted(sql: str, dialect: str, quote: Quote, *, spelled: bool) -> str:
     `spelled` says that names are as the database has them, so that none may be folded.
     """
     return sql if quote == "always" else with_needed_quotes(sql, dialect, spelled=spelled)
+
+
+def _read_through(tree: exp.Expr, name: str, select: exp.Expr) -> None:
+    """Have a SELECT stand where a table of this name is read."""
+    for table in list(tree.find_all(exp.Table)):
+        bare = table.copy()
+        bare.set("alias", None)
+        if bare.sql(_OF_THE_TEMPLATES) == name:
+            alias = exp.to_identifier(table.alias_or_name, quoted=True)
+            table.replace(exp.Subquery(this=select.copy(), alias=exp.TableAlias(this=alias)))
+
+
+def _keep_what_is_read_twice(tree: exp.Expr) -> None:
+    read = Counter(table.name for table in tree.find_all(exp.Table) if not table.db)
+    for cte in tree.find_all(exp.CTE):
+        if read[cte.alias] > 1:
+            cte.set("materialized", True)
 
 
 @cache

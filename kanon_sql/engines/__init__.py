@@ -1,59 +1,240 @@
-"""The databases that a question can be put to. `connect` finds the one that a URL means."""
+"""The databases that a question can be put to. `connect` finds the one that a URL means, or to
+which an object is a connection."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from kanon_sql.engines.base import Engine
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
+
+SCHEMES = {
+    "duckdb": ("duckdb", "DuckDBEngine"),
+    "postgresql": ("postgres", "Postgres"),
+    "postgres": ("postgres", "Postgres"),
+    "spark": ("spark", "Spark"),
+    "sc": ("spark", "Spark"),
+    "clickhouse": ("clickhouse", "ClickHouse"),
+    "chdb": ("clickhouse", "ClickHouse"),
+    "snowflake": ("drivers", "DRIVERS"),
+    "bigquery": ("drivers", "DRIVERS"),
+    "trino": ("drivers", "DRIVERS"),
+    "databricks": ("drivers", "DRIVERS"),
+    "redshift": ("drivers", "DRIVERS"),
+    "mssql": ("drivers", "DRIVERS"),
+    "mysql": ("drivers", "DRIVERS"),
+}
+"""By what a URL begins with: where in this package its engine is, or the driver for it."""
 
 
 def connect(
     target: Any = None,
     *,
+    dialect: str | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
 ) -> Engine:
-    """The engine for `target`: nothing for files, a URL, or an open connection or Spark session.
+    """The engine for a URL, for a connection that is open, or without either for files.
 
-    A DuckDB file is attached read-only. An open connection is used as it is, through a cursor of
-    its own. `delimiter` and `null_strings` say how text files are read.
+    A URL is `duckdb:FILE`, `postgresql://…`, `clickhouse://…`, `chdb:FOLDER`, `spark:local[2]`, `spark://…`,
+    `sc://…` (Spark Connect), `snowflake://…`, `bigquery://…`, `redshift://…`, `databricks://…`,
+    `trino://…`, `mssql://…` or `mysql://…`. A password in it may be `env:NAME`, for what that
+    environment variable holds.
 
-    Raises `SpecError` for anything else.
+    A connection is one of DuckDB, a SparkSession, a SQLAlchemy engine or connection, or one of
+    any driver that follows DB-API 2.0, ADBC included; `dialect` is the database's, where the
+    driver does not tell. It must be in no transaction, and stays open with its own settings. An
+    engine is itself.
+
+    A DuckDB file is attached read-only. `memory_limit` and `threads` bound the DuckDB that is
+    started here; `delimiter` and `null_strings` say how text files are read.
+
+    Raises `SpecError` for what is neither, `MissingDriverError` for a package that is not
+    installed, `EngineError` for a database that can't be reached, and `InputError` for one in
+    which an audit would be wrong, saying why.
+
+    >>> with connect() as engine:
+    ...     engine.dialect
+    'duckdb'
     """
-    from kanon_sql.engines.duckdb import DuckDBEngine
+    scheme = _scheme(target) if isinstance(target, str) else None
+    if scheme is not None and dialect is not None:
+        raise SpecError(f"a URL tells the dialect: leave out dialect={dialect!r}.")
+    if is_embedded(target):
+        from kanon_sql.engines.duckdb import DuckDBEngine
 
-    database = connection = None
+        where = {"database": target.partition(":")[2]} if scheme else {"connection": target}
+        return DuckDBEngine(
+            **where,
+            memory_limit=memory_limit,
+            threads=threads,
+            delimiter=delimiter,
+            null_strings=null_strings,
+        )
+    if memory_limit is not None or threads is not None:
+        raise SpecError(
+            "a memory limit and a number of threads are for the DuckDB that is started here; this "
+            "database has its own. Set them there."
+        )
+    if isinstance(target, Engine):
+        return target
+    return _trusted(_of_url(target, scheme) if scheme else _of_object(target, dialect))
+
+
+def is_embedded(target: Any) -> bool:
+    """Whether DuckDB is asked, which reads files beside its tables."""
     if isinstance(target, str):
-        scheme, _, path = target.partition(":")
-        if scheme in ("postgresql", "postgres"):
-            from kanon_sql.engines.postgres import Postgres
+        return target.startswith("duckdb:") and target != "duckdb:"
+    return target is None or (_is_of("duckdb", target) and hasattr(target, "cursor"))
 
-            return Postgres.of_url(target)
-        if scheme in ("spark", "sc"):
-            from kanon_sql.engines.spark import Spark
 
-            return Spark.of_url(target)
-        if scheme != "duckdb" or not path:
-            raise SpecError(
-                f"can't connect to {scheme}:…; this release reads files and DuckDB databases "
-                "(duckdb:FILE)."
-            )
-        database = path
-    elif target is not None:
-        from kanon_sql.engines.spark import Spark, is_session
+def _scheme(url: str) -> str:
+    scheme, colon, rest = url.partition(":")
+    if not colon:
+        raise SpecError(f"a database is named by a URL, which begins with one of {_schemes()}.")
+    if scheme not in SCHEMES or not (rest or scheme == "chdb"):
+        raise SpecError(
+            f"can't connect to {scheme}:…; a URL begins with one of {_schemes()}."
+            f"{did_you_mean(scheme.partition('+')[0], SCHEMES) if scheme not in SCHEMES else ''}"
+        )
+    return scheme
 
-        if is_session(target):
-            return Spark(target)
-        connection = target
-    return DuckDBEngine(
-        database=database,
-        connection=connection,
-        memory_limit=memory_limit,
-        threads=threads,
-        delimiter=delimiter,
-        null_strings=null_strings,
-    )
+
+def _schemes() -> str:
+    return ", ".join(SCHEMES)
+
+
+def _trusted(engine: Engine) -> Engine:
+    """The engine, if it does what every question relies on; else it is closed."""
+    from kanon_sql.engines.canaries import require_trustworthy
+
+    try:
+        require_trustworthy(engine)
+        # An audit's snapshot begins with its own first question.
+        engine.renew()
+    except BaseException:
+        engine.close()
+        raise
+    return engine
+
+
+def _found(scheme: str) -> Any:
+    """The engine's class, or the drivers by their schemes."""
+    room, name = SCHEMES[scheme]
+    return getattr(import_module(f"kanon_sql.engines.{room}"), name)
+
+
+def _of_url(url: str, scheme: str) -> Engine:
+    found = _found(scheme)
+    if SCHEMES[scheme][0] == "drivers":
+        driver = found[scheme]
+        return _of_connection(driver.connect(url), driver.dialect, owned=True)
+    way_in = found.of_folder if scheme == "chdb" else found.of_url
+    try:
+        engine: Engine = way_in(url.removeprefix("chdb:"))
+    except KanonError:
+        raise
+    except Exception as error:
+        raise EngineError(
+            f"{scheme}:… can't be connected to ({type(error).__name__}). The message is withheld, "
+            "as it may repeat a password."
+        ) from None
+    return engine
+
+
+def _of_object(target: Any, dialect: str | None) -> Engine:
+    from kanon_sql.engines.drivers import dialect_of, dialect_of_server
+
+    if dialect is not None:
+        dialect = dialect_of_server(dialect)
+    if (own := _of_own_client(target)) is not None:
+        return own
+    if hasattr(target, "raw_connection") and hasattr(target, "dialect"):
+        return _of_pool(target, dialect or dialect_of_server(target.dialect.name))
+    if _is_of("sqlalchemy", target) and hasattr(target, "dialect"):
+        if _awaits(target, "execute") or target.in_transaction():
+            raise _not_ours(target, "It must be synchronous, and in no transaction.")
+        dialect = dialect or dialect_of_server(target.dialect.name)
+        return _of_connection(target.connection.driver_connection, dialect)
+    if not callable(getattr(target, "cursor", None)) or _awaits(target, "commit"):
+        raise _not_ours(
+            target,
+            "Pass a URL, a DuckDB connection, a SparkSession, a SQLAlchemy engine, or a "
+            "synchronous DB-API connection.",
+        )
+    dialect = dialect or dialect_of(target)
+    if dialect is None:
+        raise _not_ours(
+            target, "Say its dialect, as in kanon.connect(connection, dialect='snowflake')."
+        )
+    return _of_connection(target, dialect)
+
+
+def _of_own_client(target: Any) -> Engine | None:
+    """The engine that knows a client of no common kind, if there is one."""
+    engine: Engine | None = None
+    if _is_of("pyspark", target):
+        engine = _found("spark")(target)
+    elif _is_of("clickhouse_connect", target):
+        # Its connection of DB-API 2.0 is around a client.
+        engine = _found("clickhouse")(getattr(target, "client", target))
+    elif _is_of("chdb", target):
+        engine = _found("clickhouse").of_session(target)
+    return engine
+
+
+def _of_pool(pool: Any, dialect: str) -> Engine:
+    """What a SQLAlchemy engine lends, given back in the end."""
+    try:
+        lent = pool.raw_connection()
+    except Exception as error:
+        raise EngineError(
+            f"the SQLAlchemy engine can't connect ({type(error).__name__}). Its message is "
+            "withheld, as it may repeat a password."
+        ) from None
+    connection = getattr(lent, "driver_connection", None)
+    if connection is None or _awaits(connection, "commit") or inspect.isawaitable(lent):
+        raise _not_ours(pool, "It must be a synchronous one, of SQLAlchemy 2.")
+    try:
+        return _of_connection(connection, dialect, let_go=lent.close)
+    except BaseException:
+        lent.close()
+        raise
+
+
+def _of_connection(
+    connection: Any, dialect: str, *, owned: bool = False, let_go: Any = None
+) -> Engine:
+    """The engine for a connection of DB-API 2.0."""
+    if dialect == "postgres":
+        from kanon_sql.engines.postgres import Postgres
+
+        return Postgres(connection, owned=owned, let_go=let_go)
+    from kanon_sql.engines.dbapi import DBAPI
+
+    try:
+        return DBAPI(connection, owned=owned, dialect=dialect, let_go=let_go)
+    except BaseException:
+        if owned:
+            connection.close()
+        raise
+
+
+def _is_of(package: str, target: Any) -> bool:
+    """Whether an object is of a package, told by its name: nothing is imported to find out."""
+    names = {each.__module__.partition(".")[0].lstrip("_") for each in type(target).__mro__}
+    return package in names
+
+
+def _awaits(target: Any, method: str) -> bool:
+    return inspect.iscoroutinefunction(getattr(target, method, None))
+
+
+def _not_ours(target: Any, instead: str) -> SpecError:
+    kind = type(target)
+    return SpecError(f"can't ask a {kind.__module__}.{kind.__qualname__}. {instead}")

@@ -59,6 +59,7 @@ class Estimate:
     """What it expects to spend, in words of its own."""
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Answers SELECT statements where the data lies."""
 
@@ -93,6 +94,9 @@ class Engine(Protocol):
 
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if what was read is not what it was when it was opened."""
+
+    def renew(self) -> None:
+        """End the snapshot of an audit: the next one sees the data as they then are."""
 
     def close(self) -> None:
         """Let go of everything, leaving nothing behind."""

@@ -253,6 +253,12 @@ class DuckDBEngine:
         """Stop the running statement, unless it runs in a relation's session."""
         self._session.interrupt()
 
+    def renew(self) -> None:
+        """In a user's session, end the snapshot and begin the next one."""
+        if not self._owned:
+            self._session.execute("rollback")
+            self._session.execute("begin transaction read only")
+
     def close(self) -> None:
         """Close the session and remove what spilled to disk."""
         self._relation = None

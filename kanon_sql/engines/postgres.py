@@ -1,17 +1,23 @@
-"""Postgres, by psycopg: one read-only transaction, in which all questions see the same rows."""
+"""Postgres, by psycopg or any other driver: one read-only transaction, in which all questions see
+the same rows."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from kanon_sql.dialects import type_of_templates
 from kanon_sql.engines.base import Column, Estimate
-from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
+from kanon_sql.engines.dbapi import DBAPI, in_a_transaction
+from kanon_sql.engines.failures import explained, primary_message
+from kanon_sql.engines.urls import said_of, spellings, url_of
+from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError
 from kanon_sql.templates import render
 
+READ_ONLY = "transaction isolation level repeatable read, read only"
 SETTINGS = (
     "set local time zone 'UTC'",
     "set local datestyle to 'ISO, YMD'",
@@ -25,7 +31,11 @@ MERGING = ("citext", "bpchar", '"char"')
 
 
 class Postgres(DBAPI):
-    """Asks a Postgres server, by URL or through a psycopg connection that is idle."""
+    """Asks a Postgres server, by URL or through a connection that is idle.
+
+    Everything said to the session ends with the transaction: a user's connection keeps its own
+    settings.
+    """
 
     name = "postgres"
     dialect = "postgres"
@@ -33,49 +43,63 @@ class Postgres(DBAPI):
     @classmethod
     def of_url(cls, url: str) -> Postgres:
         """Connect to `postgresql://…`; what it lacks is libpq's to find: PGPASSWORD, a passfile."""
+        parts = url_of(url)
         psycopg = _driver()
+        secrets = parts.secrets | spellings([os.environ.get("PGPASSWORD")])
+        password = {} if parts.password is None else {"password": parts.password}
         try:
-            return cls(psycopg.connect(url), owned=True)
+            connection = psycopg.connect(url, **password)
         except psycopg.Error as error:
-            raise EngineError(
-                f"Postgres can't be reached: {_without_secrets(str(error), url)}"
-            ) from None
-
-    def __init__(self, connection: Any, *, owned: bool = False) -> None:
-        psycopg = _driver()
-        super().__init__(connection, owned=owned)
-        if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-            raise InputError(
-                "the Postgres connection is closed or in a transaction, whose changes no one else "
-                "sees. Commit or roll back first."
-            )
-        self._before = (connection.read_only, connection.isolation_level, connection.autocommit)
-        connection.autocommit = False
-        connection.read_only = True
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        for setting in SETTINGS:
-            self._asked(setting)
+            raise EngineError(f"Postgres can't be reached: {said_of(error, secrets)}") from None
+        return cls(connection, owned=True)
 
     def estimate(self, sql: str) -> Estimate:
-        _, [[[plan]]] = self._asked(f"explain (format json) {self.in_dialect(sql)}")
+        _, [[plans]] = self._asked(f"explain (format json) {self.in_dialect(sql)}")
+        # Not every driver reads JSON.
+        [plan] = json.loads(plans) if isinstance(plans, str) else plans
         cost = plan["Plan"]["Total Cost"]
         return Estimate(sum(_scanned(plan["Plan"])), f"a cost of {cost:,.0f}")
 
     def limit(self, seconds: float) -> None:
         self._asked(f"set local statement_timeout to {max(int(seconds * 1000), 1)}")
 
-    def cancel(self) -> None:
-        self._connection.cancel_safe()
+    def _new_cursor(self) -> Any:
+        cursor = super()._new_cursor()
+        if hasattr(cursor, "adbc_statement"):
+            # Otherwise it asks by COPY, which takes no EXPLAIN.
+            cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+        return cursor
 
-    def close(self) -> None:
-        if self._connection.closed:
-            return
+    def _begin(self) -> None:
+        if self._idle is None:
+            self._end_what_only_read()
+        if getattr(self._connection, "autocommit", False) is not True:
+            # The driver begins a transaction, which is told what it is for.
+            self._execute(f"set {READ_ONLY}")
+        self._said_begin = not self._reads_only()
+        if self._said_begin:
+            self._execute(f"begin {READ_ONLY}")
+        if not self._reads_only():
+            raise InputError("the Postgres connection can't be told to read only.")
+        for setting in SETTINGS:
+            self._execute(setting)
+
+    def _end_what_only_read(self) -> None:
+        """Let a driver that does not tell begin anew. Raises `InputError` where that would lose
+        what someone wrote."""
+        if self._execute(render("postgres_has_written_nothing"))[1][0][0] is not True:
+            raise in_a_transaction(self.title)
         self._connection.rollback()
-        read_only, isolation_level, autocommit = self._before
-        self._connection.read_only = read_only
-        self._connection.isolation_level = isolation_level
-        self._connection.autocommit = autocommit
-        super().close()
+
+    def _reads_only(self) -> bool:
+        [state] = self._execute(render("postgres_transaction"))[1]
+        return list(state) == ["on", "repeatable read"]
+
+    def _end(self) -> None:
+        if self._said_begin:
+            self._execute("rollback")
+        else:
+            self._connection.rollback()
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
         return [tuple(row) for row in self._asked(render("postgres_tables"))[1]]
@@ -102,30 +126,7 @@ class Postgres(DBAPI):
             yield Column(name, "ENUM" if is_enum else type_of_templates(type, self.dialect))
 
     def _explained(self, error: Exception) -> KanonError:
-        psycopg = _driver()
-        errors = psycopg.errors
-        match error:
-            case errors.QueryCanceled():
-                return EngineError("the query was stopped before its end. Nothing was left behind.")
-            case errors.ReadOnlySqlTransaction():
-                return EngineError("refused to write: the audit's transaction is read-only.")
-            case errors.InsufficientPrivilege():
-                return InputError("the Postgres role may not read a table of the question.")
-            case errors.SyntaxErrorOrAccessRuleViolation():
-                return SpecError(
-                    "Postgres can't read the question as it is asked: "
-                    f"{error.diag.message_primary}. Look at the conditions and the types of their "
-                    "columns."
-                )
-            case errors.DataError():
-                return InputError(
-                    "a value does not convert to the number, date or type that the question "
-                    "needs. Look at the columns with a level, a clip, an order or a comparison."
-                )
-        return EngineError(
-            f"Postgres failed with {type(error).__name__}. Its message is withheld, as it may hold "
-            "values of the data."
-        )
+        return explained(error, self.title, primary_message(error))
 
 
 def _scanned(node: Mapping[str, Any]) -> Iterator[int]:
@@ -143,10 +144,3 @@ def _driver() -> Any:
         raise MissingDriverError(
             "Postgres needs psycopg. Install it: pip install 'kanon-sql[postgres]'"
         ) from None
-
-
-def _without_secrets(message: str, url: str) -> str:
-    """The first line of a driver's message, without the password of the URL."""
-    password = import_module("urllib.parse").urlsplit(url).password
-    line = message.strip().splitlines()[0]
-    return line.replace(password, "…") if password else line

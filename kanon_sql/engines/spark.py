@@ -48,6 +48,11 @@ class Spark(Warehouse):
             raise
 
     def __init__(self, session: Any, started: sessions.Started | None = None) -> None:
+        if not is_session(session):
+            raise SpecError(
+                f"a {type(session).__name__} of pyspark is no session. Pass the SparkSession, and "
+                "the name of a table or temporary view in it."
+            )
         self._session = session
         self._started = started
         self._tag = f"kanon_sql {uuid4()}"

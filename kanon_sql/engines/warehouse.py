@@ -73,6 +73,9 @@ class Warehouse:
     def verify_unchanged(self) -> None:
         """A database is asked in one snapshot, or has no other word than its counts."""
 
+    def renew(self) -> None:
+        """Nothing is held between two questions, unless an engine says so."""
+
     def __enter__(self) -> Self:
         return self
 

@@ -45,3 +45,17 @@ where
     and not pg_attribute.attisdropped
 order by pg_attribute.attnum
 {%- endmacro %}
+
+
+{# Whether the transaction has written nothing, and so can be ended without a loss. #}
+{% macro postgres_has_written_nothing() %}
+select pg_current_xact_id_if_assigned() is null
+{%- endmacro %}
+
+
+{# How the transaction reads. #}
+{% macro postgres_transaction() %}
+select
+    current_setting('transaction_read_only'),
+    current_setting('transaction_isolation')
+{%- endmacro %}

@@ -10,32 +10,6 @@
 {%- endmacro %}
 
 
-{# Whether a text matches a regular expression as a whole. #}
-{% macro matches(text, pattern) -%}
-{{ return(adapter.dispatch("matches", "kanon_sql")(text, pattern)) }}
-{%- endmacro %}
-
-
-{% macro default__matches(text, pattern) -%}
-regexp_like({{ text }}, '^{{ pattern }}$')
-{%- endmacro %}
-
-
-{% macro duckdb__matches(text, pattern) -%}
-regexp_full_match({{ text }}, '{{ pattern }}')
-{%- endmacro %}
-
-
-{% macro postgres__matches(text, pattern) -%}
-{{ text }} ~ '^{{ pattern }}$'
-{%- endmacro %}
-
-
-{% macro bigquery__matches(text, pattern) -%}
-regexp_contains({{ text }}, '^{{ pattern }}$')
-{%- endmacro %}
-
-
 {# A value of a question as the text of the same value in a table. #}
 {% macro value_as_text(value) -%}
 {% if value is boolean -%}
@@ -77,13 +51,25 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 
 {# --- columns ------------------------------------------------------------------------------- #}
 
+{# Words that SQL takes for a constant or a function of its own: a test on one looks at nothing. #}
+{% macro is_word_of_sql(name) -%}
+{{ return(name | lower in [
+    "current_catalog", "current_database", "current_date", "current_datetime", "current_path",
+    "current_role", "current_schema", "current_time", "current_timestamp", "current_user",
+    "current_user_id", "default", "false", "localtime", "localtimestamp", "null", "session_user",
+    "sysdate", "system_user", "systimestamp", "true", "user",
+]) }}
+{%- endmacro %}
+
+
 {#
-    A name as it stands in SQL. A name that can't stand there by itself is quoted; every name is
-    where the test says `quote_columns: true`, or the project the var kanon_sql_quote_columns.
+    A name as it stands in SQL. A name that can't stand there by itself is quoted, and one that
+    would stand for something else; every name is where the test says `quote_columns: true`, or
+    the project the var kanon_sql_quote_columns.
 #}
 {% macro name_in_sql(name, quote_columns) -%}
 {% set mark = (adapter.quote("x") | string)[:1] %}
-{% set plain = modules.re.match("^[^\\W\\d]\\w*$", name) %}
+{% set plain = modules.re.match("^[^\\W\\d]\\w*$", name) and not kanon_sql.is_word_of_sql(name) %}
 {% if name[:1] == mark and name[-1:] == mark and name | length > 2 -%}
 {{ return(name) }}
 {%- elif plain and not quote_columns -%}
@@ -106,6 +92,8 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 {{ return(none) }}
 {%- elif name is not string or not name | trim -%}
 {{ kanon_sql.refuse(test ~ ": " ~ argument ~ " must be the name of a column; found " ~ name) }}
+{%- elif kanon_sql.bare_name(name).startswith("kanon_") -%}
+{{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " has a name that the test needs itself; give it one that does not begin with kanon_") }}
 {%- endif %}
 {{- return(kanon_sql.name_in_sql(name, quote_columns)) -}}
 {%- endmacro %}
@@ -166,21 +154,24 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
     The reference of a test, with its quasi-identifiers paired with the release's: `relation`,
     `pairs`, `entity`, `weight` and whether classes that it lacks are `union`ed in.
 #}
-{% macro reference_of_test(test, reference, quasi_identifiers, options, wildcard=false) -%}
+{% macro reference_of_test(
+    test, quasi_identifiers, reference,
+    where, columns, entity, weight, match, missing, quote_columns, wildcard=false
+) -%}
 {% if reference is none -%}
 {{ kanon_sql.refuse(test ~ " needs reference, as in reference: ref('voters')") }}
 {%- endif %}
-{% set match = kanon_sql.one_of(test, "match", options["match"], ["containment", "exact"]) %}
-{% set missing = kanon_sql.one_of(test, "missing", options["missing"], ["strict", "union", "error"]) %}
-{% set quoted = kanon_sql.quotes_all(options["quote_columns"]) %}
-{% set named = options["reference_columns"] or {} %}
+{% set match = kanon_sql.one_of(test, "match", match, ["containment", "exact"]) %}
+{% set missing = kanon_sql.one_of(test, "missing", missing, ["strict", "union", "error"]) %}
+{% set quoted = kanon_sql.quotes_all(quote_columns) %}
+{% set named = columns or {} %}
 {% if named is not mapping -%}
 {{ kanon_sql.refuse(test ~ ": reference_columns must say what the reference calls a column, as in {zip: zip_code}; found " ~ named) }}
 {%- endif %}
 {% for name in named if name not in quasi_identifiers -%}
 {{ kanon_sql.refuse(test ~ ": reference_columns names " ~ name ~ ", which is not one of quasi_identifiers: " ~ quasi_identifiers | join(", ")) }}
 {%- endfor %}
-{% if options["reference_entity"] is not none and options["reference_weight"] is not none -%}
+{% if entity is not none and weight is not none -%}
 {{ kanon_sql.refuse(test ~ ": give reference_entity or reference_weight, not both") }}
 {%- endif %}
 {% set how = "by_pattern" if match == "containment" else "by_wildcard" if wildcard else "as_is" %}
@@ -194,10 +185,10 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 }] %}
 {% endfor %}
 {{ return({
-    "relation": kanon_sql.filtered(reference, options["reference_where"]),
+    "relation": kanon_sql.filtered(reference, where),
     "pairs": found.pairs,
-    "entity": kanon_sql.column_of(test, "reference_entity", options["reference_entity"], quoted),
-    "weight": kanon_sql.column_of(test, "reference_weight", options["reference_weight"], quoted),
+    "entity": kanon_sql.column_of(test, "reference_entity", entity, quoted),
+    "weight": kanon_sql.column_of(test, "reference_weight", weight, quoted),
     "union": missing == "union",
 }) }}
 {%- endmacro %}
@@ -276,11 +267,12 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 {%- endmacro %}
 
 
-{# The values of an ordered distance with their places, as text. #}
+{# The values of an ordered distance with their places: numbers where all are, else text. #}
 {% macro order_of_values(test, order) -%}
 {% if kanon_sql.values_of_test(test, "order", order) is none -%}
 {{ return(none) }}
 {%- endif %}
+{% set numbers = order | select("number") | reject("boolean") | list | length == order | length %}
 {% set found = namespace(values=[], texts=[]) %}
 {% for value in order %}
 {% if value is none -%}
@@ -291,7 +283,7 @@ regexp_contains({{ text }}, '^{{ pattern }}$')
 {{ kanon_sql.refuse(test ~ ": order names " ~ text ~ " twice") }}
 {%- endif %}
 {% set found.texts = found.texts + [text] %}
-{% set found.values = found.values + [[text, loop.index]] %}
+{% set found.values = found.values + [[value if numbers else text, loop.index]] %}
 {% endfor %}
 {{ return(found.values) }}
 {%- endmacro %}

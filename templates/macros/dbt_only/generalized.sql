@@ -96,27 +96,24 @@ from (
 {%- endmacro %}
 
 
-{# The family of a column's type, in the words of generalize.sql. #}
+{# The family of a column's type, in the words of generalize.sql: that of the first beginning. #}
 {% macro type_named(column) -%}
-{% set type = column.dtype | lower %}
-{% if type.startswith("timestamp") or type.startswith("datetime") -%}
-{{ return("TIMESTAMP") }}
-{%- elif type.startswith("date") -%}
-{{ return("DATE") }}
-{%- elif type.startswith("double") or type.startswith("float") or type.startswith("real") -%}
-{{ return("DOUBLE") }}
-{%- elif type.startswith("bigint") or type.startswith("int8") or type.startswith("int64") or type.startswith("ubigint") or type.startswith("hugeint") or type.startswith("uhugeint") -%}
-{{ return("BIGINT") }}
-{%- elif type.startswith("interval") or type.startswith("bool") -%}
+{% set families = [
+    ["TIMESTAMP", ["timestamp", "datetime"]],
+    ["DATE", ["date"]],
+    ["DOUBLE", ["double", "float", "real"]],
+    ["BIGINT", ["bigint", "int8", "int64", "ubigint", "hugeint", "uhugeint"]],
+    ["OTHER", ["interval", "bool"]],
+    ["INTEGER", ["int", "smallint", "tinyint", "uint", "usmallint", "utinyint", "serial"]],
+    ["DECIMAL", ["numeric", "decimal", "number", "bignumeric"]],
+    ["VARCHAR", ["varchar", "char", "text", "string", "nvarchar", "bpchar", "enum", "uuid"]],
+] %}
+{% for family in families %}
+{% for beginning in family[1] if (column.dtype | lower).startswith(beginning) %}
+{{ return(family[0]) }}
+{% endfor %}
+{% endfor %}
 {{ return("OTHER") }}
-{%- elif type.startswith("int") or type.startswith("smallint") or type.startswith("tinyint") or type.startswith("uint") or type.startswith("usmallint") or type.startswith("utinyint") or type.startswith("serial") -%}
-{{ return("INTEGER") }}
-{%- elif type.startswith("numeric") or type.startswith("decimal") or type.startswith("number") or type.startswith("bignumeric") -%}
-{{ return("DECIMAL") }}
-{%- elif type.startswith("varchar") or type.startswith("char") or type.startswith("text") or type.startswith("string") or type.startswith("nvarchar") or type.startswith("bpchar") or type.startswith("enum") or type.startswith("uuid") -%}
-{{ return("VARCHAR") }}
-{%- endif %}
-{{- return("OTHER") -}}
 {%- endmacro %}
 
 
@@ -143,13 +140,17 @@ from (
 {% for key, value in given.items() %}
 {% if key in own %}{% do found.update({key: value}) %}{% else %}{% do step.update({key: value}) %}{% endif %}
 {% endfor %}
-{% if step and (found["levels"] or found["hierarchy"]) -%}
+{% if step and (found["levels"] is not none or found["hierarchy"] is not none) -%}
 {{ kanon_sql.refuse(where ~ ": unknown " ~ step | join(", ") ~ ". A hierarchy has " ~ own | join(", ")) }}
 {%- endif %}
 {% if step %}{% do found.update({"levels": [step]}) %}{% endif %}
 {%- endif %}
+{% set fault = kanon_sql.fault_of_hierarchy(found["levels"], found["hierarchy"], found["clip"]) %}
+{% if fault -%}
+{{ kanon_sql.refuse(where ~ ": " ~ fault) }}
+{%- endif %}
 {% if found["hierarchy"] is none %}
-{% do found.update({"levels": kanon_sql.single_levels(where, found["levels"] or ["suppress"])}) %}
+{% do found.update({"levels": kanon_sql.single_levels(found["levels"] or ["suppress"])}) %}
 {% elif found["hierarchy"] is string or not found["hierarchy"] %}
 {{ kanon_sql.refuse(where ~ ": hierarchy must be a mapping of values or a relation, as in ref('education'); found " ~ found["hierarchy"]) }}
 {% endif %}
@@ -166,25 +167,12 @@ from (
 
 
 {# The levels with each of `depths` on its own. #}
-{% macro single_levels(where, levels) -%}
-{% set kinds = ["width", "round", "depths", "mask", "prefix", "cuts", "top", "bottom", "years"] %}
+{% macro single_levels(levels) -%}
 {% set found = namespace(levels=[]) %}
 {% for level in levels %}
-{% if level is mapping -%}
-{% set unknown = level.keys() | reject("in", kinds + ["origin"]) | list %}
-{% if unknown or level.keys() | select("in", kinds) | list | length != 1 -%}
-{{ kanon_sql.refuse(where ~ ": " ~ level ~ " is not a level. Levels: " ~ kinds | join(", ") ~ ", day, month, quarter, year, suppress") }}
-{%- endif %}
-{% set kind = level.keys() | select("in", kinds) | first %}
-{% if not kanon_sql.is_argument_of(kind, level[kind]) -%}
-{{ kanon_sql.refuse(where ~ ": " ~ level ~ " is not a level: mask is left or right, width and round are above 0, prefix and years are whole numbers from 1, and cuts and depths ascend") }}
-{%- endif %}
-{%- elif level not in ["day", "month", "quarter", "year", "suppress"] -%}
-{{ kanon_sql.refuse(where ~ ": " ~ level ~ " is not a level. Levels: " ~ kinds | join(", ") ~ ", day, month, quarter, year, suppress") }}
-{%- endif %}
 {% if level is mapping and "depths" in level %}
-{% for depth in level["depths"] %}
-{% set found.levels = found.levels + [{"round": 10 ** depth}] %}
+{% for step in kanon_sql.truncations(level) %}
+{% set found.levels = found.levels + [{"round": step}] %}
 {% endfor %}
 {% else %}
 {% set found.levels = found.levels + [level] %}
@@ -194,18 +182,159 @@ from (
 {%- endmacro %}
 
 
+{# --- what is no hierarchy, as kanon_sql/hierarchy.py has it ----------------------------------- #}
+
+{# The levels of a date that have a name, from the finest to the coarsest. #}
+{% macro periods() -%}
+{{ return(["day", "month", "quarter", "year"]) }}
+{%- endmacro %}
+
+
+{# What is wrong with a hierarchy; none where nothing is. #}
+{% macro fault_of_hierarchy(levels, hierarchy, clip) -%}
+{% if levels is not none and (levels is string or levels is mapping or levels is not iterable or not levels) -%}
+{{ return("levels must be a list, as in [{width: 5}, {width: 10}]; found " ~ levels) }}
+{%- endif %}
+{% for level in levels or [] if kanon_sql.fault_of_level(level) -%}
+{{ return(kanon_sql.fault_of_level(level)) }}
+{%- endfor %}
+{% if hierarchy is not none and levels not in [none, ["suppress"]] -%}
+{{ return("has both a hierarchy and levels; leave one of them out") }}
+{%- endif %}
+{% if clip is not none and not kanon_sql.is_clip(clip) -%}
+{{ return("clip must be the lowest and the highest value kept, as in [10, 90] or [none, 90]; found " ~ clip) }}
+{%- endif %}
+{% for level in levels or [] if clip is not none and (level in kanon_sql.periods() or "years" in level) -%}
+{{ return("clip is for numbers, and " ~ level ~ " is a level of dates; leave one of them out") }}
+{%- endfor %}
+{% for coarser in (levels or [])[1:] %}
+{% set finer = levels[loop.index0] %}
+{% if finer == "suppress" or (finer is mapping and "mask" in finer and coarser != "suppress") -%}
+{{ return("nothing may follow suppress, and only suppress may follow mask; found " ~ coarser) }}
+{%- elif kanon_sql.is_finer(finer, coarser) -%}
+{{ return(coarser ~ " comes after " ~ finer ~ " and is finer; order levels from the finest to the coarsest") }}
+{%- endif %}
+{% endfor %}
+{{ return(none) }}
+{%- endmacro %}
+
+
+{# What is wrong with a level; none where nothing is. #}
+{% macro fault_of_level(level) -%}
+{% set wanted = {
+    "width": "a number above 0, 10^18 at most",
+    "round": "a whole number from 1 to 10^18",
+    "depths": "whole numbers from 1 to 18 in ascending order",
+    "mask": "left or right",
+    "prefix": "a whole number from 1 to 10^18",
+    "cuts": "numbers in ascending order",
+    "top": "a number",
+    "bottom": "a number",
+    "years": "a whole number from 1 to 10^18",
+} %}
+{% set kinds = level.keys() | select("in", wanted) | list if level is mapping else [] %}
+{% if level in kanon_sql.periods() + ["suppress"] -%}
+{{ return(none) }}
+{%- elif not kinds -%}
+{% set names = wanted.keys() | list + kanon_sql.periods() + ["suppress"] %}
+{{ return(level ~ " is not a level. Levels: " ~ names | join(", ")) }}
+{%- endif %}
+{% set kind = kinds[0] %}
+{% set unknown = level.keys() | reject("in", [kind, "origin"] if kind == "width" else [kind]) | list %}
+{% if unknown -%}
+{{ return("unknown " ~ unknown | join(", ") ~ " beside " ~ kind ~ " in " ~ level) }}
+{%- elif not kanon_sql.is_number(level["origin"] if "origin" in level else 0) -%}
+{{ return("origin must be a number; found " ~ level) }}
+{%- elif not kanon_sql.is_argument_of(kind, level[kind]) -%}
+{{ return(kind ~ " must be " ~ wanted[kind] ~ "; found " ~ level) }}
+{%- endif %}
+{{ return(none) }}
+{%- endmacro %}
+
+
 {# Whether a level can have been given this. #}
 {% macro is_argument_of(kind, value) -%}
 {% if kind == "mask" -%}
 {{ return(value in ["left", "right"]) }}
-{%- elif kind in ["width", "round"] -%}
-{{ return(value is number and value is not boolean and value > 0) }}
-{%- elif kind in ["prefix", "years"] -%}
-{{ return(value is integer and value is not boolean and value > 0) }}
+{%- elif kind == "width" -%}
+{{ return(kanon_sql.is_number(value) and 0 < value <= 10 ** 18) }}
+{%- elif kind in ["round", "prefix", "years"] -%}
+{{ return(kanon_sql.is_whole(value, 10 ** 18)) }}
 {%- elif kind in ["top", "bottom"] -%}
-{{ return(value is number and value is not boolean) }}
+{{ return(kanon_sql.is_number(value)) }}
+{%- elif value is string or value is mapping or value is not iterable or not value -%}
+{{ return(false) }}
 {%- endif %}
-{{- return(value is iterable and value is not string and value is not mapping and value | reject("number") | list | length == 0 and value | length > 0 and value | unique | sort | list == value | list) -}}
+{% for each in value if not (kanon_sql.is_number(each) if kind == "cuts" else kanon_sql.is_whole(each, 18)) -%}
+{{ return(false) }}
+{%- endfor %}
+{{ return(value | unique | sort | list == value | list) }}
+{%- endmacro %}
+
+
+{% macro is_number(value) -%}
+{{ return(value is number and value is not boolean and value | abs <= 1.7976931348623157e308) }}
+{%- endmacro %}
+
+
+{% macro is_whole(value, most) -%}
+{{ return(value is integer and value is not boolean and 1 <= value <= most) }}
+{%- endmacro %}
+
+
+{# Whether it is two bounds in order, of which one may be open. #}
+{% macro is_clip(clip) -%}
+{% if clip is string or clip is mapping or clip is not iterable or clip | length != 2 -%}
+{{ return(false) }}
+{%- endif %}
+{% set bounds = clip | reject("none") | list %}
+{% for bound in bounds if not kanon_sql.is_number(bound) -%}
+{{ return(false) }}
+{%- endfor %}
+{{ return(bounds | length > 0 and bounds | sort == bounds) }}
+{%- endmacro %}
+
+
+{# Whether two levels of a kind are in the wrong order. #}
+{% macro is_finer(finer, coarser) -%}
+{% for kind in ["width", "bottom"] if kind in finer and kind in coarser and coarser is mapping -%}
+{{ return(coarser[kind] < finer[kind]) }}
+{%- endfor %}
+{% for kind in ["prefix", "top"] if kind in finer and kind in coarser and coarser is mapping -%}
+{{ return(coarser[kind] > finer[kind]) }}
+{%- endfor %}
+{% if "cuts" in finer and "cuts" in coarser -%}
+{% set shared = finer["cuts"] | select("in", coarser["cuts"]) | list %}
+{{ return(shared == finer["cuts"] and shared | length < coarser["cuts"] | length) }}
+{%- endif %}
+{% set truncations = [kanon_sql.truncations(finer), kanon_sql.truncations(coarser)] %}
+{% if truncations[0] and truncations[1] -%}
+{{ return(truncations[1][0] < truncations[0][-1]) }}
+{%- endif %}
+{% set months = [kanon_sql.months(finer), kanon_sql.months(coarser)] %}
+{{ return(none not in months and months[1] < months[0]) }}
+{%- endmacro %}
+
+
+{# The multiples that a level truncates to, from the finest. #}
+{% macro truncations(level) -%}
+{% if level is mapping and "depths" in level -%}
+{% set found = namespace(steps=[]) %}
+{% for depth in level["depths"] %}
+{% set found.steps = found.steps + [10 ** depth] %}
+{% endfor %}
+{{ return(found.steps) }}
+{%- endif %}
+{{ return([level["round"]] if level is mapping and "round" in level else []) }}
+{%- endmacro %}
+
+
+{# How long a period of a date is; none where a level is of something else. #}
+{% macro months(level) -%}
+{% if level is mapping -%}
+{{ return(12 * level["years"] if "years" in level else none) }}
+{%- endif %}
+{{ return({"day": 0, "month": 1, "quarter": 3, "year": 12}.get(level)) }}
 {%- endmacro %}
 
 

@@ -8,32 +8,52 @@
 #}
 
 
-{% test k_anonymity(model, quasi_identifiers=none, k=none, entity=none, nulls="value", quote_columns=none) %}
+{% test k_anonymity(
+    model,
+    quasi_identifiers=none,
+    k=none,
+    entity=none,
+    nulls="value",
+    quote_columns=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("k_anonymity", {"k": k}) %}
 {% set k = kanon_sql.count_of("k_anonymity", "k", k) %}
 {% set wildcard = kanon_sql.is_wildcard("k_anonymity", nulls, entity) %}
 {% set asked = kanon_sql.columns_of_test("k_anonymity", quasi_identifiers, quote_columns, entity) %}
-{{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(model | string, asked["columns"], k, asked["entity"], wildcard), model) }}
+{{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(
+    model | string, asked["columns"],
+    k, asked["entity"], wildcard
+), model) }}
 {% endtest %}
 
 
-{% test k_map(model, quasi_identifiers=none, k=none, reference=none, reference_where=none, reference_columns=none, reference_entity=none, reference_weight=none, match="containment", missing="strict", entity=none, nulls="value", quote_columns=none) %}
+{% test k_map(
+    model,
+    quasi_identifiers=none,
+    k=none,
+    reference=none,
+    reference_where=none,
+    reference_columns=none,
+    reference_entity=none,
+    reference_weight=none,
+    match="containment",
+    missing="strict",
+    entity=none,
+    nulls="value",
+    quote_columns=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("k_map", {"k": k}) %}
 {% set k = kanon_sql.count_of("k_map", "k", k) %}
 {% set wildcard = kanon_sql.is_wildcard("k_map", nulls, entity) %}
-{% set options = {
-    "match": match,
-    "missing": missing,
-    "quote_columns": quote_columns,
-    "reference_where": reference_where,
-    "reference_columns": reference_columns,
-    "reference_entity": reference_entity,
-    "reference_weight": reference_weight,
-} %}
 {% set asked = kanon_sql.columns_of_test("k_map", quasi_identifiers, quote_columns, entity) %}
-{% set referred = kanon_sql.reference_of_test("k_map", reference, quasi_identifiers, options, wildcard) %}
+{% set referred = kanon_sql.reference_of_test(
+    "k_map", quasi_identifiers, reference,
+    where=reference_where, columns=reference_columns,
+    entity=reference_entity, weight=reference_weight,
+    match=match, missing=missing, quote_columns=quote_columns, wildcard=wildcard
+) %}
 {{ kanon_sql.tidy(kanon_sql.k_map_failures(
     model | string,
     asked["columns"],
@@ -49,7 +69,21 @@
 {% endtest %}
 
 
-{% test delta_presence(model, quasi_identifiers=none, min=none, max=none, reference=none, reference_where=none, reference_columns=none, reference_entity=none, reference_weight=none, match="containment", missing="strict", entity=none, quote_columns=none) %}
+{% test delta_presence(
+    model,
+    quasi_identifiers=none,
+    min=none,
+    max=none,
+    reference=none,
+    reference_where=none,
+    reference_columns=none,
+    reference_entity=none,
+    reference_weight=none,
+    match="containment",
+    missing="strict",
+    entity=none,
+    quote_columns=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("delta_presence", {"min": min, "max": max}) %}
 {% set min = kanon_sql.number_of_test("delta_presence", "min", min, 0, 1) %}
@@ -57,17 +91,13 @@
 {% if min is not none and max is not none and min > max -%}
 {{ kanon_sql.refuse("delta_presence: min must not be above max") }}
 {%- endif %}
-{% set options = {
-    "match": match,
-    "missing": missing,
-    "quote_columns": quote_columns,
-    "reference_where": reference_where,
-    "reference_columns": reference_columns,
-    "reference_entity": reference_entity,
-    "reference_weight": reference_weight,
-} %}
 {% set asked = kanon_sql.columns_of_test("delta_presence", quasi_identifiers, quote_columns, entity) %}
-{% set referred = kanon_sql.reference_of_test("delta_presence", reference, quasi_identifiers, options) %}
+{% set referred = kanon_sql.reference_of_test(
+    "delta_presence", quasi_identifiers, reference,
+    where=reference_where, columns=reference_columns,
+    entity=reference_entity, weight=reference_weight,
+    match=match, missing=missing, quote_columns=quote_columns
+) %}
 {{ kanon_sql.tidy(kanon_sql.delta_presence_failures(
     model | string,
     asked["columns"],
@@ -83,35 +113,87 @@
 {% endtest %}
 
 
-{% test homogeneity(model, quasi_identifiers=none, sensitive=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test homogeneity(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% set unknown = kanon_sql.is_unknown("homogeneity", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("homogeneity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.homogeneity_failures(model | string, asked["columns"], asked["sensitive"], entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "homogeneity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.homogeneity_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test l_diversity(model, quasi_identifiers=none, sensitive=none, l=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test l_diversity(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    l=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("l_diversity", {"l": l}) %}
 {% set l = kanon_sql.count_of("l_diversity", "l", l) %}
 {% set unknown = kanon_sql.is_unknown("l_diversity", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("l_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.l_diversity_failures(model | string, asked["columns"], asked["sensitive"], l, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "l_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.l_diversity_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    l, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test entropy_l_diversity(model, quasi_identifiers=none, sensitive=none, l=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test entropy_l_diversity(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    l=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("entropy_l_diversity", {"l": l}) %}
 {% set l = kanon_sql.number_of_test("entropy_l_diversity", "l", l, 1) %}
 {% set unknown = kanon_sql.is_unknown("entropy_l_diversity", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("entropy_l_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.entropy_l_diversity_failures(model | string, asked["columns"], asked["sensitive"], l, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "entropy_l_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.entropy_l_diversity_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    l, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test recursive_cl_diversity(model, quasi_identifiers=none, sensitive=none, c=none, l=none, allowed=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test recursive_cl_diversity(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    c=none,
+    l=none,
+    allowed=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("recursive_cl_diversity", {"c": c}) %}
 {% do kanon_sql.needs_one_of("recursive_cl_diversity", {"l": l}) %}
@@ -119,46 +201,108 @@
 {% set l = kanon_sql.count_of("recursive_cl_diversity", "l", l) %}
 {% set allowed = kanon_sql.values_of_test("recursive_cl_diversity", "allowed", allowed) %}
 {% set unknown = kanon_sql.is_unknown("recursive_cl_diversity", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("recursive_cl_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(model | string, asked["columns"], asked["sensitive"], c, l, allowed, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "recursive_cl_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    c, l, allowed, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test alpha_k_anonymity(model, quasi_identifiers=none, sensitive=none, alpha=none, k=none, values=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test alpha_k_anonymity(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    alpha=none,
+    k=none,
+    values=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("alpha_k_anonymity", {"alpha": alpha, "k": k}) %}
 {% set alpha = kanon_sql.number_of_test("alpha_k_anonymity", "alpha", alpha, 0, 1, above=true) %}
 {% set k = kanon_sql.count_of("alpha_k_anonymity", "k", k) %}
 {% set values = kanon_sql.values_of_test("alpha_k_anonymity", "values", values) %}
 {% set unknown = kanon_sql.is_unknown("alpha_k_anonymity", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("alpha_k_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.alpha_k_anonymity_failures(model | string, asked["columns"], asked["sensitive"], alpha, k, values, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "alpha_k_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.alpha_k_anonymity_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    alpha, k, values, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test p_sensitive_k_anonymity(model, quasi_identifiers=none, sensitive=none, p=none, k=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test p_sensitive_k_anonymity(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    p=none,
+    k=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("p_sensitive_k_anonymity", {"p": p, "k": k}) %}
 {% set p = kanon_sql.count_of("p_sensitive_k_anonymity", "p", p) %}
 {% set k = kanon_sql.count_of("p_sensitive_k_anonymity", "k", k) %}
 {% set unknown = kanon_sql.is_unknown("p_sensitive_k_anonymity", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("p_sensitive_k_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.p_sensitive_k_anonymity_failures(model | string, asked["columns"], asked["sensitive"], p, k, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "p_sensitive_k_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.p_sensitive_k_anonymity_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    p, k, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test k_e_anonymity(model, quasi_identifiers=none, sensitive=none, k=none, e=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test k_e_anonymity(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    k=none,
+    e=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("k_e_anonymity", {"k": k, "e": e}) %}
 {% set k = kanon_sql.count_of("k_e_anonymity", "k", k) %}
 {% set e = kanon_sql.number_of_test("k_e_anonymity", "e", e, 0) %}
 {% set unknown = kanon_sql.is_unknown("k_e_anonymity", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("k_e_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(model | string, asked["columns"], asked["sensitive"], k, e, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "k_e_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    k, e, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test t_closeness(model, quasi_identifiers=none, sensitive=none, t=none, distance="equal", order=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test t_closeness(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    t=none,
+    distance="equal",
+    order=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("t_closeness", {"t": t}) %}
 {% set t = kanon_sql.number_of_test("t_closeness", "t", t, 0, 1) %}
@@ -168,72 +312,148 @@
 {{ kanon_sql.refuse("t_closeness: order is for distance: ordered") }}
 {%- endif %}
 {% set unknown = kanon_sql.is_unknown("t_closeness", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("t_closeness", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.t_closeness_failures(model | string, asked["columns"], asked["sensitive"], t, distance, order, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "t_closeness", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.t_closeness_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    t, distance, order, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test delta_disclosure(model, quasi_identifiers=none, sensitive=none, delta=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test delta_disclosure(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    delta=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("delta_disclosure", {"delta": delta}) %}
 {% set delta = kanon_sql.number_of_test("delta_disclosure", "delta", delta, 0, above=true) %}
 {% set unknown = kanon_sql.is_unknown("delta_disclosure", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("delta_disclosure", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(model | string, asked["columns"], asked["sensitive"], delta, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "delta_disclosure", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    delta, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test basic_beta_likeness(model, quasi_identifiers=none, sensitive=none, beta=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test basic_beta_likeness(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    beta=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("basic_beta_likeness", {"beta": beta}) %}
 {% set beta = kanon_sql.number_of_test("basic_beta_likeness", "beta", beta, 0) %}
 {% set unknown = kanon_sql.is_unknown("basic_beta_likeness", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("basic_beta_likeness", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.basic_beta_likeness_failures(model | string, asked["columns"], asked["sensitive"], beta, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "basic_beta_likeness", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.basic_beta_likeness_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    beta, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test enhanced_beta_likeness(model, quasi_identifiers=none, sensitive=none, beta=none, entity=none, sensitive_nulls="value", quote_columns=none, column_name=none) %}
+{% test enhanced_beta_likeness(
+    model,
+    quasi_identifiers=none,
+    sensitive=none,
+    beta=none,
+    entity=none,
+    sensitive_nulls="value",
+    quote_columns=none,
+    column_name=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("enhanced_beta_likeness", {"beta": beta}) %}
 {% set beta = kanon_sql.number_of_test("enhanced_beta_likeness", "beta", beta, 0) %}
 {% set unknown = kanon_sql.is_unknown("enhanced_beta_likeness", sensitive_nulls) %}
-{% set asked = kanon_sql.columns_of_sensitive_test("enhanced_beta_likeness", quasi_identifiers, quote_columns, entity, sensitive, column_name) %}
-{{ kanon_sql.tidy(kanon_sql.enhanced_beta_likeness_failures(model | string, asked["columns"], asked["sensitive"], beta, entity=asked["entity"], unknown=unknown), model) }}
+{% set asked = kanon_sql.columns_of_sensitive_test(
+    "enhanced_beta_likeness", quasi_identifiers, quote_columns, entity, sensitive, column_name
+) %}
+{{ kanon_sql.tidy(kanon_sql.enhanced_beta_likeness_failures(
+    model | string, asked["columns"], asked["sensitive"],
+    beta, entity=asked["entity"], unknown=unknown
+), model) }}
 {% endtest %}
 
 
-{% test prosecutor_risk(model, quasi_identifiers=none, max_highest=none, max_average=none, max_at_risk=none, threshold=0.2, entity=none, nulls="value", quote_columns=none) %}
+{% test prosecutor_risk(
+    model,
+    quasi_identifiers=none,
+    max_highest=none,
+    max_average=none,
+    max_at_risk=none,
+    threshold=0.2,
+    entity=none,
+    nulls="value",
+    quote_columns=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
-{% do kanon_sql.needs_one_of("prosecutor_risk", {"max_highest": max_highest, "max_average": max_average, "max_at_risk": max_at_risk}) %}
+{% do kanon_sql.needs_one_of("prosecutor_risk", {
+    "max_highest": max_highest, "max_average": max_average, "max_at_risk": max_at_risk,
+}) %}
 {% set max_highest = kanon_sql.number_of_test("prosecutor_risk", "max_highest", max_highest, 0, 1) %}
 {% set max_average = kanon_sql.number_of_test("prosecutor_risk", "max_average", max_average, 0, 1) %}
 {% set max_at_risk = kanon_sql.number_of_test("prosecutor_risk", "max_at_risk", max_at_risk, 0, 1) %}
 {% set threshold = kanon_sql.number_of_test("prosecutor_risk", "threshold", threshold, 0, 1) %}
 {% set wildcard = kanon_sql.is_wildcard("prosecutor_risk", nulls, entity) %}
 {% set asked = kanon_sql.columns_of_test("prosecutor_risk", quasi_identifiers, quote_columns, entity) %}
-{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(model | string, asked["columns"], max_highest, max_average, max_at_risk, threshold, asked["entity"], wildcard), model) }}
+{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(
+    model | string, asked["columns"],
+    max_highest, max_average, max_at_risk, threshold, asked["entity"], wildcard
+), model) }}
 {% endtest %}
 
 
-{% test journalist_risk(model, quasi_identifiers=none, max_highest=none, max_average=none, max_at_risk=none, threshold=0.2, reference=none, reference_where=none, reference_columns=none, reference_entity=none, reference_weight=none, match="containment", missing="strict", entity=none, quote_columns=none) %}
+{% test journalist_risk(
+    model,
+    quasi_identifiers=none,
+    max_highest=none,
+    max_average=none,
+    max_at_risk=none,
+    threshold=0.2,
+    reference=none,
+    reference_where=none,
+    reference_columns=none,
+    reference_entity=none,
+    reference_weight=none,
+    match="containment",
+    missing="strict",
+    entity=none,
+    quote_columns=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
-{% do kanon_sql.needs_one_of("journalist_risk", {"max_highest": max_highest, "max_average": max_average, "max_at_risk": max_at_risk}) %}
+{% do kanon_sql.needs_one_of("journalist_risk", {
+    "max_highest": max_highest, "max_average": max_average, "max_at_risk": max_at_risk,
+}) %}
 {% set max_highest = kanon_sql.number_of_test("journalist_risk", "max_highest", max_highest, 0, 1) %}
 {% set max_average = kanon_sql.number_of_test("journalist_risk", "max_average", max_average, 0, 1) %}
 {% set max_at_risk = kanon_sql.number_of_test("journalist_risk", "max_at_risk", max_at_risk, 0, 1) %}
 {% set threshold = kanon_sql.number_of_test("journalist_risk", "threshold", threshold, 0, 1) %}
-{% set options = {
-    "match": match,
-    "missing": missing,
-    "quote_columns": quote_columns,
-    "reference_where": reference_where,
-    "reference_columns": reference_columns,
-    "reference_entity": reference_entity,
-    "reference_weight": reference_weight,
-} %}
 {% set asked = kanon_sql.columns_of_test("journalist_risk", quasi_identifiers, quote_columns, entity) %}
-{% set referred = kanon_sql.reference_of_test("journalist_risk", reference, quasi_identifiers, options) %}
+{% set referred = kanon_sql.reference_of_test(
+    "journalist_risk", quasi_identifiers, reference,
+    where=reference_where, columns=reference_columns,
+    entity=reference_entity, weight=reference_weight,
+    match=match, missing=missing, quote_columns=quote_columns
+) %}
 {{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(
     model | string,
     asked["columns"],
@@ -251,21 +471,30 @@
 {% endtest %}
 
 
-{% test marketer_risk(model, quasi_identifiers=none, max_average=none, reference=none, reference_where=none, reference_columns=none, reference_entity=none, reference_weight=none, match="containment", missing="strict", entity=none, quote_columns=none) %}
+{% test marketer_risk(
+    model,
+    quasi_identifiers=none,
+    max_average=none,
+    reference=none,
+    reference_where=none,
+    reference_columns=none,
+    reference_entity=none,
+    reference_weight=none,
+    match="containment",
+    missing="strict",
+    entity=none,
+    quote_columns=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("marketer_risk", {"max_average": max_average}) %}
 {% set max_average = kanon_sql.number_of_test("marketer_risk", "max_average", max_average, 0, 1) %}
-{% set options = {
-    "match": match,
-    "missing": missing,
-    "quote_columns": quote_columns,
-    "reference_where": reference_where,
-    "reference_columns": reference_columns,
-    "reference_entity": reference_entity,
-    "reference_weight": reference_weight,
-} %}
 {% set asked = kanon_sql.columns_of_test("marketer_risk", quasi_identifiers, quote_columns, entity) %}
-{% set referred = kanon_sql.reference_of_test("marketer_risk", reference, quasi_identifiers, options) %}
+{% set referred = kanon_sql.reference_of_test(
+    "marketer_risk", quasi_identifiers, reference,
+    where=reference_where, columns=reference_columns,
+    entity=reference_entity, weight=reference_weight,
+    match=match, missing=missing, quote_columns=quote_columns
+) %}
 {{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(
     model | string,
     asked["columns"],
@@ -280,11 +509,21 @@
 {% endtest %}
 
 
-{% test sample_uniqueness(model, quasi_identifiers=none, max_share=none, entity=none, nulls="value", quote_columns=none) %}
+{% test sample_uniqueness(
+    model,
+    quasi_identifiers=none,
+    max_share=none,
+    entity=none,
+    nulls="value",
+    quote_columns=none
+) %}
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("sample_uniqueness", {"max_share": max_share}) %}
 {% set max_share = kanon_sql.number_of_test("sample_uniqueness", "max_share", max_share, 0, 1) %}
 {% set wildcard = kanon_sql.is_wildcard("sample_uniqueness", nulls, entity) %}
 {% set asked = kanon_sql.columns_of_test("sample_uniqueness", quasi_identifiers, quote_columns, entity) %}
-{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(model | string, asked["columns"], max_share, asked["entity"], wildcard), model) }}
+{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(
+    model | string, asked["columns"],
+    max_share, asked["entity"], wildcard
+), model) }}
 {% endtest %}

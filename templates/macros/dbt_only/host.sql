@@ -4,8 +4,9 @@
     a test compares them.
 
     A column is a text here, the name as it stands in SQL (quoted already where it needs to be;
-    see arguments.sql), and nobody has looked up its type. Where that matters a value is cast, and
-    a cast that fails stops the test with an error of the database: no value is passed over.
+    see arguments.sql), and nobody has looked up its type. Where that matters a value is cast: what
+    is no number is counted, any other cast that fails stops the test with an error of the
+    database. No value is passed over.
 
     Where engines differ a macro dispatches, so that a project can have its own `<adapter>__same`
     and so on (https://docs.getdbt.com/reference/dbt-jinja-functions/dispatch).
@@ -78,8 +79,41 @@ case when abs({{ kanon_sql.spelled_number(column) }}) <= 1.7976931348623157e308 
 {%- endmacro %}
 
 
+{# NULL where there is none, so that no error of the database shows the value. #}
 {% macro spelled_number(column) -%}
+{{ return(adapter.dispatch("spelled_number", "kanon_sql")(column) | trim) }}
+{%- endmacro %}
+
+
+{# An engine that has no such cast ends with its error. #}
+{% macro default__spelled_number(column) -%}
 cast({{ column }} as {{ kanon_sql.float_type() }})
+{%- endmacro %}
+
+
+{% macro duckdb__spelled_number(column) -%}
+try_cast({{ column }} as {{ kanon_sql.float_type() }})
+{%- endmacro %}
+
+
+{% macro spark__spelled_number(column) -%}
+try_cast({{ column }} as {{ kanon_sql.float_type() }})
+{%- endmacro %}
+
+
+{% macro bigquery__spelled_number(column) -%}
+safe_cast({{ column }} as {{ kanon_sql.float_type() }})
+{%- endmacro %}
+
+
+{# No number that passes is too large, or too small, to be cast. #}
+{% macro postgres__spelled_number(column) -%}
+{% set text = "cast(" ~ column ~ " as " ~ kanon_sql.text_type() ~ ")" %}
+{% set short = "([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?" %}
+{% set long = "[0-9]([.][0-9]{0,50})?[eE][-+]?[12][0-9]{2}" %}
+{% set not_finite = "[Nn]a[Nn]|[Ii]nf(inity)?" %}
+{% set number = kanon_sql.matches(text, " *[-+]?(" ~ short ~ "|" ~ long ~ "|" ~ not_finite ~ ") *") | trim %}
+case when {{ number }} then cast({{ text }} as {{ kanon_sql.float_type() }}) end
 {%- endmacro %}
 
 
@@ -89,11 +123,37 @@ cast({{ column }} as {{ kanon_sql.float_type() }})
 
 
 {% macro order_keys(value, type) -%}
-{{ return(["cast(" ~ value ~ " as " ~ kanon_sql.float_type() ~ ")"]) }}
+{{ return([kanon_sql.spelled_number(value)]) }}
 {%- endmacro %}
 
 
 {# --- functions that engines spell in their own way ------------------------------------------ #}
+
+{# Whether a text matches a regular expression as a whole. #}
+{% macro matches(text, pattern) -%}
+{{ return(adapter.dispatch("matches", "kanon_sql")(text, pattern)) }}
+{%- endmacro %}
+
+
+{% macro default__matches(text, pattern) -%}
+regexp_like({{ text }}, '^{{ pattern }}$')
+{%- endmacro %}
+
+
+{% macro duckdb__matches(text, pattern) -%}
+regexp_full_match({{ text }}, '{{ pattern }}')
+{%- endmacro %}
+
+
+{% macro postgres__matches(text, pattern) -%}
+{{ text }} ~ '^{{ pattern }}$'
+{%- endmacro %}
+
+
+{% macro bigquery__matches(text, pattern) -%}
+regexp_contains({{ text }}, '^{{ pattern }}$')
+{%- endmacro %}
+
 
 {% macro same(left, right) -%}
 {{ return(adapter.dispatch("same", "kanon_sql")(left, right)) }}
@@ -122,26 +182,34 @@ array[{{ left }}] = array[{{ right }}]
 
 
 {% macro default__only_value(value) -%}
-min({{ value }})
+any_value({{ value }})
 {%- endmacro %}
 
 
-{# There is no least boolean. #}
+{# Before release 16 there is no any_value, and there is no least boolean. #}
 {% macro postgres__only_value(value) -%}
 (array_agg({{ value }}))[1]
 {%- endmacro %}
 
 
-{% macro texts_in_order(text, order) -%}
-{{ dbt.listagg(text, "','", "order by " ~ order) }}
+{# It would inherit that of Postgres. #}
+{% macro redshift__only_value(value) -%}
+any_value({{ value }})
 {%- endmacro %}
 
 
-{% macro number_or_null(text) -%}
-case
-    when length({{ text }}) <= 15 and {{ kanon_sql.matches(text, "-?[0-9]+([.][0-9]+)?") }}
-    then cast({{ text }} as {{ kanon_sql.float_type() }})
-end
+{% macro fabric__only_value(value) -%}
+min({{ value }})
+{%- endmacro %}
+
+
+{% macro sqlserver__only_value(value) -%}
+min({{ value }})
+{%- endmacro %}
+
+
+{% macro texts_in_order(text, order) -%}
+{{ dbt.listagg(text, "','", "order by " ~ order) }}
 {%- endmacro %}
 
 

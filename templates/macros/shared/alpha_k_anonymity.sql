@@ -47,5 +47,12 @@ max(case when {{ kanon_sql.is_one_of(sensitive, values) }} then {{ counted }} el
 {# The test: no value above alpha, no class below k. #}
 {% macro alpha_k_anonymity_failures(relation, columns, sensitive, alpha=none, k=none, values=none, entity=none, unknown=false) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "alpha_k_anonymity", entity=entity, unknown=unknown, measure=kanon_sql.alpha_k_anonymity("alpha_k_anonymity", values, entity, unknown), violated=kanon_sql.alpha_k_anonymity_violated("alpha_k_anonymity", alpha, k, values, entity, unknown), class_columns=kanon_sql.alpha_k_anonymity_columns(counted, "alpha_k_anonymity", sensitive, values)) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "alpha_k_anonymity",
+    entity=entity, unknown=unknown,
+    measure=kanon_sql.alpha_k_anonymity("alpha_k_anonymity", values, entity, unknown),
+    violated=kanon_sql.alpha_k_anonymity_violated("alpha_k_anonymity", alpha, k, values, entity, unknown),
+    class_columns=kanon_sql.alpha_k_anonymity_columns(counted, "alpha_k_anonymity", sensitive, values),
+    named=values
+) }}
 {%- endmacro %}

@@ -25,5 +25,12 @@ max({{ kanon_sql.quotient(counted, "kanon_share") }}) as kanon_highest
 {# The test: no gain above beta. #}
 {% macro basic_beta_likeness_failures(relation, columns, sensitive, beta, entity=none, unknown=false) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "basic_beta_likeness", entity=entity, unknown=unknown, needs=["shares"], measure=kanon_sql.basic_beta_likeness(), violated=kanon_sql.basic_beta_likeness_violated(beta), class_columns=kanon_sql.basic_beta_likeness_columns(counted)) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "basic_beta_likeness",
+    entity=entity, unknown=unknown,
+    needs=["shares"],
+    measure=kanon_sql.basic_beta_likeness(),
+    violated=kanon_sql.basic_beta_likeness_violated(beta),
+    class_columns=kanon_sql.basic_beta_likeness_columns(counted)
+) }}
 {%- endmacro %}

@@ -66,5 +66,22 @@ sum(case when {% for column in columns %}{{ "" if loop.first else " and " }}{{ k
 
 {# Whether a key stands for one of some values. #}
 {% macro is_one_of(column, values) -%}
-{% for value in values %}{{ "" if loop.first else " or " }}{{ kanon_sql.is_value(column, value) }}{% endfor %}
+{% for value in values %}{{ "" if loop.first else " or " }}{{ kanon_sql.stands_for(column, value) }}{% endfor %}
+{%- endmacro %}
+
+
+{#
+    Whether a key stands for a value. Where nobody has looked up the type a number is compared by
+    its digits, because 1 is 1.00 in one type and 1.0 in another.
+#}
+{% macro stands_for(column, value) -%}
+{% if kanon_sql.type_of(column) or value is not number or value is boolean -%}
+{{ kanon_sql.is_value(column, value) }}
+{%- else -%}
+{% set digits = (value | int if value == value | int else value) | string -%}
+{{ kanon_sql.matches(
+    "cast(" ~ kanon_sql.alias(column) ~ " as " ~ kanon_sql.text_type() ~ ")",
+    digits.replace("+", "[+]").replace(".", "[.]") ~ ("0*" if "." in digits else "([.]0+)?")
+) }}
+{%- endif %}
 {%- endmacro %}

@@ -43,5 +43,13 @@ max(kanon_table_values) as kanon_table_values
 {# The test: every value of the table about as frequent in every class. #}
 {% macro delta_disclosure_failures(relation, columns, sensitive, delta, entity=none, unknown=false) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "delta_disclosure", entity=entity, unknown=unknown, needs=["shares"], measure=kanon_sql.delta_disclosure(), violated=kanon_sql.delta_disclosure_violated(delta, "kanon_delta_disclosure"), infinite=kanon_sql.delta_disclosure_infinite(), class_columns=kanon_sql.delta_disclosure_columns(counted)) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "delta_disclosure",
+    entity=entity, unknown=unknown,
+    needs=["shares"],
+    measure=kanon_sql.delta_disclosure(),
+    violated=kanon_sql.delta_disclosure_violated(delta, "kanon_delta_disclosure"),
+    infinite=kanon_sql.delta_disclosure_infinite(),
+    class_columns=kanon_sql.delta_disclosure_columns(counted)
+) }}
 {%- endmacro %}

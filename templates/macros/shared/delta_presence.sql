@@ -112,11 +112,49 @@ sum(case when {{ predicate }} then {{ population }} else 0 end) as kanon_{{ name
     The test. Violating are classes of the reference with their people; a class of the release
     that the reference can't contain is a failure too.
 #}
-{% macro delta_presence_failures(relation, columns, reference, pairs, min=none, max=none, entity=none, reference_entity=none, reference_weight=none, union=false) %}
+{% macro delta_presence_failures(
+    relation, columns, reference, pairs,
+    min=none, max=none, entity=none, reference_entity=none, reference_weight=none, union=false
+) %}
 {% set population = "kanon_union" if union else "kanon_population" %}
 {% set outside = kanon_sql.delta_presence_violated(population, min, max) %}
-{% set measures = ["sum(kanon_records) as kanon_records", kanon_sql.presence(population, "delta_presence"), kanon_sql.classes_where(outside, "delta_presence_violated"), kanon_sql.population_where(outside, population, "delta_presence_violated")] %}
-{% set statement = kanon_sql.delta_presence(relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures) %}
-{% set figures = ["kanon_delta_presence_violated_classes as violating_classes", "kanon_delta_presence_violated_population as violating_records", "kanon_delta_presence_min as achieved_min", "kanon_delta_presence_max as achieved_max"] %}
-{{ kanon_sql.told_failures(kanon_sql.measured_beside_reference(statement, figures, reference, reference_weight), "measured.violating_classes > 0 or " ~ kanon_sql.not_contained(), "(case when measured.violating_records > 0 then measured.violating_records else measured.unmatched_records end)", ["violating_classes", "violating_records", "achieved_min", "achieved_max", "unmatched_classes", "unmatched_records", "exceeding_classes"], entity, relation, reference_weight is not none) }}
+{% set measures = [
+    "sum(kanon_records) as kanon_records",
+    kanon_sql.presence(population, "delta_presence"),
+    kanon_sql.classes_where(outside, "delta_presence_violated"),
+    kanon_sql.population_where(outside, population, "delta_presence_violated"),
+] %}
+{% set statement = kanon_sql.delta_presence(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
+) %}
+{% set ctes %}
+with
+
+matched_classes as (
+    {{ statement | trim | indent(4) }}
+),
+
+measured as (
+    select
+        coalesce(kanon_records, 0) as records,
+        kanon_delta_presence_violated_classes as violating_classes,
+        kanon_delta_presence_violated_population as violating_records,
+        kanon_delta_presence_min as achieved_min,
+        kanon_delta_presence_max as achieved_max,
+        kanon_unmatched_classes as unmatched_classes,
+        kanon_unmatched_records as unmatched_records,
+        kanon_exceeding_classes as exceeding_classes
+    from matched_classes
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.violating_classes > 0 or " ~ kanon_sql.not_contained(),
+    failures="coalesce(nullif(measured.violating_records, 0), measured.unmatched_records)",
+    columns=[
+        "violating_classes", "violating_records", "achieved_min", "achieved_max",
+        "unmatched_classes", "unmatched_records", "exceeding_classes",
+    ],
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight
+) }}
 {%- endmacro %}

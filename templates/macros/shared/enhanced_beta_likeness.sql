@@ -35,5 +35,13 @@ max({{ kanon_sql.quotient(counted, "(kanon_share * (1 - ln(kanon_share)))") }}) 
 {# The test: no gain above beta, or -ln p where that is less. #}
 {% macro enhanced_beta_likeness_failures(relation, columns, sensitive, beta, entity=none, unknown=false) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "enhanced_beta_likeness", entity=entity, unknown=unknown, needs=["shares"], measure=kanon_sql.enhanced_beta_likeness(), violated=kanon_sql.enhanced_beta_likeness_violated(beta), infinite=kanon_sql.enhanced_beta_likeness_infinite(), class_columns=kanon_sql.enhanced_beta_likeness_columns(counted)) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "enhanced_beta_likeness",
+    entity=entity, unknown=unknown,
+    needs=["shares"],
+    measure=kanon_sql.enhanced_beta_likeness(),
+    violated=kanon_sql.enhanced_beta_likeness_violated(beta),
+    infinite=kanon_sql.enhanced_beta_likeness_infinite(),
+    class_columns=kanon_sql.enhanced_beta_likeness_columns(counted)
+) }}
 {%- endmacro %}

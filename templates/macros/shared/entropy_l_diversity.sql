@@ -31,5 +31,12 @@ sum(case when {{ counted }} > 0 then {{ counted }} * ln(cast({{ counted }} as {{
 {# The test: the entropy of l equally likely values in every class. #}
 {% macro entropy_l_diversity_failures(relation, columns, sensitive, l, entity=none, unknown=false) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "entropy_l_diversity", entity=entity, unknown=unknown, measure=kanon_sql.entropy_l_diversity(), violated=kanon_sql.entropy_l_diversity_violated(l), class_columns=kanon_sql.entropy_l_diversity_columns(counted), least=true) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "entropy_l_diversity",
+    entity=entity, unknown=unknown,
+    measure=kanon_sql.entropy_l_diversity(),
+    violated=kanon_sql.entropy_l_diversity_violated(l),
+    class_columns=kanon_sql.entropy_l_diversity_columns(counted),
+    least=true
+) }}
 {%- endmacro %}

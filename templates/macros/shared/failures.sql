@@ -13,76 +13,107 @@
 #}
 
 {#
-    The end of a test. `summary` names the CTE of one row with what was measured, `violated` is
-    true where the model fails, `failures` how many records that concerns, `columns` what is told
-    of it.
+    The end of a test. `ctes` end with `measured`, one row of what was found; `violated` is true
+    where the model fails, `failures` says how many records that concerns, `columns` are what is
+    told beside it. The other arguments say what could keep the question from being asked: records
+    without an entity, weights of the reference that are none, values that a list lacks or that are
+    no number, values that are `named` and never occur. An error concerns the records that have it,
+    or those that the model fails where they are more; nothing is known of any record where what
+    is looked for does not occur.
 #}
-{% macro told_failures(ctes, violated, failures, columns, entity=none, relation=none, weights=false) %}
-{{ ctes | trim }},
+{% macro told_failures(
+    ctes, violated, failures, columns,
+    relation=none, entity=none, reference=none, reference_weight=none,
+    sensitive=none, listed=none, named=none, numbers=false
+) %}
+{% set errors = [] %}
 {% if entity is not none %}
-
-entities as (
-    {{ kanon_sql.without_entity(relation, entity) | trim | indent(4) }}
-),
+{% set errors = errors + [{
+    "statement": kanon_sql.without_entity(relation, entity),
+    "counted": "kanon_without_entity",
+    "told": "records_without_entity",
+}] %}
 {% endif %}
+{% if reference_weight is not none %}
+{% set errors = errors + [{
+    "statement": kanon_sql.not_a_weight(reference, reference_weight),
+    "counted": "kanon_not_a_weight",
+    "told": "not_a_weight",
+}] %}
+{% endif %}
+{% if listed is not none %}
+{% set errors = errors + [{
+    "statement": kanon_sql.values_not_listed(relation, sensitive, listed, unknown=true),
+    "counted": "kanon_records_not_listed",
+    "told": "records_not_listed",
+}] %}
+{% endif %}
+{% if numbers %}
+{% set errors = errors + [{
+    "statement": kanon_sql.not_a_number(relation, sensitive),
+    "counted": "kanon_not_a_number",
+    "told": "records_without_number",
+}] %}
+{% endif %}
+{% if named is not none %}
+{% set errors = errors + [{
+    "statement": kanon_sql.named_values_that_never_occur(relation, sensitive, named),
+    "counted": "kanon_never_occurring",
+    "told": "values_that_never_occur",
+    "concerns": "records",
+}] %}
+{% endif %}
+{{ ctes | trim }},
 
+{% for error in errors %}
+{{ error.told }} as (
+    {{ error.statement | trim | indent(4) }}
+),
+
+{% endfor %}
 verdicts as (
     select
         case
             when measured.records = 0 then 'no_data'
-{% if entity is not none %}
-            when entities.kanon_without_entity > 0 then 'error'
-{% endif %}
-{% if weights %}
-            when weights.kanon_not_a_weight > 0 then 'error'
-{% endif %}
+{% for error in errors %}
+            when {{ error.told }}.{{ error.counted }} > 0 then 'error'
+{% endfor %}
             when {{ violated | trim | indent(16) }} then 'violated'
             else 'holds'
         end as status,
-        case
-            when measured.records = 0 then 1
-{% if entity is not none %}
-            when entities.kanon_without_entity > 0 then entities.kanon_without_entity
-{% endif %}
-{% if weights %}
-            when weights.kanon_not_a_weight > 0 then weights.kanon_not_a_weight
-{% endif %}
-            when {{ failures }} > 1 then {{ failures }}
-            else 1
-        end as failures,
+        {{ failures | trim }} as at_risk,
         measured.records
 {%- for column in columns %},
         measured.{{ column }}
 {%- endfor %}
-{%- if entity is not none %},
-        entities.kanon_without_entity as records_without_entity
-{%- endif %}
-{%- if weights %},
-        weights.kanon_not_a_weight as not_a_weight
-{%- endif %}
+{%- for error in errors %},
+        {{ error.told }}.{{ error.counted }} as {{ error.told }}
+{%- endfor %}
 
     from measured
-{% if entity is not none %}
-    cross join entities
-{% endif %}
-{% if weights %}
-    cross join weights
-{% endif %}
+{% for error in errors %}
+    cross join {{ error.told }}
+{% endfor %}
 )
 
 select
     status,
-    failures,
+    case
+        when status = 'no_data' then 1
+{% for error in errors %}
+{% set concerns = error.concerns | default(error.told) %}
+        when {{ error.told }} > 0 and {{ concerns }} > coalesce(at_risk, 0) then {{ concerns }}
+{% endfor %}
+        when at_risk > 1 then at_risk
+        else 1
+    end as failures,
     records
 {%- for column in columns %},
     {{ column }}
 {%- endfor %}
-{%- if entity is not none %},
-    records_without_entity
-{%- endif %}
-{%- if weights %},
-    not_a_weight
-{%- endif %}
+{%- for error in errors %},
+    {{ error.told }}
+{%- endfor %}
 
 from verdicts
 where status <> 'holds'
@@ -90,7 +121,10 @@ where status <> 'holds'
 
 
 {# The end of a test on classes: it fails where any class does. #}
-{% macro class_failures(statement, label, achieved, entity=none, relation=none) %}
+{% macro class_failures(
+    statement, label, achieved, relation,
+    entity=none, sensitive=none, listed=none, named=none, numbers=false
+) %}
 {% set ctes %}
 with
 
@@ -107,28 +141,56 @@ measured as (
     from classes_asked
 )
 {%- endset %}
-{{ kanon_sql.told_failures(ctes, "measured.violating_classes > 0", "measured.violating_records", ["violating_classes", "violating_records", "achieved"], entity, relation) }}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.violating_classes > 0",
+    failures="measured.violating_records",
+    columns=["violating_classes", "violating_records", "achieved"],
+    relation=relation, entity=entity, sensitive=sensitive, listed=listed, named=named, numbers=numbers
+) }}
 {%- endmacro %}
 
 
 {#
     The test of one model of sensitive values: the statement of an audit that asks nothing else.
     `measure` is what the model says of a class, `violated` whether the class fails it, `infinite`
-    whether no threshold would do, `class_columns` what is measured over the values of the class.
+    whether no threshold would do, `class_columns` what is measured over the values of the class;
+    `named` are values that must occur, and with `numbers` every value must be one.
 #}
-{% macro sensitive_failures(relation, columns, sensitive, label, measure, violated, entity=none, unknown=false, needs=[], class_columns="", infinite=none, least=false) %}
+{% macro sensitive_failures(
+    relation, columns, sensitive, label, measure, violated,
+    entity=none, unknown=false, needs=[], class_columns="", infinite=none, least=false,
+    named=none, numbers=false
+) %}
 {% set asked = namespace(columns=[]) %}
 {% for line in class_columns.split("\n") if line | trim %}
 {% set parts = line.split(" as ") %}
-{% set asked.columns = asked.columns + [{"expression": parts[:-1] | join(" as ") | trim, "name": parts[-1] | trim}] %}
+{% set asked.columns = asked.columns + [{
+    "expression": parts[:-1] | join(" as ") | trim,
+    "name": parts[-1] | trim,
+}] %}
 {% endfor %}
-{% set measures = [{"expression": measure | trim, "name": "kanon_" ~ label}] %}
 {% set verdicts = [{"expression": kanon_sql.flag(violated | trim), "name": "kanon_" ~ label ~ "_violated"}] %}
-{% set infinity = [{"expression": kanon_sql.flag(infinite | trim), "name": "kanon_" ~ label ~ "_infinite"}] if infinite is not none else [] %}
-{% set told = [kanon_sql.worst_class(least, label), kanon_sql.flagged_classes(label ~ "_violated"), kanon_sql.flagged_records(label ~ "_violated")] %}
-{% set told_infinity = [kanon_sql.flagged_classes(label ~ "_infinite")] if infinite is not none else [] %}
-{% set statement = kanon_sql.sensitive_values(relation, columns, sensitive, entity, unknown, needs, asked.columns, measures, infinity + verdicts, told_infinity + told) %}
-{{ kanon_sql.class_failures(statement, label, kanon_sql.achieved(label, least, infinite is not none), entity, relation) }}
+{% set told = [
+    kanon_sql.worst_class(least, label),
+    kanon_sql.flagged_classes(label ~ "_violated"),
+    kanon_sql.flagged_records(label ~ "_violated"),
+] %}
+{% if infinite is not none %}
+{% set verdicts = [{"expression": kanon_sql.flag(infinite | trim), "name": "kanon_" ~ label ~ "_infinite"}] + verdicts %}
+{% set told = [kanon_sql.flagged_classes(label ~ "_infinite")] + told %}
+{% endif %}
+{% set statement = kanon_sql.sensitive_values(
+    relation, columns, sensitive, entity, unknown, needs,
+    class_columns=asked.columns,
+    class_measures=[{"expression": measure | trim, "name": "kanon_" ~ label}],
+    class_verdicts=verdicts,
+    measures=told
+) %}
+{{ kanon_sql.class_failures(
+    statement, label, kanon_sql.achieved(label, least, infinite is not none), relation, entity,
+    sensitive=sensitive, named=named, numbers=numbers
+) }}
 {%- endmacro %}
 
 
@@ -139,38 +201,6 @@ case when sum(kanon_{{ label }}_infinite_classes) = 0 then max(kanon_{{ label }}
 {%- else -%}
 {{ "min" if least else "max" }}(kanon_{{ label }})
 {%- endif %}
-{%- endmacro %}
-
-
-{#
-    What the classes of a release say together beside a reference, as `measured`, and where the
-    reference has weights those that are none, as `weights`. `figures` are more of its columns.
-#}
-{% macro measured_beside_reference(statement, figures, reference, reference_weight=none) %}
-with
-
-{% if reference_weight is not none %}
-weights as (
-    {{ kanon_sql.not_a_weight(reference, reference_weight) | trim | indent(4) }}
-),
-
-{% endif %}
-matched_classes as (
-    {{ statement | trim | indent(4) }}
-),
-
-measured as (
-    select
-        coalesce(kanon_records, 0) as records,
-{% for figure in figures %}
-        {{ figure }},
-{% endfor %}
-        kanon_unmatched_classes as unmatched_classes,
-        kanon_unmatched_records as unmatched_records,
-        kanon_exceeding_classes as exceeding_classes,
-        matched_classes.*
-    from matched_classes
-)
 {%- endmacro %}
 
 

@@ -73,6 +73,14 @@ from classes
 {# The test: no class has a single value. It achieves the number of classes that have. #}
 {% macro homogeneity_failures(relation, columns, sensitive, entity=none, unknown=false) %}
 {% set homogeneous = kanon_sql.homogeneity(entity, unknown) %}
-{% set measures = [kanon_sql.classes_where(homogeneous, "homogeneity_violated"), kanon_sql.records_where(homogeneous, "homogeneity_violated")] %}
-{{ kanon_sql.class_failures(kanon_sql.sensitive_values(relation, columns, sensitive, entity, unknown, measures=measures), "homogeneity", "sum(kanon_homogeneity_violated_classes)", entity, relation) }}
+{% set measures = [
+    kanon_sql.classes_where(homogeneous, "homogeneity_violated"),
+    kanon_sql.records_where(homogeneous, "homogeneity_violated"),
+] %}
+{{ kanon_sql.class_failures(
+    kanon_sql.sensitive_values(relation, columns, sensitive, entity, unknown, measures=measures),
+    "homogeneity",
+    achieved="sum(kanon_homogeneity_violated_classes)",
+    relation=relation, entity=entity
+) }}
 {%- endmacro %}

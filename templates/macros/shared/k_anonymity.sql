@@ -110,7 +110,13 @@ measured as (
     from class_sizes
 )
 {%- endset %}
-{{ kanon_sql.told_failures(ctes, "measured.violating_classes > 0", "measured.violating_records", ["violating_classes", "violating_records", "achieved"], entity, relation) }}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.violating_classes > 0",
+    failures="measured.violating_records",
+    columns=["violating_classes", "violating_records", "achieved"],
+    relation=relation, entity=entity
+) }}
 {%- endmacro %}
 
 

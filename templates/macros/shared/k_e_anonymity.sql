@@ -42,5 +42,13 @@ count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ "" if unknown else "
 
 {# The test: k numbers that span e in every class. #}
 {% macro k_e_anonymity_failures(relation, columns, sensitive, k=none, e=none, entity=none, unknown=false) %}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "k_e_anonymity", entity=entity, unknown=unknown, measure=kanon_sql.k_e_anonymity(), violated=kanon_sql.k_e_anonymity_violated(sensitive, k, e), class_columns=kanon_sql.k_e_anonymity_columns(sensitive, unknown), least=true) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "k_e_anonymity",
+    entity=entity, unknown=unknown,
+    measure=kanon_sql.k_e_anonymity(),
+    violated=kanon_sql.k_e_anonymity_violated(sensitive, k, e),
+    class_columns=kanon_sql.k_e_anonymity_columns(sensitive, unknown),
+    least=true,
+    numbers=true
+) }}
 {%- endmacro %}

@@ -83,7 +83,7 @@ reference_classes as (
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }} as kanon_entity
 {% elif reference_weight is not none %}
-        sum(cast({{ kanon_sql.ident(reference_weight) }} as bigint)) as kanon_population
+        sum(cast({{ kanon_sql.ident(reference_weight) }} as {{ kanon_sql.whole_type() }})) as kanon_population
 {% else %}
         count(*) as kanon_population
 {% endif %}
@@ -166,10 +166,46 @@ coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
     The test. A class that the reference lacks counts 0, or with `union` what the release has of
     it.
 #}
-{% macro k_map_failures(relation, columns, k, reference, pairs, entity=none, reference_entity=none, reference_weight=none, union=false, wildcard=false) %}
+{% macro k_map_failures(
+    relation, columns, k, reference, pairs,
+    entity=none, reference_entity=none, reference_weight=none, union=false, wildcard=false
+) %}
 {% set too_few = kanon_sql.k_map_violated("kanon_union" if union else "kanon_population", k) %}
-{% set measures = ["sum(kanon_records) as kanon_records", kanon_sql.classes_where(too_few, "k_map_violated"), kanon_sql.records_where(too_few, "k_map_violated")] %}
-{% set statement = kanon_sql.k_map(relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, wildcard) %}
-{% set figures = ["kanon_k_map_violated_classes as violating_classes", "kanon_k_map_violated_records as violating_records", ("kanon_least_union" if union else "kanon_least_population") ~ " as achieved"] %}
-{{ kanon_sql.told_failures(kanon_sql.measured_beside_reference(statement, figures, reference, reference_weight), "measured.violating_classes > 0", "measured.violating_records", ["violating_classes", "violating_records", "achieved", "unmatched_classes", "unmatched_records", "exceeding_classes"], entity, relation, reference_weight is not none) }}
+{% set measures = [
+    "sum(kanon_records) as kanon_records",
+    kanon_sql.classes_where(too_few, "k_map_violated"),
+    kanon_sql.records_where(too_few, "k_map_violated"),
+] %}
+{% set statement = kanon_sql.k_map(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, wildcard
+) %}
+{% set ctes %}
+with
+
+matched_classes as (
+    {{ statement | trim | indent(4) }}
+),
+
+measured as (
+    select
+        coalesce(kanon_records, 0) as records,
+        kanon_k_map_violated_classes as violating_classes,
+        kanon_k_map_violated_records as violating_records,
+        {{ "kanon_least_union" if union else "kanon_least_population" }} as achieved,
+        kanon_unmatched_classes as unmatched_classes,
+        kanon_unmatched_records as unmatched_records,
+        kanon_exceeding_classes as exceeding_classes
+    from matched_classes
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.violating_classes > 0",
+    failures="measured.violating_records",
+    columns=[
+        "violating_classes", "violating_records", "achieved",
+        "unmatched_classes", "unmatched_records", "exceeding_classes",
+    ],
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight
+) }}
 {%- endmacro %}

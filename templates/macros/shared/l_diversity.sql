@@ -22,5 +22,11 @@ case when {{ kanon_sql.homogeneity(entity, unknown) }} then 1 else kanon_distinc
 
 {# The test: l values in every class. #}
 {% macro l_diversity_failures(relation, columns, sensitive, l, entity=none, unknown=false) %}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "l_diversity", entity=entity, unknown=unknown, measure=kanon_sql.l_diversity(entity, unknown), violated=kanon_sql.l_diversity_violated(l, "kanon_l_diversity"), least=true) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "l_diversity",
+    entity=entity, unknown=unknown,
+    measure=kanon_sql.l_diversity(entity, unknown),
+    violated=kanon_sql.l_diversity_violated(l, "kanon_l_diversity"),
+    least=true
+) }}
 {%- endmacro %}

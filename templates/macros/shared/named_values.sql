@@ -11,13 +11,13 @@ with
 
 held_values as (
     select
-        {{ kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }} as kanon_value,
+        {{ kanon_sql.as_listed(kanon_sql.ident(column), kanon_sql.type_of(column), values) }} as kanon_value,
         count(*) as kanon_records
     from {{ relation | indent(4) }}
 {% if unknown %}
     where {{ kanon_sql.ident(column) }} is not null
 {% endif %}
-    group by {{ kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }}
+    group by {{ kanon_sql.as_listed(kanon_sql.ident(column), kanon_sql.type_of(column), values) }}
 )
 
 select
@@ -30,17 +30,49 @@ left join listed_values
 {%- endmacro %}
 
 
+{# A value as a list spells it: by its text, or as a number where the list has only numbers. #}
+{% macro as_listed(value, type, values) -%}
+{% if values[0][0] is number -%}
+{{ kanon_sql.number_or_null("cast(" ~ value ~ " as " ~ kanon_sql.text_type() ~ ")") }}
+{%- else -%}
+{{ kanon_sql.as_text(value, type) }}
+{%- endif %}
+{%- endmacro %}
+
+
 {# How many of some named values occur at all. #}
 {% macro named_values_that_occur(relation, column, values) %}
 select
 {% for value in values %}
-    max(case when {{ kanon_sql.is_value(column, value) }} then 1 else 0 end){{ " +" if not loop.last }}
+    max(case when {{ kanon_sql.stands_for(column, value) }} then 1 else 0 end){{ " +" if not loop.last }}
 {% endfor %}
     as kanon_occurring
 from (
     select {{ kanon_sql.aliased(kanon_sql.ident(column), column) }}
     from {{ relation | indent(4) }}
 ) as kanon_named
+{%- endmacro %}
+
+
+{# How many of them never do. #}
+{% macro named_values_that_never_occur(relation, column, values) %}
+select {{ values | length }} - kanon_occurring as kanon_never_occurring
+from (
+    {{ kanon_sql.named_values_that_occur(relation, column, values) | trim | indent(4) }}
+) as kanon_occurring_values
+{%- endmacro %}
+
+
+{# The records whose value is no number, where nobody has looked up the type. #}
+{% macro not_a_number(relation, column) %}
+select
+    sum(
+        case
+            when {{ kanon_sql.ident(column) }} is null or {{ kanon_sql.spelled_number(column) }} is not null then 0
+            else 1
+        end
+    ) as kanon_not_a_number
+from {{ relation }}
 {%- endmacro %}
 
 

@@ -21,6 +21,15 @@ cast({{ dividend }} as {{ kanon_sql.float_type() }}) / nullif({{ divisor }}, 0)
 {%- endmacro %}
 
 
+{# The number that a text spells in plain digits, no more than a double holds, else NULL. #}
+{% macro number_or_null(text) -%}
+case
+    when length({{ text }}) <= 15 and {{ kanon_sql.matches(text, "-?[0-9]+([.][0-9]+)?") }}
+    then cast({{ text }} as {{ kanon_sql.float_type() }})
+end
+{%- endmacro %}
+
+
 {# A count times a factor, such that neither overflows. #}
 {% macro times(count, factor) -%}
 {{ count if factor == 1 else "cast(" ~ count ~ " as " ~ kanon_sql.exact_type() ~ ") * " ~ factor }}

@@ -34,8 +34,11 @@ ranked_values as (
                 case when {{ kanon_sql.is_null(sensitive) }} then 1 else 0 end,
 {% if order is not none %}
                 case when listed_values.kanon_place is null then 1 else 0 end,
-                listed_values.kanon_place,
+                listed_values.kanon_place
+{%- if order[0][0] is not number %},
                 value_totals.{{ kanon_sql.alias(sensitive) }}
+{%- endif %}
+
 {% else %}
 {% for key in kanon_sql.order_keys("value_totals." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)) %}
                 {{ key }}{{ "," if not loop.last }}
@@ -45,7 +48,7 @@ ranked_values as (
     from value_totals
 {% if order is not none %}
     left join listed_values
-        on listed_values.kanon_value = {{ kanon_sql.as_text("value_totals." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)) }}
+        on listed_values.kanon_value = {{ kanon_sql.as_listed("value_totals." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive), order) | indent(8) }}
 {% endif %}
 ),
 

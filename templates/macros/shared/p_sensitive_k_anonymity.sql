@@ -18,5 +18,11 @@
 
 {# The test: p values and k records in every class. #}
 {% macro p_sensitive_k_anonymity_failures(relation, columns, sensitive, p=none, k=none, entity=none, unknown=false) %}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "p_sensitive_k_anonymity", entity=entity, unknown=unknown, measure=kanon_sql.p_sensitive_k_anonymity(entity, unknown), violated=kanon_sql.p_sensitive_k_anonymity_violated("kanon_p_sensitive_k_anonymity", p, k), least=true) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "p_sensitive_k_anonymity",
+    entity=entity, unknown=unknown,
+    measure=kanon_sql.p_sensitive_k_anonymity(entity, unknown),
+    violated=kanon_sql.p_sensitive_k_anonymity_violated("kanon_p_sensitive_k_anonymity", p, k),
+    least=true
+) }}
 {%- endmacro %}

@@ -62,5 +62,14 @@ min(case when {{ kanon_sql.is_one_of(sensitive, allowed) }} then null else kanon
 {# The test: c is more than every class needs. #}
 {% macro recursive_cl_diversity_failures(relation, columns, sensitive, c, l, allowed=none, entity=none, unknown=false) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "recursive_cl_diversity", entity=entity, unknown=unknown, needs=["ranks"], measure=kanon_sql.recursive_cl_diversity(l, "recursive_cl_diversity", allowed), violated=kanon_sql.recursive_cl_diversity_violated(c, l, "recursive_cl_diversity", allowed), infinite=kanon_sql.recursive_cl_diversity_infinite("kanon_recursive_cl_diversity"), class_columns=kanon_sql.recursive_cl_diversity_columns(counted, l, "recursive_cl_diversity", sensitive, allowed)) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "recursive_cl_diversity",
+    entity=entity, unknown=unknown,
+    needs=["ranks"],
+    measure=kanon_sql.recursive_cl_diversity(l, "recursive_cl_diversity", allowed),
+    violated=kanon_sql.recursive_cl_diversity_violated(c, l, "recursive_cl_diversity", allowed),
+    infinite=kanon_sql.recursive_cl_diversity_infinite("kanon_recursive_cl_diversity"),
+    class_columns=kanon_sql.recursive_cl_diversity_columns(counted, l, "recursive_cl_diversity", sensitive, allowed),
+    named=allowed
+) }}
 {%- endmacro %}

@@ -102,8 +102,12 @@ coalesce(sum(case when {{ kanon_sql.more_than_share("1", bound, "kanon_size") }}
     The test of prosecutor risk. Where no single class is above a bound, the records at risk are
     those that are expected to be found.
 #}
-{% macro prosecutor_risk_failures(relation, columns, max_highest=none, max_average=none, max_at_risk=none, threshold=0.2, entity=none, wildcard=false) %}
+{% macro prosecutor_risk_failures(
+    relation, columns,
+    max_highest=none, max_average=none, max_at_risk=none, threshold=0.2, entity=none, wildcard=false
+) %}
 {% set people = "kanon_records" if wildcard else "kanon_size * kanon_classes" %}
+{% set found = "sum(" ~ kanon_sql.quotient("kanon_records", "kanon_size") ~ ")" if wildcard else "sum(kanon_classes)" %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
 {% set ctes %}
 with
@@ -118,57 +122,162 @@ measured as (
         {{ kanon_sql.above_bound(bound, "violating_classes", "kanon_classes") }},
         {{ kanon_sql.above_bound(bound, "violating_records", "kanon_records") }},
         {{ kanon_sql.above_bound(threshold, "kanon_at_risk", people) }},
-        {{ "sum(" ~ kanon_sql.quotient("kanon_records", "kanon_size") ~ ")" if wildcard else "sum(kanon_classes)" }} as kanon_found,
+        {{ found }} as kanon_found,
         sum({{ people }}) as kanon_people,
         {{ kanon_sql.quotient("1", "min(kanon_size)") }} as achieved,
-        {{ kanon_sql.quotient("sum(" ~ kanon_sql.quotient("kanon_records", "kanon_size") ~ ")" if wildcard else "sum(kanon_classes)", "sum(" ~ people ~ ")") }} as average
+        {{ kanon_sql.quotient(found, "sum(" ~ people ~ ")") }} as average
     from class_sizes
 )
 {%- endset %}
-{% set broken = [] %}
-{% set broken = broken + ["measured.violating_classes > 0"] if max_highest is not none else broken %}
-{% set broken = broken + [("measured.average > " ~ kanon_sql.number(max_average) ~ " + " ~ kanon_sql.slack()) if wildcard else kanon_sql.more_than_share("measured.kanon_found", max_average, "measured.kanon_people")] if max_average is not none else broken %}
-{% set broken = broken + [kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_people")] if max_at_risk is not none else broken %}
-{{ kanon_sql.told_failures(ctes, broken | join(" or "), "coalesce(nullif(measured.violating_records, 0), " ~ kanon_sql.whole_records("measured.kanon_found") ~ ")", ["violating_classes", "violating_records", "achieved", "average"], entity, relation) }}
+{% set violated = ["measured.violating_classes > 0"] if max_highest is not none else [] %}
+{% if max_average is not none and wildcard %}
+{% set violated = violated + [kanon_sql.above_average("measured.average", max_average)] %}
+{% elif max_average is not none %}
+{% set violated = violated + [kanon_sql.more_than_share("measured.kanon_found", max_average, "measured.kanon_people")] %}
+{% endif %}
+{% if max_at_risk is not none %}
+{% set violated = violated + [kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_people")] %}
+{% endif %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=violated | join(" or "),
+    failures="coalesce(nullif(measured.violating_records, 0), " ~ kanon_sql.whole_records("measured.kanon_found") ~ ")",
+    columns=["violating_classes", "violating_records", "achieved", "average"],
+    relation=relation, entity=entity
+) }}
 {%- endmacro %}
 
 
 {# The test of journalist risk, in the same words; a reference that can't contain the release
    proves nothing, unless it is made to with `union`. #}
-{% macro journalist_risk_failures(relation, columns, reference, pairs, max_highest=none, max_average=none, max_at_risk=none, threshold=0.2, entity=none, reference_entity=none, reference_weight=none, union=false) %}
+{% macro journalist_risk_failures(
+    relation, columns, reference, pairs,
+    max_highest=none, max_average=none, max_at_risk=none, threshold=0.2,
+    entity=none, reference_entity=none, reference_weight=none, union=false
+) %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
-{% set measures = ["sum(kanon_records) as kanon_records", kanon_sql.people_where(kanon_sql.journalist_risk(threshold), "journalist_risk_at_risk")] %}
-{% set measures = measures + [kanon_sql.classes_where(kanon_sql.journalist_risk(bound), "journalist_risk_violated"), kanon_sql.records_where(kanon_sql.journalist_risk(bound), "journalist_risk_violated")] if bound is not none else measures %}
-{% set statement = kanon_sql.k_map(relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures) %}
-{% set linked = kanon_sql.quotient("kanon_reidentified", "kanon_sizes") %}
-{% set by_class = kanon_sql.quotient("kanon_classes", "kanon_unions") %}
-{% set nothing = "cast(null as " ~ kanon_sql.whole_type() ~ ")" %}
-{% set figures = [
-    ("kanon_journalist_risk_violated_classes" if bound is not none else nothing) ~ " as violating_classes",
-    ("kanon_journalist_risk_violated_records" if bound is not none else nothing) ~ " as violating_records",
-    kanon_sql.quotient("1", "kanon_least_union") ~ " as achieved",
-    "case when " ~ by_class ~ " > " ~ linked ~ " then " ~ by_class ~ " else " ~ linked ~ " end as average",
+{% set measures = [
+    "sum(kanon_records) as kanon_records",
+    kanon_sql.people_where(kanon_sql.journalist_risk(threshold), "journalist_risk_at_risk"),
 ] %}
-{% set broken = [] if union else [kanon_sql.not_contained()] %}
-{% set broken = broken + ["measured.violating_classes > 0"] if max_highest is not none else broken %}
-{% set broken = broken + ["measured.average > " ~ kanon_sql.number(max_average) ~ " + " ~ kanon_sql.slack()] if max_average is not none else broken %}
-{% set broken = broken + [kanon_sql.more_than_share("measured.kanon_journalist_risk_at_risk_people", max_at_risk, "measured.kanon_sizes")] if max_at_risk is not none else broken %}
-{{ kanon_sql.told_failures(kanon_sql.measured_beside_reference(statement, figures, reference, reference_weight), broken | join(" or "), "coalesce(nullif(measured.violating_records, 0), nullif(measured.unmatched_records, 0), " ~ kanon_sql.whole_records("measured.kanon_reidentified") ~ ")", ["violating_classes", "violating_records", "achieved", "average", "unmatched_classes", "unmatched_records", "exceeding_classes"], entity, relation, reference_weight is not none) }}
+{% if bound is not none %}
+{% set measures = measures + [
+    kanon_sql.classes_where(kanon_sql.journalist_risk(bound), "journalist_risk_violated"),
+    kanon_sql.records_where(kanon_sql.journalist_risk(bound), "journalist_risk_violated"),
+] %}
+{% endif %}
+{% set statement = kanon_sql.k_map(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
+) %}
+{% set nothing = "cast(null as " ~ kanon_sql.whole_type() ~ ")" %}
+{% set ctes %}
+with
+
+matched_classes as (
+    {{ statement | trim | indent(4) }}
+),
+
+measured as (
+    select
+        coalesce(kanon_records, 0) as records,
+        {{ nothing if bound is none else "kanon_journalist_risk_violated_classes" }} as violating_classes,
+        {{ nothing if bound is none else "kanon_journalist_risk_violated_records" }} as violating_records,
+        kanon_journalist_risk_at_risk_people as kanon_at_risk,
+        kanon_reidentified,
+        kanon_sizes,
+        {{ kanon_sql.quotient("1", "kanon_least_union") }} as achieved,
+        case
+            when {{ kanon_sql.quotient("kanon_classes", "kanon_unions") }} > {{ kanon_sql.quotient("kanon_reidentified", "kanon_sizes") }}
+            then {{ kanon_sql.quotient("kanon_classes", "kanon_unions") }}
+            else {{ kanon_sql.quotient("kanon_reidentified", "kanon_sizes") }}
+        end as average,
+        kanon_unmatched_classes as unmatched_classes,
+        kanon_unmatched_records as unmatched_records,
+        kanon_exceeding_classes as exceeding_classes
+    from matched_classes
+)
+{%- endset %}
+{% set violated = [] if union else [kanon_sql.not_contained()] %}
+{% if max_highest is not none %}
+{% set violated = violated + ["measured.violating_classes > 0"] %}
+{% endif %}
+{% if max_average is not none %}
+{% set violated = violated + [kanon_sql.above_average("measured.average", max_average)] %}
+{% endif %}
+{% if max_at_risk is not none %}
+{% set violated = violated + [kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_sizes")] %}
+{% endif %}
+{% set failures %}
+coalesce(
+    nullif(measured.violating_records, 0),
+    nullif(measured.unmatched_records, 0),
+    {{ kanon_sql.whole_records("measured.kanon_reidentified") }}
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=violated | join(" or "),
+    failures=failures,
+    columns=[
+        "violating_classes", "violating_records", "achieved", "average",
+        "unmatched_classes", "unmatched_records", "exceeding_classes",
+    ],
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight
+) }}
 {%- endmacro %}
 
 
 {# The test of marketer risk: the records at risk are those that are expected to be found. #}
-{% macro marketer_risk_failures(relation, columns, reference, pairs, max_average, entity=none, reference_entity=none, reference_weight=none, union=false) %}
-{% set statement = kanon_sql.k_map(relation, columns, entity, reference, pairs, reference_entity, reference_weight, ["sum(kanon_records) as kanon_records"]) %}
-{% set figures = [kanon_sql.quotient("kanon_reidentified", "kanon_sizes") ~ " as achieved"] %}
-{% set broken = "measured.achieved > " ~ kanon_sql.number(max_average) ~ " + " ~ kanon_sql.slack() %}
-{{ kanon_sql.told_failures(kanon_sql.measured_beside_reference(statement, figures, reference, reference_weight), broken if union else broken ~ " or " ~ kanon_sql.not_contained(), kanon_sql.whole_records("measured.kanon_reidentified"), ["achieved", "unmatched_classes", "unmatched_records", "exceeding_classes"], entity, relation, reference_weight is not none) }}
+{% macro marketer_risk_failures(
+    relation, columns, reference, pairs, max_average,
+    entity=none, reference_entity=none, reference_weight=none, union=false
+) %}
+{% set measures = ["sum(kanon_records) as kanon_records"] %}
+{% set statement = kanon_sql.k_map(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
+) %}
+{% set ctes %}
+with
+
+matched_classes as (
+    {{ statement | trim | indent(4) }}
+),
+
+measured as (
+    select
+        coalesce(kanon_records, 0) as records,
+        kanon_reidentified,
+        {{ kanon_sql.quotient("kanon_reidentified", "kanon_sizes") }} as achieved,
+        kanon_unmatched_classes as unmatched_classes,
+        kanon_unmatched_records as unmatched_records,
+        kanon_exceeding_classes as exceeding_classes
+    from matched_classes
+)
+{%- endset %}
+{% set violated = [kanon_sql.above_average("measured.achieved", max_average)] %}
+{% if not union %}
+{% set violated = violated + [kanon_sql.not_contained()] %}
+{% endif %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=violated | join(" or "),
+    failures=kanon_sql.whole_records("measured.kanon_reidentified"),
+    columns=["achieved", "unmatched_classes", "unmatched_records", "exceeding_classes"],
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight
+) }}
+{%- endmacro %}
+
+
+{# Whether an average is above its bound, but for the last digits. #}
+{% macro above_average(average, bound) -%}
+{{ average }} > {{ kanon_sql.number(bound) }} + {{ kanon_sql.slack() }}
 {%- endmacro %}
 
 
 {# The test of sample uniqueness: the records at risk are those that are alone. #}
 {% macro sample_uniqueness_failures(relation, columns, max_share, entity=none, wildcard=false) %}
 {% set people = "kanon_records" if wildcard else "kanon_size * kanon_classes" %}
+{% set uniques = "sum(case when kanon_size = 1 then " ~ people ~ " else 0 end)" %}
 {% set ctes %}
 with
 
@@ -180,10 +289,16 @@ measured as (
     select
         coalesce(sum(kanon_records), 0) as records,
         sum({{ people }}) as kanon_people,
-        sum(case when kanon_size = 1 then {{ people }} else 0 end) as uniques,
-        {{ kanon_sql.quotient("sum(case when kanon_size = 1 then " ~ people ~ " else 0 end)", "sum(" ~ people ~ ")") }} as achieved
+        {{ uniques }} as uniques,
+        {{ kanon_sql.quotient(uniques, "sum(" ~ people ~ ")") }} as achieved
     from class_sizes
 )
 {%- endset %}
-{{ kanon_sql.told_failures(ctes, kanon_sql.more_than_share("measured.uniques", max_share, "measured.kanon_people"), "measured.uniques", ["uniques", "achieved"], entity, relation) }}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=kanon_sql.more_than_share("measured.uniques", max_share, "measured.kanon_people"),
+    failures="measured.uniques",
+    columns=["uniques", "achieved"],
+    relation=relation, entity=entity
+) }}
 {%- endmacro %}

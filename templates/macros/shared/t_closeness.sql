@@ -70,54 +70,40 @@ compared_classes as (
 
 
 {#
-    The test. Values are equally far apart, or `order` lists them with their places as text; what
-    it lacks is at risk, as nobody knows where it lies. NULL ranks last.
+    The test. Values are equally far apart, or `order` lists them with their places, or they are
+    numbers; what has no place is an error, as nobody knows where it lies. NULL ranks last.
 #}
-{% macro t_closeness_failures(relation, columns, sensitive, t, distance="equal", order=none, entity=none, unknown=false) %}
+{% macro t_closeness_failures(
+    relation, columns, sensitive, t, distance="equal", order=none, entity=none, unknown=false
+) %}
 {% set violated = kanon_sql.t_closeness_violated(t, "kanon_t_closeness") %}
 {% if distance == "equal" -%}
-{{ kanon_sql.sensitive_failures(relation, columns, sensitive, "t_closeness", entity=entity, unknown=unknown, needs=["shares", "distances"], measure=kanon_sql.t_closeness(), violated=violated, class_columns=kanon_sql.t_closeness_columns(kanon_sql.counted(entity, unknown))) }}
+{{ kanon_sql.sensitive_failures(
+    relation, columns, sensitive, "t_closeness",
+    entity=entity, unknown=unknown,
+    needs=["shares", "distances"],
+    measure=kanon_sql.t_closeness(),
+    violated=violated,
+    class_columns=kanon_sql.t_closeness_columns(kanon_sql.counted(entity, unknown))
+) }}
 {%- else -%}
-{% set measures = [{"expression": kanon_sql.t_closeness() | trim, "name": "kanon_t_closeness"}] %}
-{% set verdicts = [{"expression": kanon_sql.flag(violated | trim), "name": "kanon_t_closeness_violated"}] %}
-{% set told = [kanon_sql.worst_class(false, "t_closeness"), kanon_sql.flagged_classes("t_closeness_violated"), kanon_sql.flagged_records("t_closeness_violated")] %}
-{% set statement = kanon_sql.ordered_distance(relation, columns, sensitive, entity, unknown, order, measures, verdicts, told) %}
-{% if order is none -%}
-{{ kanon_sql.class_failures(statement, "t_closeness", kanon_sql.achieved("t_closeness"), entity, relation) }}
-{%- else -%}
-{{ kanon_sql.listed_failures(statement, relation, sensitive, order, entity) }}
-{%- endif %}
-{%- endif %}
-{%- endmacro %}
-
-
-{# The end of a test where values are listed: the records of others are at risk too. #}
-{% macro listed_failures(statement, relation, sensitive, order, entity=none) %}
 {% set listed = namespace(values=[]) %}
-{% for value in order %}
+{% for value in order or [] %}
 {% set listed.values = listed.values + [[value[0]]] %}
 {% endfor %}
-{% set ctes %}
-with
-
-values_beside_list as (
-    {{ kanon_sql.values_not_listed(relation, sensitive, listed.values, unknown=true) | trim | indent(4) }}
-),
-
-classes_asked as (
-    {{ statement | trim | indent(4) }}
-),
-
-measured as (
-    select
-        coalesce(classes_asked.kanon_records, 0) as records,
-        coalesce(classes_asked.kanon_t_closeness_violated_classes, 0) as violating_classes,
-        coalesce(classes_asked.kanon_t_closeness_violated_records, 0) as violating_records,
-        classes_asked.kanon_t_closeness as achieved,
-        coalesce(values_beside_list.kanon_records_not_listed, 0) as records_not_listed
-    from classes_asked
-    cross join values_beside_list
-)
-{%- endset %}
-{{ kanon_sql.told_failures(ctes, "measured.violating_classes > 0 or measured.records_not_listed > 0", "(case when measured.violating_records > measured.records_not_listed then measured.violating_records else measured.records_not_listed end)", ["violating_classes", "violating_records", "achieved", "records_not_listed"], entity, relation) }}
+{% set statement = kanon_sql.ordered_distance(
+    relation, columns, sensitive, entity, unknown, order,
+    class_measures=[{"expression": kanon_sql.t_closeness() | trim, "name": "kanon_t_closeness"}],
+    class_verdicts=[{"expression": kanon_sql.flag(violated | trim), "name": "kanon_t_closeness_violated"}],
+    measures=[
+        kanon_sql.worst_class(false, "t_closeness"),
+        kanon_sql.flagged_classes("t_closeness_violated"),
+        kanon_sql.flagged_records("t_closeness_violated"),
+    ]
+) %}
+{{ kanon_sql.class_failures(
+    statement, "t_closeness", kanon_sql.achieved("t_closeness"), relation, entity,
+    sensitive=sensitive, listed=listed.values or none, numbers=order is none
+) }}
+{%- endif %}
 {%- endmacro %}

@@ -1,0 +1,396 @@
+"""ClickHouse, by clickhouse-connect: a server over HTTP, or chDB, which runs in this process."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import uuid
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from importlib import import_module
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from sqlglot import exp
+
+from kanon_sql.dialects import translated
+from kanon_sql.engines.base import Column, Estimate, Table
+from kanon_sql.engines.warehouse import Warehouse
+from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
+from kanon_sql.templates import render
+
+SETTINGS: dict[str, int | str] = {
+    # NULL is what the standard says, not the default value of a type.
+    "join_use_nulls": 1,
+    "aggregate_functions_null_for_empty": 1,
+    "cast_keep_nullable": 1,
+    "group_by_use_nulls": 0,
+    "transform_null_in": 0,
+    # A name means a column before it means an alias.
+    "prefer_column_name_to_alias": 1,
+    # Every record counts once, and all of them do.
+    "final": 1,
+    "apply_deleted_mask": 1,
+    "skip_unavailable_shards": 0,
+    "count_distinct_implementation": "uniqExact",
+    "join_default_strictness": "ALL",
+    "any_join_distinct_right_table_keys": 0,
+    "limit": 0,
+    "offset": 0,
+    "extremes": 0,
+    "use_query_cache": 0,
+    "read_overflow_mode": "throw",
+    "read_overflow_mode_leaf": "throw",
+    "group_by_overflow_mode": "throw",
+    "sort_overflow_mode": "throw",
+    "distinct_overflow_mode": "throw",
+    "join_overflow_mode": "throw",
+    "set_overflow_mode": "throw",
+    "transfer_overflow_mode": "throw",
+    "timeout_overflow_mode": "throw",
+    # What does not fit fails, and is not rounded or cut.
+    "decimal_check_overflow": 1,
+    "date_time_overflow_behavior": "throw",
+    "precise_float_parsing": 1,
+    "use_variant_as_common_type": 0,
+    "short_circuit_function_evaluation": "enable",
+    # A day, and the text of a value, is the same for everyone who asks.
+    "session_timezone": "UTC",
+    "date_time_input_format": "basic",
+    "date_time_output_format": "simple",
+    "date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands": 1,
+    "bool_true_representation": "true",
+    "bool_false_representation": "false",
+    # Few classes may be a partial answer; an answer of too many rows is refused by who asked.
+    "result_overflow_mode": "break",
+}
+"""What would change an answer otherwise, whatever the profile of the user says. It is said with
+each statement, so that nothing of it stays with a session of the user's."""
+
+NEEDED = ("join_use_nulls", "aggregate_functions_null_for_empty", "final", "session_timezone")
+"""The settings without which answers would be wrong; others came with what they switch off."""
+
+LONGEST = 24 * 60 * 60
+"""How many seconds are waited for an answer, where no limit is asked for."""
+
+_STOPPED = {159, 394}
+_FORBIDDEN = {497, 195, 291}
+_READ_ONLY = {164, 452}
+_NOT_READ = {36, 42, 43, 44, 46, 47, 48, 53, 60, 62, 63, 81, 179, 184, 206, 207, 215, 386}
+_NO_VALUE = {6, 27, 38, 41, 70, 72, 131, 321, 349, 407}
+_OUT_OF_MEMORY = {241, 173}
+_NOT_LET_IN = {192, 193, 194, 516}
+
+
+class ClickHouse(Warehouse):
+    """Asks a ClickHouse server, or chDB in this process, through a client of clickhouse-connect."""
+
+    name = "clickhouse"
+    dialect = "clickhouse"
+
+    @classmethod
+    def of_url(cls, url: str) -> ClickHouse:
+        """Connect to `clickhouse://user:password@host:port/database`.
+
+        What it lacks is taken from CLICKHOUSE_USER and CLICKHOUSE_PASSWORD. `?secure=true` is TLS;
+        anything else after `?` is a setting, as in `?enable_materialized_cte=1`.
+        """
+        parts = urlsplit(url)
+        options = dict(parse_qsl(parts.query))
+        return cls(
+            _connected(
+                f"ClickHouse at {parts.hostname or 'localhost'} can't be reached. Does it run, and "
+                "does it answer HTTP on this port?",
+                dsn=parts._replace(query="").geturl(),
+                secure=options.pop("secure", "false"),
+                settings=options,
+                username=None if parts.username else os.environ.get("CLICKHOUSE_USER"),
+                password="" if parts.password else os.environ.get("CLICKHOUSE_PASSWORD", ""),
+                # A session would let one statement run at a time, and none that stops it.
+                autogenerate_session_id=False,
+                send_receive_timeout=LONGEST,
+            ),
+            owned=True,
+        )
+
+    @classmethod
+    def of_folder(cls, folder: str) -> ClickHouse:
+        """Open a chDB folder in this process; the empty name is memory, which a chDB session of
+        this process may have filled."""
+        if folder and folder != ":memory:" and not os.path.isdir(folder):
+            raise InputError(f"there is no chDB folder {folder}.")
+        return cls(_embedded(folder or ":memory:"), owned=True)
+
+    @classmethod
+    def of_session(cls, session: Any) -> ClickHouse:
+        """Ask what a chDB connection or session of this process sees, beside it."""
+        folder = str(session.query(render("chdb_folder"), "TabSeparated")).strip()
+        try:
+            return cls(_embedded(folder), owned=True)
+        except EngineError:
+            # A process has one chDB at a time, and in memory it answers to no folder.
+            return cls(_embedded(":memory:"), owned=True)
+
+    def __init__(self, client: Any, *, owned: bool = False) -> None:
+        if client.query_limit:
+            raise InputError(
+                f"the ClickHouse client cuts answers to {client.query_limit:,} rows, which would "
+                "make classes look fewer. Pass one without query_limit."
+            )
+        lacking = [name for name in NEEDED if name not in client.server_settings]
+        if lacking:
+            raise EngineError(
+                f"ClickHouse {client.server_version} has no setting {lacking[0]}, without which "
+                "its answers can't be relied on. It must be 24.8 or later."
+            )
+        self._client = client
+        self._owned = owned
+        self._in_process = hasattr(client, "path")
+        self._comment = f"kanon-sql {uuid.uuid4()}"
+        self._seconds = 0.0
+        self._views: dict[str, str] = {}
+        self._asking = threading.Lock()
+
+    def table(self, target: Any) -> Table:
+        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        table = super().table(target)
+        view = self._view(table)
+        if view is not None:
+            self._views[table.sql] = view
+        return table
+
+    def in_dialect(self, sql: str) -> str:
+        """A SELECT of the templates as ClickHouse has it."""
+        # Whether it is kept is for the user's profile to say, as long as that is an experiment of
+        # ClickHouse'.
+        kept = self._knows("enable_materialized_cte")
+        return translated(sql, self.dialect, tuple(self._views.items()), materialized=kept)
+
+    def estimate(self, sql: str) -> Estimate:
+        """How many records it expects to read of tables that keep count; it reckons no cost."""
+        names, rows = self._asked(f"explain estimate {self.in_dialect(sql)}")
+        return Estimate(sum(row[names.index("rows")] for row in rows) if rows else None)
+
+    def limit(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def cancel(self) -> None:
+        # A session of the user's is busy with what is to be stopped.
+        kill = render("clickhouse_kill", comment=_literal(self._comment))
+        if self._in_process:
+            with closing(_embedded(self._client.path)) as other:
+                other.command(kill)
+        else:
+            self._client.command(kill, settings={"session_id": str(uuid.uuid4())})
+
+    def close(self) -> None:
+        if self._owned:
+            self._client.close()
+
+    def _tables(self) -> Sequence[tuple[str, ...]]:
+        return [tuple(row) for row in self._asked(render("clickhouse_tables"))[1]]
+
+    def _place(self) -> tuple[str, str]:
+        [place] = self._asked("select 'clickhouse', currentDatabase()")[1]
+        return place[0], place[1]
+
+    def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
+        return [Column(name, type_of_templates(type)) for name, type in self._described(found)]
+
+    def _described(self, found: Sequence[str]) -> Sequence[Sequence[Any]]:
+        database, table = map(_literal, found[-2:])
+        return self._asked(render("clickhouse_columns", database=database, table=table))[1]
+
+    def _view(self, table: Table) -> str | None:
+        """The SELECT to read in place of a table that has columns to be put right."""
+        found = [part.name for part in exp.to_table(table.sql, dialect="duckdb").parts]
+        columns = [
+            (_identifier(name), put_right(_identifier(name), type))
+            for name, type in self._described(found)
+        ]
+        if not any(expression for _, expression in columns):
+            return None
+        relation = ".".join(map(_identifier, found))
+        return render("clickhouse_view", relation=relation, columns=columns)
+
+    def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
+        settings = {
+            **{name: value for name, value in SETTINGS.items() if self._knows(name)},
+            "max_result_rows": most,
+            "max_execution_time": self._seconds,
+            "log_comment": self._comment,
+            # Last, because nothing can be set from here on.
+            "readonly": 1,
+        }
+        with self._asking:
+            answer = self._run(sql, settings)
+        return list(answer.column_names), answer.result_rows
+
+    def _run(self, sql: str, settings: dict[str, Any]) -> Any:
+        if not self._in_process:
+            try:
+                return self._client.query(sql, settings=settings)
+            except Exception as error:
+                if getattr(error, "code", None) is None:
+                    # It was the line that broke, and the server would go on.
+                    with suppress(Exception):
+                        self.cancel()
+                raise
+        # Nothing interrupts the main thread while chDB runs in it.
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(self._client.query, sql, settings=settings)
+            try:
+                return running.result()
+            except KeyboardInterrupt:
+                self.cancel()
+                raise
+
+    def _knows(self, setting: str) -> bool:
+        return setting in self._client.server_settings
+
+    def _explained(self, error: Exception) -> KanonError:
+        code = getattr(error, "code", None)
+        if code in _STOPPED:
+            return EngineError("the query was stopped before its end. Nothing was left behind.")
+        if code in _READ_ONLY and "setting" not in str(error).lower():
+            return EngineError("refused to write: the audit's statements are read-only.")
+        if code in _READ_ONLY:
+            return InputError(
+                "the ClickHouse user may not change settings, without which NULLs and dates would "
+                "come out wrong. Take one whose profile has readonly = 2 or 0."
+            )
+        if code in _FORBIDDEN:
+            return InputError("the ClickHouse user may not read a table of the question.")
+        if code in _OUT_OF_MEMORY:
+            return EngineError("ClickHouse ran out of the memory that a query may have.")
+        if code in _NOT_READ:
+            return SpecError(
+                f"ClickHouse can't read the question as it is asked ({_name(error)}). Look at the "
+                "conditions and the types of their columns."
+            )
+        if code in _NO_VALUE:
+            return InputError(
+                "a value does not convert to the number, date or type that the question "
+                "needs. Look at the columns with a level, a clip, an order or a comparison."
+            )
+        return EngineError(
+            f"ClickHouse failed with {_name(error)}. Its message is withheld, as it may hold "
+            "values of the data."
+        )
+
+
+# --- clients --------------------------------------------------------------------------------
+
+
+def _connected(sentence: str, **options: Any) -> Any:
+    """A client, or an `EngineError` with this sentence: the driver's own may hold the password."""
+    try:
+        connect = import_module("clickhouse_connect")
+    except ImportError:
+        raise MissingDriverError(
+            "ClickHouse needs clickhouse-connect. Install it: pip install 'kanon-sql[clickhouse]'"
+        ) from None
+    try:
+        return connect.get_client(**options)
+    except Exception as error:
+        if getattr(error, "code", None) in _NOT_LET_IN:
+            sentence = "ClickHouse knows no such user with this password."
+        raise EngineError(sentence) from None
+
+
+def _embedded(path: str) -> Any:
+    try:
+        import_module("chdb")
+    except ImportError:
+        raise MissingDriverError(
+            "a ClickHouse in this process needs chDB. Install it: pip install 'kanon-sql[chdb]'"
+        ) from None
+    return _connected(
+        f"chDB can't open {path}: a process has one chDB folder at a time, and another is open.",
+        interface="chdb",
+        path=path,
+    )
+
+
+def _name(error: Exception) -> str:
+    return str(getattr(error, "name", None) or type(error).__name__)
+
+
+# --- types ----------------------------------------------------------------------------------
+
+_NAMES = {
+    "Int8": "TINYINT",
+    "Int16": "SMALLINT",
+    "Int32": "INTEGER",
+    "Int64": "BIGINT",
+    "Int128": "HUGEINT",
+    "Int256": "HUGEINT",
+    "UInt8": "UTINYINT",
+    "UInt16": "USMALLINT",
+    "UInt32": "UINTEGER",
+    "UInt64": "UBIGINT",
+    "UInt128": "UHUGEINT",
+    "UInt256": "UHUGEINT",
+    "Float32": "FLOAT",
+    "BFloat16": "FLOAT",
+    "Float64": "DOUBLE",
+    "Decimal": "DECIMAL",
+    "Bool": "BOOLEAN",
+    "UUID": "UUID",
+    "Nothing": '"NULL"',
+    **dict.fromkeys(("Date", "Date32"), "DATE"),
+    **dict.fromkeys(("DateTime", "DateTime64"), "TIMESTAMP"),
+    **dict.fromkeys(("Time", "Time64"), "TIME"),
+    **dict.fromkeys(("String", "FixedString", "Enum8", "Enum16", "IPv4", "IPv6"), "VARCHAR"),
+}
+
+
+def type_of_templates(type: str) -> str:
+    """A column's type by DuckDB's name; what can't be compared has one that is refused.
+
+    >>> [type_of_templates(type) for type in ("LowCardinality(Nullable(String))", "Decimal(9, 2)")]
+    ['VARCHAR', 'DECIMAL(9, 2)']
+    """
+    inner = _unwrapped(type)
+    name = _NAMES.get(inner.partition("(")[0], "VARIANT")
+    return inner.upper() if name == "DECIMAL" else name
+
+
+def put_right(name: str, type: str) -> str | None:
+    """What is read in place of a column whose equal values would be several groups, or whose
+    type has no other value beside it; None for any other."""
+    inner = _unwrapped(type)
+    match inner.partition("(")[0]:
+        case "Float64":
+            return f"if(isNaN({name}), nan, {name} + 0.)"
+        case "Float32" | "BFloat16":
+            return f"toFloat32(if(isNaN({name}), nan, {name} + 0.))"
+        case "FixedString" | "Enum8" | "Enum16" | "IPv4" | "IPv6":
+            return f"toString({name})"
+        case "Date":
+            return f"toDate32({name})"
+        case "UInt64":
+            return f"toDecimal128({name}, 0)"
+    return None
+
+
+def _unwrapped(type: str) -> str:
+    """The type without what is said of how it is stored.
+
+    >>> _unwrapped("LowCardinality(Nullable(FixedString(2)))")
+    'FixedString(2)'
+    """
+    found = re.fullmatch(
+        r"(?:(?:LowCardinality|Nullable)\(|SimpleAggregateFunction\(\w+, )(.*)\)", type
+    )
+    return _unwrapped(found[1]) if found else type
+
+
+def _identifier(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql(dialect="clickhouse")
+
+
+def _literal(text: str) -> str:
+    return exp.Literal.string(text).sql(dialect="clickhouse")

@@ -1,0 +1,79 @@
+{#
+    What is asked of a catalogue before an audit. The catalogue of the SQL standard is quoted in upper
+    case, as SQL Server may know no other, and is translated; what a dialect has instead, and the
+    place in which a name is looked up first, is sent as it stands here.
+#}
+
+{# Every table and view that may be read, with its database and schema. #}
+{% macro catalogued_tables(catalogue) %}
+select
+    "TABLE_CATALOG",
+    "TABLE_SCHEMA",
+    "TABLE_NAME"
+from {{ catalogue }}."TABLES"
+{%- endmacro %}
+
+
+{# The columns of a table: the name, the type, digits and decimals where the type does not say
+   them, and the collation where the catalogue tells one. #}
+{% macro catalogued_columns(catalogue, schema, table, type="DATA_TYPE", digits=true, collation=false) %}
+select
+    "COLUMN_NAME",
+    {{ kanon_sql.ident(type) }},
+    {{ kanon_sql.ident("NUMERIC_PRECISION") if digits else "null" }} as kanon_digits,
+    {{ kanon_sql.ident("NUMERIC_SCALE") if digits else "null" }} as kanon_decimals,
+    {{ kanon_sql.ident("COLLATION_NAME") if collation else "null" }} as kanon_collation
+from {{ catalogue }}."COLUMNS"
+where
+    "TABLE_SCHEMA" = {{ kanon_sql.literal(schema) }}
+    and "TABLE_NAME" = {{ kanon_sql.literal(table) }}
+order by "ORDINAL_POSITION"
+{%- endmacro %}
+
+
+{% macro sqlite_tables() %}
+select
+    'main',
+    'main',
+    name
+from main.sqlite_master
+where type in ('table', 'view')
+{%- endmacro %}
+
+
+{% macro sqlite_columns(table) %}
+select
+    name,
+    type,
+    null,
+    null,
+    null
+from pragma_table_info({{ kanon_sql.literal(table) }})
+order by cid
+{%- endmacro %}
+
+
+{# How everything in the database is defined: a view may read any table of it. #}
+{% macro sqlite_definitions() %}
+select sql
+from main.sqlite_master
+where sql is not null
+{%- endmacro %}
+
+
+{# The database and the schema in which a name is looked up first. #}
+{% macro first_place(dialect) %}
+{% if dialect == "mysql" %}
+select 'def', database()
+{% elif dialect == "tsql" %}
+select db_name(), schema_name()
+{% elif dialect == "sqlite" %}
+select 'main', 'main'
+{% elif dialect == "trino" %}
+select current_catalog, current_schema
+{% elif dialect in ("databricks", "spark") %}
+select current_catalog(), current_schema()
+{% else %}
+select current_database(), current_schema()
+{% endif %}
+{%- endmacro %}

@@ -1,0 +1,495 @@
+"""Does an audit of a real Postgres write anything, take out more than it says, or leave something
+running?"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_house import HOUSE
+from warehouses import Database, postgres
+
+import kanon_sql as kanon
+from kanon_sql.engines import connect, warehouse
+from kanon_sql.engines.postgres import Postgres
+
+WRITES = (
+    "drop table people",
+    "delete from people",
+    "insert into people values ('x', 1, 'x', 1, 1)",
+    "update people set zip = ''",
+    "create table more as select 1 as one",
+    "create temporary table more as select 1 as one",
+    "truncate people",
+    "copy people to program 'true'",
+    "select nextval('counter')",
+    "select * into more from people",
+    "select pg_catalog.set_config('transaction_read_only', 'off', false)",
+)
+CATALOGUE = """
+select pg_class.oid, pg_class.relname, pg_class.relkind, pg_class.relfilenode, pg_class.xmin
+from pg_class
+where pg_class.relname not like 'pg_toast%'
+order by pg_class.oid
+"""
+OPENING = "set transaction isolation level repeatable read, read only"
+ALLOWED = re.compile(
+    rf"(select|with|begin|rollback|explain|set local|{OPENING})\b",
+    re.IGNORECASE,
+)
+STATEMENT = re.compile(
+    r"^\d{4}-\d\d-\d\d .*? LOG:  (?:statement|execute [^:]*): (.*)$", re.MULTILINE
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="module")
+def database(folder: Path) -> Iterator[Database]:
+    with postgres(folder) as running:
+        running.run(
+            "create table people as select (i % 7)::text as zip, i % 3 as age, "
+            "'d' || i % 4 as disease, i as id, 1.5 + i % 2 as weight "
+            "from generate_series(1, 120) as numbers(i)"
+        )
+        running.run("create table voters as select * from people union all select * from people")
+        running.run(
+            "create table ages as select i::text as age, case when i < 2 then 'young' else 'old' "
+            "end as level_1 from generate_series(0, 2) as numbers(i)"
+        )
+        running.run("create sequence counter")
+        running.run(
+            "create view endless as select i % 7 as zip from generate_series(1, 100000) "
+            "as a(i), generate_series(1, 100000) as b(j)"
+        )
+        running.run("create view asleep as select zip from people, pg_sleep(60)")
+        running.run("create role auditor login")
+        running.run("grant usage on schema public to auditor")
+        running.run("revoke create on schema public from public")
+        running.run("grant select on people, voters, ages, endless, asleep to auditor")
+        yield running
+        running.run("drop owned by auditor")
+        running.run("drop role auditor")
+
+
+@pytest.fixture(scope="module")
+def auditor(database: Database) -> str:
+    """The URL of a role that may read, and nothing else."""
+    return re.sub(r"//[^/]*/", "//auditor@/", str(database.url))
+
+
+def state(database: Database) -> dict[str, Any]:
+    """Everything that a write would change."""
+    counted = {
+        name: database.run(
+            f"select count(*), md5(string_agg(t::text, ',' order by t::text)) from {name} as t"
+        )
+        for name in ("people", "voters", "ages")
+    }
+    return counted | {
+        "catalogue": database.run(CATALOGUE),
+        "sequence": database.run("select last_value, is_called from counter"),
+    }
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "every model of sizes and values": {
+        "quasi_identifiers": ["zip", "age"],
+        "sensitive": ["disease"],
+        "checks": [
+            kanon.KAnonymity(k=2),
+            kanon.Homogeneity(sensitive="disease"),
+            kanon.LDiversity(l=2, sensitive="disease"),
+            kanon.EntropyLDiversity(l=2, sensitive="disease"),
+            kanon.RecursiveClDiversity(c=2, l=2, sensitive="disease"),
+            kanon.AlphaKAnonymity(alpha=0.5, k=2, sensitive="disease"),
+            kanon.PSensitiveKAnonymity(p=2, k=2, sensitive="disease"),
+            kanon.TCloseness(t=0.2, sensitive="disease"),
+            kanon.DeltaDisclosure(delta=1, sensitive="disease"),
+            kanon.BasicBetaLikeness(beta=1, sensitive="disease"),
+            kanon.EnhancedBetaLikeness(beta=1, sensitive="disease"),
+            kanon.ProsecutorRisk(max_highest=0.5),
+            kanon.SampleUniqueness(max_share=0.5),
+        ],
+    },
+    "people, not records": {"quasi_identifiers": ["zip"], "sensitive": ["disease"], "entity": "id"},
+    "a reference": {
+        "quasi_identifiers": ["zip", "age"],
+        "references": {"voters": "voters"},
+        "checks": [
+            kanon.KMap(k=2),
+            kanon.DeltaPresence(min=0, max=1),
+            kanon.JournalistRisk(max_highest=0.5),
+            kanon.MarketerRisk(max_average=0.5),
+        ],
+    },
+    "numbers with an order": {
+        "quasi_identifiers": ["zip"],
+        "sensitive": ["age"],
+        "checks": [
+            kanon.TCloseness(t=0.2, sensitive="age", distance="ordered"),
+            kanon.KEAnonymity(k=2, e=1, sensitive="age"),
+        ],
+    },
+    "NULL as a wildcard": {"quasi_identifiers": ["zip", "age"], "nulls": "wildcard"},
+    "a survey": {"quasi_identifiers": ["zip"], "weight": "weight"},
+    "levels, one of them of a table": {
+        "quasi_identifiers": {
+            "zip": {"levels": [{"mask": "right"}]},
+            "age": {"hierarchy": "ages"},
+        },
+        "levels": {"zip": 1, "age": 1},
+    },
+    "values of small classes": {"quasi_identifiers": ["zip", "age"], "show_values": True},
+}
+
+
+@pytest.mark.parametrize("question", ASKED.values(), ids=ASKED)
+def test_a_role_that_may_only_read_audits_and_nothing_changes(
+    database: Database, auditor: str, question: dict[str, Any]
+) -> None:
+    before = state(database)
+
+    result = kanon.audit("people", engine=auditor, **question)
+
+    assert result.tables[0].error is None
+    assert result.status in ("holds", "violated", "measured")
+    assert state(database) == before
+
+
+def test_a_profile_and_a_look_at_the_sql_change_nothing(database: Database, auditor: str) -> None:
+    before = state(database)
+
+    kanon.profile("people", quasi_identifiers=["zip", "age"], sensitive="disease", engine=auditor)
+    kanon.compile("people", quasi_identifiers=["zip", "age"], engine=auditor)
+
+    assert state(database) == before
+
+
+@pytest.mark.parametrize("path", ["url", "sqlalchemy", "adbc"])
+def test_the_server_hears_nothing_but_questions(
+    database: Database, auditor: str, folder: Path, path: str
+) -> None:
+    """What the server itself writes down of an audit, statement by statement."""
+    database.run("alter role auditor set log_statement to 'all'")
+    log = folder / "log"
+    begins = log.stat().st_size
+    if path == "url":
+        kanon.audit("people", engine=auditor, **ASKED["a reference"])
+    elif path == "sqlalchemy":
+        import sqlalchemy
+
+        lender = sqlalchemy.create_engine(auditor.replace("postgresql:", "postgresql+psycopg:"))
+        kanon.audit("people", engine=lender, **ASKED["a reference"])
+        lender.dispose()
+    else:
+        from adbc_driver_postgresql import dbapi
+
+        with dbapi.connect(auditor) as connection:
+            kanon.audit("people", engine=connection, **ASKED["a reference"])
+    database.run("alter role auditor reset log_statement")
+
+    heard = STATEMENT.findall(log.read_text(encoding="utf-8")[begins:])
+
+    # SQLAlchemy and ADBC look at the server when they connect, before it is ours.
+    ours = heard[[sql.lower().startswith(OPENING) for sql in heard].index(True) :]
+    assert len(ours) > 10
+    assert [sql for sql in ours if not ALLOWED.match(sql)] == []
+
+
+# --- attempts to write ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("statement", WRITES)
+def test_the_transaction_refuses_what_would_write(database: Database, statement: str) -> None:
+    """Past every other guard, as the owner of the table."""
+    before = state(database)
+
+    def attempt(engine: Postgres) -> None:
+        engine._asked(statement)
+        # What turns the guard off must not have worked.
+        engine._asked("insert into people values ('x', 1, 'x', 1, 1)")
+
+    with Postgres.of_url(str(database.url)) as engine, pytest.raises(kanon.KanonError):
+        attempt(engine)
+
+    assert state(database) == before
+
+
+HOSTILE = (
+    "1 = 1; drop table people",
+    "1 = 1; drop table people; --",
+    "zip = '' or exists (delete from people)",
+    "(select pg_sleep(1)) is null",
+    "nextval('counter') > 0",
+    "(with gone as (delete from people returning 1) select count(*) from gone) > 0",
+    "set_config('transaction_read_only', 'off', false) = 'off'",
+    "zip = '') union select 1 from (values (1)) x where (1 = 1",
+    "pg_read_file('/etc/passwd') <> ''",
+    "lo_import('/etc/passwd') > 0",
+    "dblink_exec('drop table people') = ''",
+)
+
+
+@pytest.mark.parametrize("where", HOSTILE)
+@pytest.mark.parametrize("of", ["table", "reference"])
+def test_a_condition_that_would_write_is_refused(database: Database, where: str, of: str) -> None:
+    before = state(database)
+    reference = kanon.ReferenceSpec(source="voters", where=where)
+    asked: dict[str, Any] = (
+        {"where": where}
+        if of == "table"
+        else {"references": {"voters": reference}, "checks": [kanon.KMap(k=2)]}
+    )
+    with pytest.raises(kanon.SpecError):
+        kanon.audit("people", quasi_identifiers="zip", engine=database.url, **asked)
+
+    assert state(database) == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "people; drop table people",
+        'people"; drop table people; --',
+        "(delete from people returning zip)",
+        "pg_sleep(1)",
+        "generate_series(1, 10)",
+        "people, voters",
+    ],
+)
+def test_a_name_of_a_table_or_column_is_nothing_but_a_name(database: Database, name: str) -> None:
+    before = state(database)
+    with pytest.raises(kanon.InputError, match="there is no table or view"):
+        kanon.audit(name, quasi_identifiers="zip", engine=database.url)
+    reference = kanon.ReferenceSpec(source=name)
+    with pytest.raises(kanon.InputError, match="there is no table or view"):
+        kanon.audit(
+            "people",
+            quasi_identifiers="zip",
+            references={"voters": reference},
+            checks=[kanon.KMap(k=2)],
+            engine=database.url,
+        )
+    with pytest.raises(kanon.SpecError, match="has no column"):
+        kanon.audit("people", quasi_identifiers=[name], engine=database.url)
+
+    assert state(database) == before
+
+
+def test_a_hostile_name_that_there_is_is_read_as_a_name(database: Database) -> None:
+    name = 'a"; drop table people; --'
+    quoted = '"' + name.replace('"', '""') + '"'
+    database.run(f"create table {quoted} as select 1 as {quoted}")
+    before = state(database)
+
+    result = kanon.audit(quoted, quasi_identifiers=[name], engine=database.url)
+
+    assert result.tables[0].summary.records == 1
+    assert state(database) == before
+    database.run(f"drop table {quoted}")
+
+
+INJECTED = "d1') union delete from people --\\"
+
+
+def test_values_of_a_spec_are_nothing_but_values(database: Database, tmp_path: Path) -> None:
+    before = state(database)
+    tree = tmp_path / "tree.csv"
+    tree.write_text(
+        "\n".join([*(f"d{place},{INJECTED},*" for place in range(4))]) + "\n", encoding="utf-8"
+    )
+    zips = tmp_path / "zips.csv"
+    zips.write_text("\n".join(f"{place},{INJECTED}" for place in range(7)) + "\n", encoding="utf-8")
+
+    result = kanon.audit(
+        "people",
+        quasi_identifiers={"zip": {"hierarchy": str(zips)}},
+        levels={"zip": 1},
+        sensitive=["disease"],
+        checks=[
+            kanon.AlphaKAnonymity(alpha=0.5, values=[INJECTED], sensitive="disease"),
+            kanon.TCloseness(
+                t=0.2, sensitive="disease", distance="hierarchical", hierarchy=str(tree)
+            ),
+            kanon.TCloseness(
+                t=0.2,
+                sensitive="disease",
+                distance="ordered",
+                order=["d0", "d1", "d2", "d3", INJECTED],
+            ),
+        ],
+        engine=database.url,
+    )
+
+    assert result.tables[0].error is None
+    assert result.tables[0].summary.classes == 1
+    assert state(database) == before
+
+
+def test_values_of_the_command_line_are_nothing_but_values(database: Database) -> None:
+    before = state(database)
+    check = f'alpha_k_anonymity:alpha=0.5,k=2,values=["{INJECTED[:-1]}"]'
+
+    run = command(
+        "audit", "people", "--connect", str(database.url), "--qi", "zip", "--sensitive", "disease",
+        "--check", check,
+    )  # fmt: skip
+
+    assert run.returncode in (0, 1), run.stderr
+    assert state(database) == before
+
+
+def test_a_release_is_not_written_back(database: Database, tmp_path: Path) -> None:
+    before = state(database)
+    run = command(
+        "anonymize", "people", "--connect", str(database.url), "--qi", "zip", "--k", "2",
+        "--output", str(tmp_path / "release.csv"),
+    )  # fmt: skip
+
+    assert run.returncode in (0, 1, 2)
+    assert state(database) == before
+
+
+# --- what comes back --------------------------------------------------------------------------
+
+
+def test_more_rows_than_an_audit_takes_are_refused(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warehouse, "MOST_ROWS", 100)
+    with connect(database.url) as engine:
+        assert len(engine.query("select id from people where id <= 100")) == 100
+        with pytest.raises(kanon.EngineError, match="more than 100 rows"):
+            engine.query("select id from people")
+
+
+def test_no_more_rows_are_fetched_than_the_cap_and_one(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[int] = []
+    answer = Postgres._answer
+
+    def noted(self: Postgres, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
+        names, rows = answer(self, sql, most)
+        fetched.append(len(rows))
+        return names, rows
+
+    monkeypatch.setattr(warehouse, "MOST_ROWS", 100)
+    monkeypatch.setattr(Postgres, "_answer", noted)
+    with connect(database.url) as engine, pytest.raises(kanon.EngineError):
+        engine.query("select id from voters")
+
+    assert fetched[-1] == 101
+
+
+# --- stopping ---------------------------------------------------------------------------------
+
+
+def arguments(*words: str) -> list[str]:
+    return [sys.executable, "-c", "from kanon_sql.cli import main; main()", *words]
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        arguments(*words), capture_output=True, text=True, timeout=60, env=environment()
+    )
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(HOUSE.parent)}
+
+
+def running(database: Database) -> int:
+    """How many statements of the auditor run in the server."""
+    [[found]] = database.run(
+        "select count(*) from pg_stat_activity where usename = 'auditor' and state = 'active'"
+    )
+    return int(found)
+
+
+def wait_for(database: Database, statements: int, seconds: float) -> float:
+    """How long it took until so many statements ran."""
+    started = time.monotonic()
+    while running(database) != statements:
+        assert time.monotonic() - started < seconds, f"not {statements} after {seconds} s"
+        time.sleep(0.02)
+    return time.monotonic() - started
+
+
+@pytest.mark.parametrize("stopped_by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("view", ["endless", "asleep"])
+def test_ctrl_c_stops_the_query_in_the_server(
+    database: Database, auditor: str, view: str, stopped_by: signal.Signals
+) -> None:
+    with subprocess.Popen(
+        arguments("audit", view, "--qi", "zip", "--connect", auditor),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        try:
+            wait_for(database, 1, 30)
+            time.sleep(0.3)
+            process.send_signal(stopped_by)
+            wait_for(database, 0, 5)
+            out, said = process.communicate(timeout=10)
+        finally:
+            process.kill()
+
+    assert process.returncode == 130
+    assert out == ""
+    assert "Interrupted; nothing was written." in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("view", ["endless", "asleep"])
+def test_a_time_limit_leaves_nothing_running(database: Database, auditor: str, view: str) -> None:
+    started = time.monotonic()
+
+    run = command("audit", view, "--qi", "zip", "--connect", auditor, "--timeout", "1")
+
+    assert time.monotonic() - started < 20
+    assert run.returncode == 3
+    assert run.stdout == ""
+    assert "stopped, because the time limit was reached" in run.stderr
+    assert running(database) == 0
+
+
+@pytest.mark.parametrize("path", ["psycopg", "adbc"])
+@pytest.mark.parametrize("by", ["driver", "server"])
+def test_a_time_limit_on_a_users_connection_leaves_it_usable(
+    database: Database, auditor: str, path: str, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of the two means alone stops the query."""
+    if path == "psycopg":
+        import psycopg as driver
+    else:
+        from adbc_driver_postgresql import dbapi as driver
+    idle = {"driver": "limit", "server": "cancel"}[by]
+    monkeypatch.setattr(Postgres, idle, lambda *_: None)
+    with driver.connect(auditor) as connection:
+        result = kanon.audit("asleep", quasi_identifiers="zip", engine=connection, timeout=1)
+
+        assert result.exit_code == 3
+        assert "time limit" in str(result.tables[0].error)
+        assert running(database) == 0
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "select current_setting('transaction_read_only'), "
+                "current_setting('statement_timeout')"
+            )
+            assert cursor.fetchall() == [("off", "0")]
+        connection.rollback()
