@@ -67,7 +67,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
             return found
 
     def workers() -> int:
-        with suppress(HTTPError):  # the page is there before what it shows
+        with suppress(HTTPError, ValueError):  # the page is there before what it shows
             return int(state()["aliveworkers"])
         return 0
 
