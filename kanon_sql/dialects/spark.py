@@ -59,7 +59,16 @@ def _whole(node: exp.Floor | exp.Ceil) -> exp.Expr:
     return _phrase(text, x=node.this, whole=inner)
 
 
+def _is_whole(node: exp.EQ) -> exp.Expr:
+    """Whether a number is its own floor: that of an infinite float can't be had in ANSI mode."""
+    other = node.expression
+    if isinstance(other, exp.Floor) and other.this == node.this:
+        return _phrase("x % 1 = 0", x=node.this)
+    return node
+
+
 RULES: Rules = {
+    exp.EQ: _is_whole,
     exp.TryCast: _try_cast,
     exp.RegexpFullMatch: _full_match,
     exp.Floor: _whole,

@@ -1,0 +1,288 @@
+"""Spark 4: a local one, a standalone cluster, Spark Connect, or a session that someone has open.
+
+Of a session nothing is used but what a classic one and Connect both have. Nothing is kept in it
+but temporary views of what has no name in the catalogue, which `close` drops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+from kanon_sql.dialects import type_of_templates
+from kanon_sql.engines import spark_sessions as sessions
+from kanon_sql.engines.base import Column, Table
+from kanon_sql.engines.names import name_parts
+from kanon_sql.engines.readers import in_hive_folders, require_usable_names
+from kanon_sql.engines.warehouse import Warehouse
+from kanon_sql.errors import EngineError, InputError, KanonError, SpecError, did_you_mean
+from kanon_sql.templates import identifier, render
+
+FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
+VARIABLES = "spark.sql.variable.substitute"
+OTHER_KINDS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".orc", ".avro")
+GLOB_CHARACTERS = "*?[{"
+Found = tuple[str, tuple[str, ...], Any]
+"""What people call a table, what stands after FROM, and its schema."""
+_CHARACTER_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where a schema says that what it calls a string was declared as CHAR or VARCHAR."""
+
+
+class Spark(Warehouse):
+    """Asks a Spark session. `lent` says whether it is someone's, who gets it back as it was."""
+
+    name = "spark"
+    dialect = "spark"
+
+    @classmethod
+    def of_url(cls, url: str) -> Spark:
+        """Start `spark:local[2]`, or ask `spark://host:port` or `sc://host:port`."""
+        started = sessions.started(url)
+        try:
+            return cls(started.session, started)
+        except BaseException:
+            started.close()
+            raise
+
+    def __init__(self, session: Any, started: sessions.Started | None = None) -> None:
+        if not is_session(session):
+            raise SpecError(
+                f"a {type(session).__name__} of pyspark is no session. Pass the SparkSession, and "
+                "the name of a table or temporary view in it."
+            )
+        self._session = session
+        self._started = started
+        self._tag = f"kanon_sql {uuid4()}"
+        self._views: list[str] = []
+        # A classic session's own tags are those of a thread, and another one could not stop them.
+        context = getattr(session, "sparkContext", None)
+        self._add_tag = context.addJobTag if context else session.addTag
+        self._remove_tag = context.removeJobTag if context else session.removeTag
+        self._interrupt = context.cancelJobsWithTag if context else session.interruptTag
+        if started is None:
+            sessions.require_settings(session)
+        self._require_same_meaning()
+
+    def table(self, target: Any) -> Table:
+        """A table or view by name, or Parquet by its path. Raises `InputError` for anything else.
+
+        A path is a file, a folder or a glob, with a slash in it or `.parquet` at its end.
+        """
+        if not isinstance(target, str):
+            raise InputError(
+                f"{type(target).__name__} can't be read by Spark: name a table or a path in it."
+            )
+        if target.lower().endswith(OTHER_KINDS):
+            raise InputError(
+                f"{target}: Spark is asked about Parquet and about tables only. Read the file "
+                "without --connect, or write it as Parquet."
+            )
+        with self._explaining():
+            name, found, schema = (self._path if _is_path(target) else self._named)(target)
+        require_usable_names(target, schema.names)
+        columns = tuple(_column(target, field) for field in schema.fields)
+        sql = ".".join(map(identifier, found))
+        return Table(name, sql, columns, ordered=False, embedded=False)
+
+    def check(self, sql: str) -> None:
+        """Raise `SpecError` if Spark can't make sense of the statement; nothing of it runs."""
+        with self._explaining():
+            _ = self._session.sql(self._sendable(self.in_dialect(sql))).schema
+
+    def cancel(self) -> None:
+        self._interrupt(self._tag)
+
+    def close(self) -> None:
+        while self._views:
+            with suppress(Exception):
+                self._session.catalog.dropTempView(self._views.pop())
+        if self._started:
+            self._started.close()
+
+    # --- what stands after FROM -----------------------------------------------------------------
+
+    def _named(self, target: str) -> Found:
+        """A table or view as the catalogue spells it."""
+        errors = sessions.errors()
+        try:
+            known = self._session.catalog.getTable(_spelled(name_parts(target)))
+        except errors.AnalysisException:
+            others = [each.name for each in self._session.catalog.listTables()]
+            raise InputError(
+                f"there is no table or view {target} in Spark.{did_you_mean(target, others)} A "
+                "folder of Parquet files is named with a slash at its end."
+            ) from None
+        found = (*([known.catalog] if known.catalog else []), *(known.namespace or []), known.name)
+        records = self._session.table(_spelled(found))
+        if len(found) == 1:
+            # It has no schema to tell it from a set of its name, which would be read in its place.
+            found = (self._viewed(f"temporary view {known.name}", records),)
+        return known.name, found, records.schema
+
+    def _path(self, target: str) -> Found:
+        """Parquet by its path, after which its view is called."""
+        path = self._started.path(target) if self._started else target
+        files = (
+            self._session.read.option("mergeSchema", True)
+            .option("ignoreCorruptFiles", False)
+            .option("ignoreMissingFiles", False)
+            .parquet(path)
+        )
+        self._require_folders_as_text(target, files)
+        return target, (self._viewed(target, files),), files.schema
+
+    def _require_folders_as_text(self, target: str, files: Any) -> None:
+        """Refuse to take year=02 and year=2 for one."""
+        infers = self._session.conf.get(FOLDER_TYPES, "true").lower() == "true"
+        if infers and in_hive_folders(files.inputFiles()):
+            raise InputError(
+                f"{target}: the names of its folders are values, and Spark would take 02 and 2 "
+                f"for one. Set {FOLDER_TYPES} to false."
+            )
+
+    def _viewed(self, name: str, records: Any) -> str:
+        """Have the records as a temporary view of this name, or of one like it if it is taken."""
+        errors = sessions.errors()
+        for place in count(1):
+            numbered = name if place == 1 else f"{name} ({place})"
+            try:
+                records.createTempView(_spelled([numbered]))
+            except errors.AnalysisException as error:
+                if error.getCondition() != "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS":
+                    raise
+            else:
+                break
+        self._views.append(numbered)
+        return numbered
+
+    # --- asking ---------------------------------------------------------------------------------
+
+    def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
+        self._add_tag(self._tag)
+        try:
+            answer = self._session.sql(self._sendable(sql))
+            return answer.columns, answer.limit(most).collect()
+        finally:
+            self._remove_tag(self._tag)
+
+    def _sendable(self, sql: str) -> str:
+        """The statement, if Spark reads it as it stands: it may put variables in even in texts."""
+        if "${" in sql and self._session.conf.get(VARIABLES, "true").lower() == "true":
+            raise SpecError(
+                "there is a ${ in a name or a text of the question, which Spark would replace. "
+                f"Set {VARIABLES} to false."
+            )
+        return sql
+
+    def _require_same_meaning(self) -> None:
+        with self._explaining():
+            sql = self.in_dialect(render("spark_means_the_same"))
+            [row] = self._session.sql(sql).collect()
+        wrong = [name.removeprefix("kanon_") for name, same in row.asDict().items() if not same]
+        if self._started is None and wrong == ["variables"]:
+            return
+        if wrong:
+            raise EngineError(
+                f"in this Spark session {', '.join(wrong)} don't mean what they do elsewhere, so "
+                "that its answers may be wrong. Take a session without legacy settings or "
+                "functions of its own in place of Spark's."
+            )
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            yield
+        except (KanonError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise self._explained(error) from None
+
+    def _explained(self, error: Exception) -> KanonError:
+        errors = sessions.errors()
+        condition = error.getCondition() if isinstance(error, errors.PySparkException) else None
+        match condition or "":
+            case "PATH_NOT_FOUND":
+                return InputError("Spark finds no file at the path.")
+            case "UNABLE_TO_INFER_SCHEMA":
+                return InputError("Spark finds no Parquet at the path.")
+            case text if text.startswith(("FAILED_READ_FILE", "CANNOT_READ_FILE", "CANNOT_MERGE")):
+                return InputError(
+                    "a file can't be read as Parquet, or has other types than the rest. Write it "
+                    "anew."
+                )
+            case text if text.startswith(("OPERATION_CANCELED", "SPARK_JOB_CANCELLED")):
+                return _stopped()
+        if isinstance(error, errors.ParseException | errors.AnalysisException):
+            return SpecError(
+                f"Spark can't read the question as it is asked: {_first_line(error)} Look at the "
+                "conditions and the types of their columns."
+            )
+        of_values = (
+            errors.ArithmeticException,
+            errors.NumberFormatException,
+            errors.DateTimeException,
+            errors.IllegalArgumentException,
+        )
+        if isinstance(error, of_values):
+            return InputError(
+                "a value does not convert to the number, date or type that the question needs. "
+                "Look at the columns with a level, a clip, an order or a comparison."
+            )
+        if "cancel" in str(error).casefold():
+            return _stopped()
+        return EngineError(
+            f"Spark failed with {condition or type(error).__name__}. Its message is withheld, as "
+            "it may hold values of the data."
+        )
+
+
+def is_session(target: Any) -> bool:
+    """Whether something is a Spark session, classic or Connect; pyspark need not be there."""
+    return any(
+        kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.")
+        for kind in type(target).__mro__
+    )
+
+
+def _is_path(target: str) -> bool:
+    if '"' in target:
+        return False
+    return target.lower().endswith(".parquet") or any(
+        character in target for character in ("/", "\\", *GLOB_CHARACTERS)
+    )
+
+
+def _spelled(parts: Sequence[str]) -> str:
+    """A name as Spark's catalogue takes it.
+
+    >>> _spelled(["health", "a`b"])
+    '`health`.`a``b`'
+    """
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def _column(table: str, field: Any) -> Column:
+    """A column of a schema, by DuckDB's name for its type."""
+    type: str = field.metadata.get(_CHARACTER_TYPE) or field.dataType.simpleString()
+    if type.startswith("char(") or (type.startswith("string ") and "UTF8_BINARY" not in type):
+        raise InputError(
+            f'{table}: "{field.name}" ({type}) takes different texts for one, which would make '
+            f"classes look larger. Audit a view with cast({field.name} as string)"
+            f"{'' if type.startswith('char') else ' collate utf8_binary'}."
+        )
+    if type == "void":
+        return Column(field.name, '"NULL"')
+    plain = "string" if type.startswith("string ") else type
+    return Column(field.name, type_of_templates(plain, Spark.dialect))
+
+
+def _first_line(error: Exception) -> str:
+    """What is wrong with a statement: Spark has not looked at any value yet."""
+    return str(error).strip().splitlines()[0].split(" SQLSTATE")[0]
+
+
+def _stopped() -> EngineError:
+    return EngineError("the query was stopped before its end. Nothing was left behind.")

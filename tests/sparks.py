@@ -1,0 +1,138 @@
+"""Sparks for tests: one session in this process, and whole clusters beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from java import java_home
+
+FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+"""Java for programs that live for seconds."""
+
+
+def environment() -> dict[str, str]:
+    """What a Spark process needs to find Java, start soon, and be seen by this machine alone."""
+    return {
+        "JAVA_HOME": str(java_home()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SUBMIT_OPTS": FLAGS,
+        "SPARK_DAEMON_JAVA_OPTS": FLAGS,
+    }
+
+
+@cache
+def local_spark() -> Any:
+    """The session of this process, set as someone would have it who wants to be audited."""
+    os.environ.update(environment())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.log.level": "OFF",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.catalogImplementation": "in-memory",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.timestampType": "TIMESTAMP_NTZ",
+            "spark.sql.shuffle.partitions": "1",
+        }.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """A master with two workers: its URL, and what it says of itself."""
+    port, page = free_port(), free_port()
+    url = f"spark://127.0.0.1:{port}"
+
+    def state() -> dict[str, Any]:
+        with urlopen(f"http://127.0.0.1:{page}/json/") as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
+
+    def workers() -> int:
+        with suppress(HTTPError, ValueError):  # the page is there before what it shows
+            return int(state()["aliveworkers"])
+        return 0
+
+    with ExitStack() as running:
+        deploy = "org.apache.spark.deploy"
+        own = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page)]
+        running.enter_context(java_program(folder, f"{deploy}.master.Master", *own))
+        until(lambda: listens(port))
+        for worker in ("one", "two"):
+            own = ["-c", "1", "-m", "1g", "--webui-port", "0", "--host", "127.0.0.1"]
+            own += ["--work-dir", str(folder / worker), url]
+            running.enter_context(java_program(folder, f"{deploy}.worker.Worker", *own))
+        until(lambda: listens(page) and workers() == 2)
+        yield url, state
+
+
+@contextmanager
+def connect_server(folder: Path) -> Iterator[str]:
+    """A server of Spark Connect: its URL."""
+    port = free_port()
+    own = ["--master", "local[2]", "--conf", f"spark.connect.grpc.binding.port={port}"]
+    own += ["--conf", "spark.ui.enabled=false"]
+    own += ["--conf", f"spark.sql.warehouse.dir={folder / 'warehouse'}"]
+    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    submit = ["org.apache.spark.deploy.SparkSubmit", *own, "--class", server, "spark-internal"]
+    with java_program(folder, *submit):
+        until(lambda: listens(port))
+        yield f"sc://127.0.0.1:{port}"
+
+
+@contextmanager
+def java_program(folder: Path, *arguments: str) -> Iterator[None]:
+    """A program of Spark's, run until what it is for is done."""
+    import pyspark
+
+    program = [str(Path(pyspark.__file__).parent / "bin" / "spark-class"), *arguments]
+    with (folder / "log.txt").open("ab") as log:
+        running = subprocess.Popen(
+            program, env=os.environ | environment(), cwd=folder, stdout=log, stderr=log
+        )
+        try:
+            yield
+        finally:
+            running.terminate()
+            running.wait(timeout=60)
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def until(so: Callable[[], bool], seconds: float = 120) -> None:
+    """Come back once it is so."""
+    end = time.monotonic() + seconds
+    while not so():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.05)
