@@ -68,6 +68,23 @@ def translated(sql: str, dialect: str, views: Views = (), *, materialized: bool 
     return in_lower_case(text, dialect)
 
 
+def with_other_names(sql: str, end: str) -> str:
+    """A SELECT of the templates whose named sets all end in `end`.
+
+    >>> with_other_names("with a as (select 1 as n) select a.n from a", "_x")
+    'WITH a_x AS (SELECT 1 AS n) SELECT a_x.n FROM a_x'
+    """
+    tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
+    named = {cte.alias for cte in tree.find_all(exp.CTE)}
+    spelled = [cte.args["alias"].this for cte in tree.find_all(exp.CTE)]
+    spelled += [table.this for table in tree.find_all(exp.Table) if not table.db]
+    spelled += [column.args["table"] for column in tree.find_all(exp.Column) if column.table]
+    for identifier in spelled:
+        if identifier.name in named:
+            identifier.set("this", f"{identifier.name}{end}")
+    return tree.sql(_OF_THE_TEMPLATES)
+
+
 def quoted(sql: str, dialect: str, quote: Quote, *, spelled: bool) -> str:
     """A statement of this dialect with quotes around every name, or only where one needs them.
 

@@ -136,8 +136,16 @@ def _text_of_group(node: exp.GroupConcat) -> exp.Expr:
     )
 
 
-def _own_names(node: exp.Select) -> exp.Expr:
-    """A column that two tables of a join have would go on under the name of its table too."""
+_AS_ELSEWHERE = [
+    exp.EQ(this=exp.to_identifier(name), expression=exp.Literal.number(1))
+    for name in ("join_use_nulls", "prefer_column_name_to_alias")
+]
+"""What a LEFT JOIN misses is NULL, and a name is that of a column before that of an alias."""
+
+
+def _select(node: exp.Select) -> exp.Expr:
+    """A column that two tables of a join have would go on under the name of its table too. A
+    whole statement says how it is to be read, whoever runs it."""
     columns = [
         exp.alias_(each, exp.to_identifier(each.name, quoted=each.this.quoted))
         if isinstance(each, exp.Column) and each.table and not each.is_star
@@ -145,6 +153,11 @@ def _own_names(node: exp.Select) -> exp.Expr:
         for each in node.expressions
     ]
     node.set("expressions", columns)
+    above = node.parent
+    while isinstance(above, exp.SetOperation):
+        above = above.parent
+    if above is None or isinstance(above, exp.Create):
+        node.set("settings", [setting.copy() for setting in _AS_ELSEWHERE])
     return node
 
 
@@ -171,7 +184,7 @@ def _padded(node: exp.Pad) -> exp.Expr:
 
 
 RULES: Rules = {
-    exp.Select: _own_names,
+    exp.Select: _select,
     exp.DataType: _type,
     exp.TryCast: _try_cast,
     exp.Cast: _cast,

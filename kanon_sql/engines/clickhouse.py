@@ -24,6 +24,8 @@ from kanon_sql.templates import render
 SETTINGS: dict[str, int | str] = {
     # NULL is what the standard says, not the default value of a type.
     "join_use_nulls": 1,
+    # A search brings its sets along, of which each use counts.
+    "query_plan_max_optimizations_to_apply": 1_000_000,
     "aggregate_functions_null_for_empty": 1,
     "cast_keep_nullable": 1,
     "group_by_use_nulls": 0,
@@ -89,6 +91,7 @@ class ClickHouse(Warehouse):
 
     name = "clickhouse"
     dialect = "clickhouse"
+    tells_scopes_apart = False
 
     @classmethod
     def of_url(cls, url: str) -> ClickHouse:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from kanon_sql.dialects import translated
+from kanon_sql.dialects import translated, with_other_names
 from kanon_sql.templates import identifier, render
 
 _WITH = re.compile(r"\Awith\s+", re.IGNORECASE)
@@ -24,6 +24,8 @@ class Definitions:
 
     dialect: str
     keeps_rows = False
+    tells_scopes_apart = True
+    """Whether two sets may have one name, one of them within a definition."""
 
     def keep(self, name: str, sql: str) -> None:
         """Let later statements read one SELECT by its name, which is one word."""
@@ -54,6 +56,8 @@ class Definitions:
     def in_dialect(self, sql: str) -> str:
         """A SELECT of the templates as it is sent, with the definitions that it reads."""
         statement = self.in_own_words(sql)
+        if not self.tells_scopes_apart and any(self._read_by(statement)):
+            statement = self.in_own_words(with_other_names(sql, "_asked"))
         read = [f"{name} as (\n{self._defined[name]}\n)" for name in self._read_by(statement)]
         if not read:
             return statement

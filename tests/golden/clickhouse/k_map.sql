@@ -343,3 +343,4 @@ select
     ) as kanon_exceeding_classes,
     sum(case when cast(1 as Decimal(38, 0)) * 5 > kanon_union then kanon_size else 0 end) as kanon_at_risk_people
 from classes
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1

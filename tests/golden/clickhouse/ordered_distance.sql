@@ -273,3 +273,4 @@ select
     sum(kanon_t_closeness_violated) as kanon_t_closeness_violated_classes,
     sum(kanon_t_closeness_violated * kanon_records) as kanon_t_closeness_violated_records
 from judged_classes
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1

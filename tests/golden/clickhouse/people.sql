@@ -109,3 +109,4 @@ select
     min(kanon_people) as kanon_profile_k,
     sum(toInt64(case when kanon_people = 1 then 1 else 0 end)) as kanon_profile_uniques
 from profiles
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1

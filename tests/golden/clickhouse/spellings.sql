@@ -33,3 +33,4 @@ select
     toInt64(count(*)) as kanon_known_values,
     toInt64(count(distinct kanon_spelling)) as kanon_spellings
 from spelled_values
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1

@@ -328,3 +328,4 @@ group by
     kanon_size
 order by
     kanon_size
+settings join_use_nulls = 1, prefer_column_name_to_alias = 1
