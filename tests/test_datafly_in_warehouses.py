@@ -28,11 +28,18 @@ from kanon_sql.engines.warehouse import Warehouse
 BOTH_WAYS = pytest.mark.parametrize("pulled", [False, True], ids=["by queries", "pulled"])
 
 
-@pytest.fixture(scope="module", params=STARTED)
+@pytest.fixture(scope="module", params=["postgres", "clickhouse"])
 def database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
     with STARTED[request.param](tmp_path_factory.mktemp(request.param)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """Spark, whose every statement takes a second, and so is asked less."""
+    with STARTED["spark"](tmp_path_factory.mktemp("spark")) as running:
         yield running
 
 
@@ -220,6 +227,16 @@ def test_the_views_give_the_release(
 
 
 @BOTH_WAYS
+@pytest.mark.parametrize("name", ["donated", "labels_joined"])
+def test_in_spark(spark: Database, name: str, pulled: bool) -> None:
+    spark.load("visits", filled(VISITS))
+
+    found = anonymize("visits", RELEASES[name], engine=spark.url, pull_frequencies=pulled)
+
+    assert outcome(found) == asking.near(outcome(anonymize(VISITS, RELEASES[name])))
+
+
+@BOTH_WAYS
 def test_what_the_views_select_was_executed(
     database: Database, pulled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,11 +393,12 @@ from generate_series(1, 60) as n
 """
 
 
+IN_POSTGRES = pytest.mark.parametrize("database", ["postgres"], indirect=True)
+
+
 @pytest.fixture
 def moods(database: Database) -> Iterator[Database]:
     """A table of types that Postgres has."""
-    if not str(database.url).startswith("postgres"):
-        pytest.skip("only Postgres has these types")
     for statement in TYPES.split(";"):
         database.run(statement)
     yield database
@@ -388,6 +406,7 @@ def moods(database: Database) -> Iterator[Database]:
         database.run(f"drop {what}")
 
 
+@IN_POSTGRES
 @pytest.mark.parametrize("asked", [{"k": 9}, {"k": 31, "max_suppressed": 0}], ids=str)
 @pytest.mark.parametrize(
     "column", ["mood", "small", "ratio", "price", "bytes", "id", "seen", "old", "at"]
@@ -404,6 +423,7 @@ def test_a_type_of_its_own(moods: Database, column: str, asked: dict[str, Any]) 
     assert outcome(pulled) == asking.near(outcome(queried))
 
 
+@IN_POSTGRES
 def test_a_type_that_can_t_be_fetched(moods: Database) -> None:
     """A number of any scale has no type of the embedded engine that holds all of it."""
     question = {"quasi_identifiers": ["loose"], "k": 2}
