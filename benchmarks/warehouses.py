@@ -4,7 +4,8 @@
     python benchmarks/warehouses.py spark --rows 1000000 10000000 100000000
     python benchmarks/warehouses.py duckdb --rows 10000000     the same on DuckDB, to compare
 
-Postgres is started for the run, unless `--url` names one; Spark runs locally on all cores. Each
+Postgres is started for the run, unless `--url` names one; Spark runs locally on all cores, in as
+much memory as PYSPARK_SUBMIT_ARGS gives it ("--driver-memory 8g pyspark-shell"). Each
 writes its part of benchmarks/results.md; the tables lie in a folder of their own (`--data`).
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from run import QUESTIONS, SENSITIVE, Pair, by_hand, census, paired, publish
 import kanon_sql as kanon
 
 ASKED = ("thousands of classes", "many classes", "millions of classes", "nearly one a record")
+SPARK = "spark:local[*]"
 POSTGRES_TYPES = {
     "VARCHAR": "text",
     "BIGINT": "bigint",
@@ -98,12 +100,11 @@ def copy_into(connection: Any, path: Path) -> None:
 @contextmanager
 def in_spark(path: Path, options: argparse.Namespace) -> Iterator[Place]:
     """The Parquet file where it lies, in one session for both sides."""
-    from kanon_sql.engines.spark import Spark
+    from kanon_sql.engines.spark_sessions import started
 
-    with Spark.of_url("spark:local[*]") as engine:
-        session = engine.session
-        relation = f"parquet.`{path}`"
-        yield Place(str(path), session, relation, lambda sql: session.sql(sql).collect())
+    with closing(started(SPARK)) as spark:
+        spark.session.read.parquet(str(path)).createOrReplaceTempView("census")
+        yield Place(str(path), SPARK, "census", lambda sql: spark.session.sql(sql).collect())
 
 
 PLACES = {"duckdb": in_duckdb, "postgres": in_postgres, "spark": in_spark}

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from warehouses import postgres
 
 import kanon_sql as kanon
 from kanon_sql.baseline import Baseline
@@ -86,6 +87,31 @@ def test_commands(command, clinic, capsys):
         main(arguments)
     assert (program, ended.value.code in (FOUND, VIOLATED)) == ("kanon-sql", True)
     assert capsys.readouterr().err == ""
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a Postgres with the patients."""
+    with postgres(tmp_path_factory.mktemp("postgres")) as running:
+        running.run(
+            "create table patients as select n as patient_id, 'Person ' || n as name, "
+            "'0213' || n % 3 as zip, 1950 + n % 2 as birth_year, "
+            "case when n % 4 < 2 then 'F' else 'M' end as sex from generate_series(1, 60) as n"
+        )
+        yield running.url
+
+
+IN_A_WAREHOUSE = [
+    line for block in blocks("bash") for line in block.splitlines() if "postgresql://" in line
+]
+
+
+@pytest.mark.parametrize("command", IN_A_WAREHOUSE)
+def test_in_a_warehouse(command, clinic, warehouse, capsys):
+    program, *arguments = shlex.split(command)
+    with pytest.raises(SystemExit) as ended:
+        main([warehouse if "://" in each else each for each in arguments])
+    assert (program, ended.value.code, capsys.readouterr().err) == ("kanon-sql", FOUND, "")
 
 
 def test_what_the_readme_promises_of_its_examples(clinic):
