@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,7 +114,8 @@ def time_limit(engine: Engine, seconds: float | None, expired: threading.Event) 
             expired.set()
             # A cancel between two statements is lost, so it is said again.
             while not done.wait(0.05):
-                engine.cancel()
+                with suppress(Exception):
+                    engine.cancel()
 
     watchdog = threading.Thread(target=cancel, daemon=True)
     if seconds is not None:

@@ -40,6 +40,8 @@ _OF_NUMBERS = (*_ARITHMETIC, exp.Abs, exp.Floor, exp.Ceil)
 _PREDICATES = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Case, exp.Coalesce,
                exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike)  # fmt: skip
 _ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+_FRACTIONS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
+_PARTS_OF_DATES = ("YEAR", "QUARTER", "MONTH", "DAY")
 _NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
 _DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4}.*)?\s*")
 
@@ -71,6 +73,8 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         _refuse_unless_allowed(node, text)
     for column in expression.find_all(exp.Column):
         column.replace(_as_spelled(column, table, columns))
+    for cast in expression.find_all(exp.Cast):
+        _refuse_text_of_fractions(cast, columns, text)
     if not _is_predicate(expression, columns):
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
     casts = dict.fromkeys(
@@ -135,8 +139,43 @@ def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
         )
     if isinstance(node, exp.Literal) and len(node.name.splitlines()) > 1:
         raise SpecError("where: a text with a line break may not stand in a condition.")
+    _refuse_what_databases_differ_in(node, text)
     if isinstance(node, exp.Cast) and node.to.this.name not in _CASTS:
         raise SpecError(f"where: a cast to {node.to.sql(DIALECT)} may not stand in a condition.")
+
+
+def _refuse_what_databases_differ_in(node: exp.Expr, text: str) -> None:
+    """Refuse what would choose other records in another database."""
+    if isinstance(node, exp.Extract) and node.name.upper() not in _PARTS_OF_DATES:
+        raise SpecError(
+            f"where: only the year, quarter, month and day of a date may be extracted ({text!r}); "
+            "databases count the others in their own ways."
+        )
+    least: dict[type[exp.Expr], tuple[str, int]] = {
+        exp.Substring: ("start", 1),
+        exp.Left: ("expression", 0),
+        exp.Right: ("expression", 0),
+    }
+    if type(node) in least:
+        name, bound = least[type(node)]
+        place = node.args[name]
+        if not place.is_int or place.to_py() < bound:
+            raise SpecError(
+                f"where: {node.key} must begin at a whole number from {bound} on ({text!r}), as "
+                "databases count the others in their own ways."
+                if node.key == "substring"
+                else f"where: {node.key} takes a whole number of characters ({text!r})."
+            )
+
+
+def _refuse_text_of_fractions(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
+    column = cast.this.unnest()
+    is_text = cast.to.this in exp.DataType.TEXT_TYPES
+    if is_text and isinstance(column, exp.Column) and types[column.name].startswith(_FRACTIONS):
+        raise SpecError(
+            f'where: "{column.name}" is {types[column.name]}, whose text databases spell in their '
+            f"own ways ({text!r}). Compare it as a number."
+        )
 
 
 def _spoken(node: exp.Expr) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kanon_sql.binding import BoundCheck, BoundColumn, BoundReference, BoundSpec, Known, bind, pairs
+from kanon_sql.column_types import family
 from kanon_sql.engines.base import Table
 from kanon_sql.measures import (
     LabelledCheck,
@@ -54,6 +55,8 @@ AT_ONCE = 40
 LEAST_HASHED = 3
 """From how many columns on it pays to group by their hashes, the proof included. A sensitive
 attribute counts twice, because its frequency set is the larger one."""
+_COUNTED = ("text", "number", "time", "boolean")
+"""The values that every database tells apart, as Postgres does not those of a JSON column."""
 SURVEY_CLASSES = 1_000_000
 """How many kinds of classes, by size and weight, may come back for the individual risk."""
 
@@ -540,7 +543,11 @@ def _generalised(reference: BoundReference) -> str:
 
 def _first_records(bound: BoundSpec) -> Iterator[tuple[Step, tuple[str, ...]]]:
     """Look at the columns without a part that could tell every record apart."""
-    columns = [column.name for column in bound.unassigned if not column.few_values]
+    columns = [
+        column.name
+        for column in bound.unassigned
+        if not column.few_values and (bound.table.embedded or family(column.type) in _COUNTED)
+    ]
     for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):
         looked_at = tuple(columns[start : start + AT_ONCE])
         yield (

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -353,12 +354,29 @@ def test_an_outfile_is_refused_before_it_is_sent() -> None:
         checked_select("select 1 into outfile 'written.csv'", frozenset())
 
 
+@contextmanager
+def stopping(engine: ClickHouse) -> Iterator[None]:
+    """Cancel again and again, as a query that has not begun can't be stopped."""
+    done = threading.Event()
+
+    def cancel() -> None:
+        while not done.wait(0.5):
+            engine.cancel()
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        canceller.join()
+
+
 def test_what_runs_can_be_stopped(chdb: ChDB) -> None:
     with opened(chdb.url) as engine:
         assert engine.can_cancel
-        threading.Timer(0.5, engine.cancel).start()
         started = time.monotonic()
-        with pytest.raises(EngineError, match="stopped before its end"):
+        with stopping(engine), pytest.raises(EngineError, match="stopped before its end"):
             engine._asked(SLOW)
         assert time.monotonic() - started < 30
         assert ends(chdb)
@@ -548,3 +566,32 @@ def test_a_wrong_password_is_said_to_be(server: str) -> None:
     with pytest.raises(EngineError, match="knows no such user with this password") as raised:
         connect(f"clickhouse://ann:nope@{server}/default")
     assert "nope" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"additional_table_filters": "{'people': 'age > 40'}"},
+        {"additional_result_filter": "1 = 0"},
+        {"max_result_bytes": 1},
+    ],
+    ids=lambda setting: next(iter(setting)),
+)
+def test_a_profile_hides_nothing(chdb: ChDB, setting: dict[str, Any]) -> None:
+    chdb.load("people", PEOPLE)
+    expected = asking.figures(kanon.audit("people", engine=chdb.url, quasi_identifiers="age"))
+    with opened(chdb.url) as engine:
+        engine._client.set_client_setting(*next(iter(setting.items())))
+
+        found = kanon.audit("people", engine=engine, quasi_identifiers="age")
+
+    assert asking.figures(found) == expected
+
+
+def test_a_password_may_be_named(chdb: ChDB, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLICKHOUSE_HERE", "no such password")
+    with pytest.raises(kanon.KanonError) as refused:
+        connect(f"clickhouse://ann:env:CLICKHOUSE_HERE@{server}/default")
+
+    assert "no such password" not in str(refused.value)
+    assert "env:" not in str(refused.value)

@@ -493,3 +493,65 @@ def test_a_time_limit_on_a_users_connection_leaves_it_usable(
             )
             assert cursor.fetchall() == [("off", "0")]
         connection.rollback()
+
+
+# --- what would hide records or take texts for one --------------------------------------------
+
+
+@pytest.fixture
+def hidden(database: Database) -> Iterator[None]:
+    """A table of which a policy shows the auditor a part, and one of types that merge texts."""
+    database.run("create table visits as select zip from (values ('a'), ('a'), ('b')) as v(zip)")
+    database.run("alter table visits enable row level security")
+    database.run("create policy part on visits using (zip = 'a')")
+    database.run("create domain padded as bpchar")
+    database.run("create domain code as padded")
+    database.run("create type pair as (zip bpchar, age int)")
+    database.run("create table codes (zip code)")
+    database.run("create table pairs (zip pair)")
+    database.run("grant select on visits, codes, pairs to auditor")
+    yield
+    database.run("drop table visits, codes, pairs")
+    database.run("drop type pair")
+    database.run("drop domain code, padded")
+
+
+def test_a_policy_that_hides_rows_is_no_smaller_table(hidden: None, auditor: str) -> None:
+    with pytest.raises(kanon.KanonError, match="row-level security"):
+        kanon.audit("visits", engine=auditor, quasi_identifiers="zip")
+
+
+@pytest.mark.parametrize(
+    ("table", "says"), [("codes", "takes different texts"), ("pairs", "is nested")]
+)
+def test_a_type_that_merges_texts_is_refused(
+    hidden: None, auditor: str, table: str, says: str
+) -> None:
+    with pytest.raises(kanon.KanonError, match=says):
+        kanon.audit(table, engine=auditor, quasi_identifiers="zip")
+
+
+def test_a_column_of_no_part_may_be_of_any_type(database: Database) -> None:
+    database.run("create table notes as select zip, '{}'::json as note from people")
+
+    assert kanon.audit("notes", engine=database.url, quasi_identifiers="zip").tables[0].summary
+
+    database.run("drop table notes")
+
+
+def test_an_engine_that_is_asked_again_takes_nothing_back(database: Database) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(database.url) as connection:
+        connection.execute("create table kept (zip text)")
+        connection.commit()
+        engine = connect(connection)
+        kanon.audit("people", engine=engine, quasi_identifiers="zip")
+        connection.execute("insert into kept values ('a')")
+
+        with pytest.raises(kanon.KanonError, match="in a transaction"):
+            kanon.audit("people", engine=engine, quasi_identifiers="zip")
+
+        connection.commit()
+        engine.close()
+    assert database.run("select zip from kept") == [("a",)]
+    database.run("drop table kept")

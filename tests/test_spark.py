@@ -552,3 +552,22 @@ def test_a_connect_session_that_is_open_is_asked(tmp_path: Path) -> None:
     [here] = kanon.audit(PEOPLE, quasi_identifiers=["zip", "age"]).to_dict()["tables"]
     assert found["tables"][0]["summary"] == asking.near(here["summary"])
     assert views == ["big", "people"]
+
+
+def test_a_folder_in_a_folder_is_not_left_out(folder: Path) -> None:
+    (folder / "more").mkdir()
+    pq.write_table(PEOPLE, folder / "more" / "three.parquet")
+    with (
+        kanon.connect("spark:local[2]") as engine,
+        pytest.raises(kanon.InputError, match="doesn't look into the folder more"),
+    ):
+        engine.table(f"{folder}/")
+
+
+def test_no_log_shows_a_value(session: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    session.createDataFrame([("Ann Smith",)], "z string").createOrReplaceTempView("logged")
+
+    with pytest.raises(kanon.KanonError):
+        kanon.audit("logged", engine=session, quasi_identifiers="z", where="cast(z as integer) > 1")
+
+    assert "Ann" not in "".join(capfd.readouterr())

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules, phrase
+from kanon_sql.dialects.rules import Rules, backslash_in_like, phrase
 from kanon_sql.errors import SpecError
 
 _MOMENT = (
@@ -184,6 +184,8 @@ def _padded(node: exp.Pad) -> exp.Expr:
 
 
 RULES: Rules = {
+    exp.Like: backslash_in_like,
+    exp.ILike: backslash_in_like,
     exp.Select: _select,
     exp.DataType: _type,
     exp.TryCast: _try_cast,

@@ -62,5 +62,6 @@ RULES: Rules = {
     exp.RegexpFullMatch: _full_match,
     exp.IgnoreNulls: _any_value,
     exp.Like: backslash_in_like,
+    exp.ILike: backslash_in_like,
     exp.Encode: written("convert_to(cast(x as text), 'UTF8')", "postgres", x="this"),
 }

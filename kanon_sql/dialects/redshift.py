@@ -44,5 +44,6 @@ RULES: Rules = {
     exp.RegexpFullMatch: _full_match,
     exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
     exp.Like: backslash_in_like,
+    exp.ILike: backslash_in_like,
     exp.Encode: _written("cast(cast(x as varchar(max)) as varbyte)", x="this"),
 }

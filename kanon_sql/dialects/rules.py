@@ -127,7 +127,7 @@ def without_dollar(pattern: str) -> str:
     return pattern.removesuffix("$") + r"\z"
 
 
-def backslash_in_like(node: exp.Like) -> exp.Like:
+def backslash_in_like(node: exp.Like | exp.ILike) -> exp.Like | exp.ILike:
     """A pattern in a dialect in which a backslash escapes what follows it."""
     pattern = node.expression
     if isinstance(pattern, exp.Literal) and "\\" in pattern.name:

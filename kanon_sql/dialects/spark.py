@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules, phrase
+from kanon_sql.dialects.rules import Rules, backslash_in_like, phrase
 
 _NUMBER = r"^\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\s*\z"
 _TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
@@ -68,6 +68,8 @@ def _is_whole(node: exp.EQ) -> exp.Expr:
 
 
 RULES: Rules = {
+    exp.Like: backslash_in_like,
+    exp.ILike: backslash_in_like,
     exp.EQ: _is_whole,
     exp.TryCast: _try_cast,
     exp.RegexpFullMatch: _full_match,

@@ -7,16 +7,16 @@ import re
 import threading
 import uuid
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from importlib import import_module
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 from sqlglot import exp
 
 from kanon_sql.dialects import translated
 from kanon_sql.engines.base import Column, Estimate, Table
+from kanon_sql.engines.urls import url_of
 from kanon_sql.engines.warehouse import Warehouse
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
 from kanon_sql.templates import render
@@ -41,6 +41,9 @@ SETTINGS: dict[str, int | str] = {
     "any_join_distinct_right_table_keys": 0,
     "limit": 0,
     "offset": 0,
+    "additional_table_filters": "{}",
+    "additional_result_filter": "",
+    "max_result_bytes": 0,
     "extremes": 0,
     "use_query_cache": 0,
     "read_overflow_mode": "throw",
@@ -52,6 +55,9 @@ SETTINGS: dict[str, int | str] = {
     "set_overflow_mode": "throw",
     "transfer_overflow_mode": "throw",
     "timeout_overflow_mode": "throw",
+    "timeout_overflow_mode_leaf": "throw",
+    "distributed_group_by_no_merge": 0,
+    "optimize_skip_unused_shards": 0,
     # What does not fit fails, and is not rounded or cut.
     "decimal_check_overflow": 1,
     "date_time_overflow_behavior": "throw",
@@ -100,17 +106,19 @@ class ClickHouse(Warehouse):
         What it lacks is taken from CLICKHOUSE_USER and CLICKHOUSE_PASSWORD. `?secure=true` is TLS;
         anything else after `?` is a setting, as in `?enable_materialized_cte=1`.
         """
-        parts = urlsplit(url)
-        options = dict(parse_qsl(parts.query))
+        parts = url_of(url)
+        options = dict(parts.options)
         return cls(
             _connected(
-                f"ClickHouse at {parts.hostname or 'localhost'} can't be reached. Does it run, and "
+                f"ClickHouse at {parts.host or 'localhost'} can't be reached. Does it run, and "
                 "does it answer HTTP on this port?",
-                dsn=parts._replace(query="").geturl(),
+                host=parts.host or "localhost",
+                port=parts.port or 0,
+                database=parts.path[0] if parts.path else "__default__",
                 secure=options.pop("secure", "false"),
                 settings=options,
-                username=None if parts.username else os.environ.get("CLICKHOUSE_USER"),
-                password="" if parts.password else os.environ.get("CLICKHOUSE_PASSWORD", ""),
+                username=parts.user or os.environ.get("CLICKHOUSE_USER"),
+                password=parts.password or os.environ.get("CLICKHOUSE_PASSWORD", ""),
                 # A session would let one statement run at a time, and none that stops it.
                 autogenerate_session_id=False,
                 send_receive_timeout=LONGEST,
@@ -175,6 +183,10 @@ class ClickHouse(Warehouse):
         """How many records it expects to read of tables that keep count; it reckons no cost."""
         names, rows = self._asked(f"explain estimate {self.in_dialect(sql)}")
         return Estimate(sum(row[names.index("rows")] for row in rows) if rows else None)
+
+    def renew(self) -> None:
+        """Let go of the limit of the audit before."""
+        self._seconds = 0.0
 
     def limit(self, seconds: float) -> None:
         self._seconds = seconds
@@ -247,7 +259,10 @@ class ClickHouse(Warehouse):
             try:
                 return running.result()
             except KeyboardInterrupt:
-                self.cancel()
+                # A cancel before the query has begun is lost, so it is said again.
+                while not running.done():
+                    self.cancel()
+                    wait([running], timeout=0.2)
                 raise
 
     def _knows(self, setting: str) -> bool:
@@ -262,7 +277,7 @@ class ClickHouse(Warehouse):
         if code in _READ_ONLY:
             return InputError(
                 "the ClickHouse user may not change settings, without which NULLs and dates would "
-                "come out wrong. Take one whose profile has readonly = 2 or 0."
+                "come out wrong. Take one whose profile has readonly = 0."
             )
         if code in _FORBIDDEN:
             return InputError("the ClickHouse user may not read a table of the question.")

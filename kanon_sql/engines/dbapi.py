@@ -45,7 +45,9 @@ TELL_COLLATIONS = ("mysql", "tsql", "snowflake", "bigquery")
 _BYTES = re.compile(r"binary|utf8mb4_0900_bin|.*_nopad_bin|utf8|UTF8_BINARY")
 """Collations in which texts are equal only if their bytes are: utf8mb4_bin and every one of SQL
 Server's pad with spaces."""
-_MERGING_IN_SQLITE = re.compile(r"collate\s+[\"'`\[]?(?!binary\b)\w+", re.IGNORECASE)
+_MERGING_IN_SQLITE = re.compile(
+    r"\bcollate\b(?:\s|/\*.*?\*/|--[^\n]*\n)*[\"'`\[]?(?!binary\b)\w+", re.IGNORECASE | re.DOTALL
+)
 _OPAQUE_NUMERIC = "type_name=numeric"
 """How ADBC calls a number that it brings as text."""
 
@@ -171,6 +173,8 @@ class DBAPI(Warehouse):
 
     def _begin_once(self) -> None:
         if not self._begun:
+            if is_idle(self._connection) is False:
+                raise in_a_transaction(self.title)
             self._begun = True
             self._begin()
 

@@ -71,7 +71,10 @@ def explained(error: Exception, title: str, about_the_statement: str | None = No
     if state == "25006":
         return EngineError("refused to write: the audit's transaction is read-only.")
     if state == "42501":
-        return InputError(f"{title}: the role may not read a table of the question.")
+        return InputError(
+            f"{title}: the role may not read a table of the question, or not all of its rows "
+            "(row-level security), of which an audit would say nothing."
+        )
     if state.startswith("42"):
         said = f": {about_the_statement}" if about_the_statement else f" (SQLSTATE {state})"
         return SpecError(

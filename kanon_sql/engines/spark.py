@@ -163,8 +163,9 @@ class Spark(Warehouse):
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
         self._add_tag(self._tag)
         try:
-            answer = self._session.sql(self._sendable(sql))
-            return answer.columns, answer.limit(most).collect()
+            with sessions.without_values_in_logs():
+                answer = self._session.sql(self._sendable(sql))
+                return answer.columns, answer.limit(most).collect()
         finally:
             self._remove_tag(self._tag)
 
@@ -194,7 +195,8 @@ class Spark(Warehouse):
     @contextmanager
     def _explaining(self) -> Iterator[None]:
         try:
-            yield
+            with sessions.without_values_in_logs():
+                yield
         except (KanonError, KeyboardInterrupt):
             raise
         except Exception as error:

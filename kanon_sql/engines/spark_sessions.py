@@ -76,6 +76,24 @@ def errors() -> Any:
     return _driver("pyspark.errors")
 
 
+TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers that print the message of an error, with the value that it is about."""
+
+
+@contextmanager
+def without_values_in_logs() -> Iterator[None]:
+    """Keep PySpark from printing errors, which we tell in words of our own."""
+    loggers = [logging.getLogger(name) for name in TELLING]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
+
+
 class Started:
     """A session that was started here, for as many as use it."""
 
@@ -152,7 +170,15 @@ def _require_folder_of_files(target: str, folder: Path) -> None:
                 f"{target} is no folder of Parquet files but a table ({log} is in it), and old "
                 "records may lie there. Ask for the table by its name."
             )
-    _require_seen(target, sorted(folder.rglob("*.parquet")))
+    files = sorted(folder.rglob("*.parquet"))
+    for file in files:
+        below = [part for part in file.relative_to(folder).parts[:-1] if "=" not in part]
+        if below:
+            raise InputError(
+                f"{target}: Spark doesn't look into the folder {below[0]} for Parquet files. Name "
+                "it by itself, or with a glob: people/*/."
+            )
+    _require_seen(target, files)
 
 
 def _here(target: str) -> str:

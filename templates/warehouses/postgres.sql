@@ -14,24 +14,51 @@ inner join pg_namespace
 where
     pg_class.relkind in ('r', 'p', 'v', 'm', 'f')
     and has_schema_privilege(pg_namespace.oid, 'usage')
-    and has_table_privilege(pg_class.oid, 'select')
+    and has_any_column_privilege(pg_class.oid, 'select')
 {%- endmacro %}
 
 
-{# The columns of a table: the name, the type (of a domain, the one below), and whether different
-   texts of it may be equal. #}
+{# The columns of a table: the name, the type (of a domain, the one at its ground), its kind, and
+   whether different texts of it may be equal. #}
 {% macro postgres_columns(schema, table) %}
+with recursive domains as (
+    select
+        oid as domain,
+        typbasetype as type,
+        typtypmod as modifier
+    from pg_type
+    where typtype = 'd'
+
+    union all
+
+    select
+        domains.domain,
+        pg_type.typbasetype,
+        pg_type.typtypmod
+    from domains
+    inner join pg_type
+        on pg_type.oid = domains.type
+    where pg_type.typtype = 'd'
+),
+
+grounds as (
+    select domains.*
+    from domains
+    inner join pg_type
+        on pg_type.oid = domains.type
+    where pg_type.typtype <> 'd'
+)
+
 select
     pg_attribute.attname,
-    format_type(
-        case when pg_type.typtype = 'd' then pg_type.typbasetype else pg_type.oid end,
-        case when pg_type.typtype = 'd' then pg_type.typtypmod else pg_attribute.atttypmod end
-    ),
-    pg_type.typtype = 'e',
+    format_type(pg_type.oid, coalesce(grounds.modifier, pg_attribute.atttypmod)),
+    pg_type.typtype,
     not coalesce(pg_collation.collisdeterministic, true)
 from pg_attribute
+left join grounds
+    on grounds.domain = pg_attribute.atttypid
 inner join pg_type
-    on pg_type.oid = pg_attribute.atttypid
+    on pg_type.oid = coalesce(grounds.type, pg_attribute.atttypid)
 left join pg_collation
     on pg_collation.oid = pg_attribute.attcollation
 inner join pg_class
