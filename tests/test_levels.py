@@ -669,3 +669,22 @@ def test_the_longest_value_is_counted_in_characters() -> None:
     ENGINE.execute("create or replace table held as select unnest(['é', '日本語', null, '']) as v")
 
     assert ENGINE.execute(sql).fetchone() == (3,)
+
+
+def test_a_day_begins_at_the_same_moment_whoever_reads() -> None:
+    """Views that are shipped are read in any time zone."""
+    with duckdb.connect() as connection:
+        connection.execute(
+            "create table visits as select timestamptz '2025-02-01 04:30:00+00' + "
+            "interval 1 hour * n as seen from range(2) as numbers(n)"
+        )
+        compiled = kanon.compile(
+            "visits",
+            engine=connection,
+            quasi_identifiers={"seen": {"levels": ["month"]}},
+            levels={"seen": 1},
+        )
+        [classes] = [table.steps["classes"] for table in compiled.tables]
+        connection.execute("set TimeZone = 'America/New_York'")
+
+        assert len(connection.execute(classes).fetchall()) == 1

@@ -159,7 +159,9 @@ def _folded(name: str, dialect: str) -> str:
 @cache
 def _reserved(dialect: str) -> frozenset[str]:
     known = Dialect.get_or_raise(dialect)
+    names = known.parser_class.ID_VAR_TOKENS
     keywords = known.tokenizer_class.KEYWORDS
+    words = [word for word, token in keywords.items() if token not in names]
     return _RESERVED | {
-        word.casefold() for word in (*keywords, *known.generator_class.RESERVED_KEYWORDS)
+        word.casefold() for word in (*words, *known.generator_class.RESERVED_KEYWORDS)
     }

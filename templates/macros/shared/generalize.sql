@@ -18,7 +18,15 @@
 
 
 {% macro date_of(value, type) -%}
-{% if type == "DATE" %}{{ value }}{% elif type.startswith("TIMESTAMP") %}cast({{ value }} as date){% else %}{{ kanon_sql.cast_or_null(value, "date") }}{% endif %}
+{% if type == "DATE" -%}
+{{ value }}
+{%- elif type == "TIMESTAMP WITH TIME ZONE" -%}
+cast({{ value }} at time zone 'UTC' as date)
+{%- elif type.startswith("TIMESTAMP") -%}
+cast({{ value }} as date)
+{%- else -%}
+{{ kanon_sql.cast_or_null(value, "date") }}
+{%- endif %}
 {%- endmacro %}
 
 
