@@ -53,7 +53,7 @@ _WORDS = """
     over overlaps overlay pad parameter parameters partial partition path pattern per percent
     percent_rank percentile_cont percentile_disc period pivot placing plan portion position
     position_regex postfix power precedes preceding precision prefix preorder prepare preserve
-    primary print prior privileges proc procedure proto ptf public purge qualify raiserror range
+    primary print prior privileges proc procedure proto ptf purge qualify raiserror range
     rank raw read reads readtext real reconfigure recursive ref references referencing regexp
     regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
     relative release rename repeat replace replication require resignal resource respect restore

@@ -10,7 +10,12 @@ from sqlglot.errors import SqlglotError
 from kanon_sql.errors import InputError, did_you_mean
 
 
-def named(name: str, known: Sequence[tuple[str, ...]], here: tuple[str, str]) -> tuple[str, ...]:
+def named(
+    name: str,
+    known: Sequence[tuple[str, ...]],
+    here: tuple[str, str],
+    where: str = "in the database",
+) -> tuple[str, ...]:
     """The catalogue's `database, schema, table` for what the user wrote, quoted or not."""
     parts = name_parts(name)
     for spelled in (lambda part: part, str.casefold):
@@ -29,8 +34,7 @@ def named(name: str, known: Sequence[tuple[str, ...]], here: tuple[str, str]) ->
     if name in [one[-1] for one in known]:
         raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
     raise InputError(
-        f"there is no table or view {name} in the database."
-        f"{did_you_mean(name, [one[-1] for one in known])}"
+        f"there is no table or view {name} {where}.{did_you_mean(name, [one[-1] for one in known])}"
     )
 
 

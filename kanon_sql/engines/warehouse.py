@@ -34,7 +34,7 @@ class Warehouse(Definitions):
             raise InputError(
                 f"{type(target).__name__} can't be read by {self.name}: name a table in it."
             )
-        found = named(target, self._tables(), self._place())
+        found = named(target, self._tables(), self._place(), "that you may read in the database")
         columns = tuple(self._columns(found))
         require_usable_names(target, [column.name for column in columns])
         sql = ".".join(map(identifier, found[1:]))
