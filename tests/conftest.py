@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
+
+
+def pytest_sessionstart() -> None:
+    """Have Ctrl-C again, which tests send, where the suite was started in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
