@@ -43,11 +43,15 @@ def name_parts(name: str) -> tuple[str, ...]:
 
     >>> name_parts('health."my.table"')
     ('health', 'my.table')
+    >>> name_parts("visits at (version => 3)")
+    ('visits at (version => 3)',)
     """
     try:
-        return tuple(part.name for part in exp.to_table(name, dialect="duckdb").parts)
+        table = exp.to_table(name, dialect="duckdb")
     except (SqlglotError, ValueError):
         return (name,)
+    more = {key for key, value in table.args.items() if value} - {"this", "db", "catalog"}
+    return (name,) if more else tuple(part.name for part in table.parts)
 
 
 def shortened(found: tuple[str, ...], database: str) -> tuple[str, ...]:
