@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 
-def pytest_sessionstart() -> None:
-    """Have Ctrl-C again, which tests send, where the suite was started in the background."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as tests send it: a suite that runs in the background has none, and packages that
+    are imported in passing may have one of their own."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    if before is not None:
+        signal.signal(signal.SIGINT, before)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
