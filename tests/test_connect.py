@@ -1183,4 +1183,4 @@ def test_no_output_of_the_command_line_holds_a_password(
         codes.append(found.returncode)
         assert MARKER not in found.stdout + found.stderr, run
 
-    assert codes == [0, 0, 0, 2, 2, 3, 2, 0, 2, 0, 0, 0, 0, 2, 0]
+    assert codes == [0, 0, 0, 2, 2, 3, 2, 0, 0, 0, 0, 0, 0, 2, 0]
