@@ -173,7 +173,7 @@ class DBAPI(Warehouse):
 
     def _begin_once(self) -> None:
         if not self._begun:
-            if is_idle(self._connection) is False:
+            if not self._owned and is_idle(self._connection) is False:
                 raise in_a_transaction(self.title)
             self._begun = True
             self._begin()
