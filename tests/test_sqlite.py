@@ -115,7 +115,7 @@ class SQLite(DBAPI):
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[SQLite]:
-    with closing(sqlite3.connect(":memory:")) as connection:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         yield SQLite(connection)
 
 
