@@ -358,14 +358,18 @@ def test_every_engine_has_the_same_numbers(on_duckdb: Built, on_postgres: Built)
 
 
 def tree(sql: str) -> exp.Expression:
-    """The statement, without what is said differently of the same: quotes around names, and how a
-    cast that can't be done ends, which in dbt is an error."""
+    """The statement, without what is said differently of the same: quotes around names, how a
+    cast that can't be done ends, which in dbt is an error, and casts to a column's own type."""
 
     def plain(node: exp.Expression) -> exp.Expression:
         if isinstance(node, exp.Identifier):
             return exp.to_identifier(node.name)
         if isinstance(node, exp.DataType) and node.this in exp.DataType.TEXT_TYPES:
             return exp.DataType.build("varchar")
+        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Column):
+            own = TYPES.get(node.this.name)
+            if own == node.to.sql("duckdb").replace(" ", ""):
+                return node.this.transform(plain)
         return node
 
     spelled = sqlglot.parse_one(sql, read="duckdb").sql("duckdb").replace("TRY_CAST(", "CAST(")
