@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+import pyarrow
 import pytest
-from generated import fewer
+from generated import Filled, fewer
 from hypothesis import assume, given, settings
 from hypothesis.errors import UnsatisfiedAssumption
 from questions import DRAWN, EVERYTHING, Asked
+from test_datafly_in_warehouses import HIERARCHIES
+from test_levels import column, labels
 from warehouses import EXAMPLES, LACKING, NOTHING, REFUSALS, STARTED, Database
 
 import kanon_sql as kanon
@@ -77,3 +81,51 @@ def test_no_model_is_left_out() -> None:
     asked = {name for each in EVERYTHING.values() for name, _ in each.question.asked}
 
     assert asked == set(MODELS)
+
+
+# --- every hierarchy ------------------------------------------------------------------------
+
+TYPES = {
+    pyarrow.bool_(): "BOOLEAN",
+    pyarrow.int64(): "BIGINT",
+    pyarrow.float64(): "DOUBLE",
+    pyarrow.decimal128(20, 2): "DECIMAL(20, 2)",
+    pyarrow.string(): "VARCHAR",
+    pyarrow.date32(): "DATE",
+    pyarrow.timestamp("us"): "TIMESTAMP",
+}
+COLUMNS = {
+    name: column(TYPES[type], part, longest=max(len(str(value)) for value in values))
+    for name, (type, values, part) in HIERARCHIES.items()
+}
+LONGEST = max(len(values) for _, values, _ in HIERARCHIES.values())
+VALUES = {
+    name: [values[place % len(values)] for place in range(LONGEST)]
+    for name, (_, values, _) in HIERARCHIES.items()
+}
+
+
+def table_of(columns: Mapping[str, Sequence[Any]], types: Sequence[pyarrow.DataType]) -> Filled:
+    return Filled(tuple(columns), tuple(types), tuple(zip(*columns.values(), strict=True)))
+
+
+@pytest.mark.parametrize("level", range(1, 1 + max(each.height for each in COLUMNS.values())))
+def test_every_label(database: Database, level: int) -> None:
+    """Each record is found, by all of its labels, in a table of those that DuckDB has for it."""
+    levels = {name: min(level, each.height) for name, each in COLUMNS.items()}
+    labelled = {name: labels(COLUMNS[name], levels[name], VALUES[name]) for name in COLUMNS}
+    database.load("people", table_of(VALUES, [type for type, *_ in HIERARCHIES.values()]))
+    database.load("voters", table_of(labelled, [pyarrow.string()] * len(labelled)))
+
+    found = kanon.audit(
+        "people",
+        engine=database.url,
+        quasi_identifiers={name: part for name, (*_, part) in HIERARCHIES.items()},
+        levels=levels,
+        references={"labels": "voters"},
+        checks=[kanon.KMap(k=1, match="exact")],
+    )
+
+    [table] = found.to_dict()["tables"]
+    assert table["summary"]["classes"] == len(set(zip(*labelled.values(), strict=True)))
+    assert table["checks"][0]["unmatched_classes"] == 0

@@ -14,9 +14,10 @@ import asking
 import oracle_datafly
 import pyarrow
 import pytest
-from generated import KINDS, Filled, Kind, fewer
+from generated import KINDS, Kind, fewer
 from hypothesis import given
 from pyarrow import parquet
+from questions import filled
 from test_datafly import Drawn, anonymize, cells, figures, questions
 from test_oracle_datafly import DATAFLY
 from warehouses import STARTED, Database
@@ -41,11 +42,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Spark, whose every statement takes a second, and so is asked less."""
     with STARTED["spark"](tmp_path_factory.mktemp("spark")) as running:
         yield running
-
-
-def filled(table: pyarrow.Table) -> Filled:
-    rows = tuple(tuple(row.values()) for row in table.to_pylist())
-    return Filled(tuple(table.column_names), tuple(table.schema.types), rows)
 
 
 def outcome(result: kanon.AnonymizationResult) -> dict[str, Any]:
