@@ -303,7 +303,7 @@ class _Run:
         self._engine, self._here, self._expired, self._watch = engine, here, expired, watch
         self._tell = tell or (lambda step: None)
         self._started = time.monotonic()
-        self._plan = planned(spec, 0, engine, all_hierarchies=True).plan
+        self._plan = planned(spec, 0, engine).plan
         self.chain: Chain | None = None
         """The views of the release, where there is one."""
 

@@ -84,7 +84,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
 def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
     """What there is of one table, once everything that is asked of it can be."""
     with opened(spec.tables[place], engine) as hub:
-        plan = planned(spec, place, hub, all_hierarchies=True).plan
+        plan = planned(spec, place, hub).plan
         try:
             _refuse_values_without_label(plan, hub)
         except SpecError as error:
@@ -157,9 +157,10 @@ def planned(
     engine: Engine,
     timeout: float | None = None,
     *,
-    all_hierarchies: bool = False,
+    all_hierarchies: bool = True,
 ) -> PlannedTable:
-    """The plan of one table of `spec`, once the engine has opened what it reads."""
+    """The plan of one table of `spec`, once the engine has opened what it reads; without
+    `all_hierarchies` no table of one whose levels are not asked."""
     started = time.monotonic()
     asked = spec.tables[place]
     with time_limit(engine, timeout, threading.Event()):

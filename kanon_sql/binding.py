@@ -5,7 +5,7 @@ What is bound can be asked; whatever cannot be is refused here, before any SQL i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -110,7 +110,7 @@ class Known:
     longest: Mapping[str, int] = field(default_factory=dict)
     """How many characters the longest value has, where it is masked."""
     hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
-    """The rows of its hierarchy, where they lie in a table."""
+    """The rows of its hierarchy, where it has some."""
     referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By reference: how many characters the longest value of either side has."""
 
@@ -425,15 +425,16 @@ def hierarchy_sources(spec: TableSpec, table: Table, *, every: bool = False) -> 
 
 
 def column_levels(
-    spec: TableSpec, table: Table, known: Known | None = None
+    spec: TableSpec, table: Table, known: Known | None = None, *, without: Collection[str] = ()
 ) -> dict[str, ColumnLevels]:
-    """The levels of every quasi-identifier, by its name.
+    """The levels of every quasi-identifier, by its name, `without` some.
 
     Raises `SpecError` for a hierarchy that can't be read, has faults or is for other values.
     """
     return {
         column.name: _levels_for(spec, column, column, known or Known())
         for column in raw_quasi_identifiers(spec, table)
+        if column.name not in without
     }
 
 
