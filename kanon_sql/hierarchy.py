@@ -168,6 +168,8 @@ _KINDS: dict[str, type[_Level]] = {
 DATES = ("day", "month", "quarter", "year")
 """The levels of a date that have a name, from the finest to the coarsest."""
 SUPPRESS: Literal["suppress"] = "suppress"
+KINDS_OF_LEVELS = (*_KINDS, *DATES, SUPPRESS)
+"""What a level is called by in a spec."""
 _LEVELS = (
     "{width: 5}, {round: 10}, {depths: [1]}, {mask: right}, {prefix: 3}, {cuts: [18, 65]}, "
     "{top: 90}, {bottom: 18}, {years: 5}, day, month, quarter, year, suppress"

@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.hierarchy import GeneralizationHierarchy, is_file_name
+from kanon_sql.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy, is_file_name
 from kanon_sql.models import MODELS, Count, Model, TCloseness, model_named
 from kanon_sql.yaml_document import Place, YamlDocument
 
@@ -117,10 +117,19 @@ ColumnNames = Annotated[
 ]
 
 
+_EXAMPLE = "zip: {levels: [{mask: right}]}"
+_BESIDE_A_COLUMN = f"stands with its quasi-identifier: quasi_identifiers: {{{_EXAMPLE}}}"
+
+
 def _generalisable(value: Any) -> Any:
     """Let quasi-identifiers be a plain list of columns: nothing is said of their levels."""
     value = _names(value)
     if isinstance(value, list | tuple):
+        if not all(isinstance(name, str) for name in value):
+            raise ValueError(
+                "a list is of names alone. To say how a column may be generalised, make it a "
+                f"mapping, as in {{{_EXAMPLE}, sex: {{}}}}."
+            )
         repeated = _first_repeated(value)
         if repeated is not None:
             raise ValueError(f'column "{repeated}" is named twice.')
@@ -422,8 +431,8 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
     match fault["type"]:
         case "extra_forbidden":
             key, place = str(location[-1]), _place(location[:-1])
-            known = _known_keys(location[:-1])
-            return location, f'unknown key "{key}"{place}.{did_you_mean(key, known)}', True
+            advice = _advice(key, _part_at(location[:-1]))
+            return location, f'unknown key "{key}"{place}.{advice}', True
         case "missing":
             return (
                 location[:-1],
@@ -441,6 +450,18 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
             return location, "must not be empty.", False
         case "string_too_long":
             return location, f"must be one character; found {fault['input']!r}.", False
+        case "int_type" if "levels" in location:
+            message = (
+                f"must be the level to look at, a whole number; found {fault['input']!r}. How a "
+                f"column may be generalised {_BESIDE_A_COLUMN}."
+            )
+            return location, message, False
+        case "model_type" if _part_at(location) is GeneralizationHierarchy:
+            message = (
+                "must be how the column may be generalised, as in {levels: [{mask: right}]} or "
+                f"{{hierarchy: {location[-1]}.csv}}; found {fault['input']!r}."
+            )
+            return location, message, False
         case _:
             wanted = next((words for kind, words in _KINDS.items() if kind in fault["type"]), None)
             wanted = wanted or fault["msg"].removeprefix("Input should be ")
@@ -463,17 +484,26 @@ def _place(location: Sequence[int | str]) -> str:
     return f" in {steps.lstrip('.')}" if steps else ""
 
 
-def _known_keys(location: Sequence[int | str]) -> list[str]:
-    """The keys that the mapping at `location` may have."""
+def _part_at(location: Sequence[int | str]) -> type[BaseModel]:
+    """What the mapping at `location` is."""
     match [step for step in location if isinstance(step, str)]:
         case []:
-            part: type[BaseModel] = AuditSpec
+            return AuditSpec
         case ["defaults"]:
-            part = Defaults
+            return Defaults
         case [_, "references", _]:
-            part = ReferenceSpec
+            return ReferenceSpec
         case [_, "quasi_identifiers", _]:
-            part = GeneralizationHierarchy
+            return GeneralizationHierarchy
         case _:
-            part = TableSpec
-    return list(part.model_fields)
+            return TableSpec
+
+
+def _advice(key: str, part: type[BaseModel]) -> str:
+    """Where a key belongs that a mapping does not know, or the nearest that it does."""
+    if part is GeneralizationHierarchy:
+        if key in KINDS_OF_LEVELS:
+            return " Levels are a list, also of one, as in levels: [{mask: right}]."
+    elif key in ("hierarchies", *GeneralizationHierarchy.model_fields):
+        return f" How a column may be generalised {_BESIDE_A_COLUMN}."
+    return did_you_mean(key, part.model_fields)

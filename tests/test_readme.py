@@ -59,8 +59,9 @@ def clinic(tmp_path, monkeypatch, written):
     masked = {"zip": [f"{zip[:3]}**" for zip in zips], "birth_year": years}
     pq.write_table(pa.table(masked), "release.parquet")
     pq.write_table(pa.table(voters), "voters.parquet")
-    [spec] = blocks("yaml")
-    Path("kanon.yml").write_text(spec)
+    for spec in blocks("yaml"):
+        Path(spec.splitlines()[0].removeprefix("# ")).write_text(spec)
+    Path("zips.csv").write_text(blocks("csv")[0])
     for name, text in written.items():
         Path(name).write_text(text)
 
