@@ -465,7 +465,8 @@ def test_a_hierarchy_may_lie_in_the_database(tmp_path: Path) -> None:
          '"02138" lies under both "a" and "b" (level 1), so nobody can tell which is meant.'),
         (["zip", "area"], [("02138", "a"), ("02138", "a")], '"02138" is there twice.'),
         (["zip", "area"], [("02138", None)], 'level 1 of "02138" is empty.'),
-        (["zip", "area"], [(None, "a"), ("02138", "a")], "the raw value is empty."),
+        (["zip", "area"], [(None, "a"), ("02138", "a")],
+         "a raw value is NULL. NULL keeps its place without a row."),
     ],
 )  # fmt: skip
 def test_a_table_is_held_to_what_a_file_is(
@@ -478,6 +479,28 @@ def test_a_table_is_held_to_what_a_file_is(
         kanon.audit(PATIENTS, quasi_identifiers={"zip": {"hierarchy": file}}, levels={"zip": 1})
 
     assert str(refused.value).splitlines()[0] == f"{file}: {message}"
+
+
+@pytest.mark.parametrize("rows", [0, 300], ids=["by case", "by join"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json", "mapping"])
+def test_the_empty_text_is_a_value_as_any_other(tmp_path: Path, kind: str, rows: int) -> None:
+    """It is none of a CSV's, where an empty field is NULL, so the table is a frame."""
+    people = asking.table(["zip"], [("",), ("02138",), ("02138",), (None,)])
+    labels = {"": "none", "02138": "some", **{f"0{number}": "some" for number in range(rows)}}
+    hierarchy: Any = {raw: [label] for raw, label in labels.items()}
+    if kind == "csv":
+        hierarchy = str(tmp_path / "zips.csv")
+        lines = "".join(f'"{raw}",{label}\n' for raw, label in labels.items())
+        Path(hierarchy).write_text(lines)
+    elif kind != "mapping":
+        table = asking.table(["zip", "label"], list(labels.items()))
+        hierarchy = written(tmp_path, kind, table)
+
+    [found] = kanon.audit(
+        people, quasi_identifiers={"zip": {"hierarchy": hierarchy}}, levels={"zip": 1}
+    ).tables
+
+    assert [(each.size, each.classes) for each in found.histogram] == [(1, 2), (2, 1)]
 
 
 def test_a_table_that_is_not_there_is_refused() -> None:

@@ -208,7 +208,8 @@ its quasi-identifier: quasi_identifiers: {zip: {levels: [{mask: right}]}}.
       |     ^^^^^^^^^"""),
         ("tables:\n  - source: a.csv\n    levels: {zip: [suppress]}", """\
 kanon.yml:3:19: must be the level to look at, a whole number; found ['suppress']. How a column may \
-be generalised stands with its quasi-identifier: quasi_identifiers: {zip: {levels: [{mask: right}]}}.
+be generalised stands with its quasi-identifier: quasi_identifiers: \
+{zip: {levels: [{mask: right}]}}.
     2 |   - source: a.csv
     3 |     levels: {zip: [suppress]}
       |                   ^^^^^^^^^^"""),
