@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -375,7 +376,8 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
     """The same table with relative files taken from `folder`."""
 
     def resolved(source: str) -> str:
-        return source if table.connect else str(folder / source)
+        is_there = table.connect is not None and not _is_file_beside(source, table.connect, folder)
+        return source if is_there else str(folder / source)
 
     connect = table.connect
     if connect and connect.startswith("duckdb:"):
@@ -412,6 +414,12 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
             "checks": checks,
         }
     )
+
+
+def _is_file_beside(source: str, connect: str, folder: Path) -> bool:
+    """Whether a source is a file in this folder, and the database one that reads files too."""
+    reads_files = connect.startswith(("duckdb:", "spark:"))
+    return reads_files and is_file_name(source) and bool(glob(str(folder / source), recursive=True))
 
 
 def _spoken_source(source: Any) -> str:

@@ -82,6 +82,27 @@ tables:
     ]
 
 
+@pytest.mark.parametrize(
+    ("connect", "found"),
+    [("duckdb:clinic.duckdb", True), ("spark:local[2]", True), ("postgresql://host/db", False)],
+)
+def test_a_database_that_reads_files_too_has_those_beside_the_spec(
+    tmp_path: Path, connect: str, found: bool
+) -> None:
+    (tmp_path / "voters-1.parquet").touch()
+    [table] = spec(
+        tmp_path,
+        f"tables: [{{source: people, connect: '{connect}', references: "
+        "{v: {source: voters-*.parquet}, w: {source: absent.parquet}}}]",
+    ).tables
+
+    assert table.source == "people"
+    assert {name: each.source for name, each in table.references.items()} == {
+        "v": f"{tmp_path}/voters-*.parquet" if found else "voters-*.parquet",
+        "w": "absent.parquet",
+    }
+
+
 def test_defaults_hold_for_tables_that_say_nothing_else(tmp_path: Path) -> None:
     tables = spec(
         tmp_path,
