@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.errors import KanonError, SpecError, did_you_mean
+from kanon_sql.errors import KanonError, SpecError, did_you_mean, plural
 from kanon_sql.options import (
     PIPELINE_FORMATS,
     VERBOSITY,
@@ -214,12 +214,13 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     if baseline:
         result = baseline.held_against(result)
     form = _form(context, values, output, {".sarif": "sarif", ".xml": "junit"})
+    found = result.status.replace("_", " ")
     if form in PIPELINE_FORMATS:
-        _deliver(_for_pipeline(result, places, form), output)
+        _deliver(_for_pipeline(result, places, form), output, found)
         _refuse_failed(result)
         return result.exit_code
     _refuse_failed(result)
-    _deliver(_rendered_audit(result, form, to_terminal=output is None), output)
+    _deliver(_rendered_audit(result, form, to_terminal=output is None), output, found)
     return result.exit_code
 
 
@@ -321,7 +322,10 @@ def anonymize(
     form = _form(context, values, result_file)
     to_terminal = result_file is None
     text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)
-    _deliver(text, result_file)
+    release = result.anonymization.release
+    if result_file and release:
+        _say_written(Path(release.path))
+    _deliver(text, result_file, result.status.replace("_", " "))
     return result.exit_code
 
 
@@ -377,12 +381,15 @@ def compile_(
 
     compiled = compile_audit(spec, **{key: values[key] for key in ("dialect", "quote", "table")})
     compiled = _only_step(compiled, step) if step else compiled
+    found = plural(len(compiled.statements), "statement")
     if output_dir:
         from kanon_sql.output import write_files
 
-        write_files(Path(output_dir), compiled.files, inputs=spec.files(), force=values["force"])
+        folder = Path(output_dir)
+        write_files(folder, compiled.files, inputs=spec.files(), force=values["force"])
+        _say_written(folder, found)
     else:
-        _deliver("\n\n".join(compiled.statements) if step else str(compiled), output)
+        _deliver("\n\n".join(compiled.statements) if step else str(compiled), output, found)
     return 0
 
 
@@ -432,9 +439,7 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
             raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
         results = [result]
     accepted = Baseline.of(results)
-    _deliver(accepted.to_json(), output)
-    if output:
-        _deliver(f"{output} written: {accepted}.", None)
+    _deliver(accepted.to_json(), output, str(accepted))
     return 0
 
 
@@ -687,12 +692,13 @@ def _only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
     return found
 
 
-def _deliver(text: str, output: Path | None) -> None:
+def _deliver(text: str, output: Path | None, found: str = "") -> None:
     """Print the text, or write it to the file. A reader who has gone away changes no verdict."""
     if output:
         from kanon_sql.output import write_whole
 
         write_whole(output, f"{text}\n")
+        _say_written(output, found)
         return
     try:
         click.echo(text)
@@ -702,3 +708,9 @@ def _deliver(text: str, output: Path | None) -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise Failure(f"the result can't be printed: {error.strerror}.", ENGINE_FAILED) from None
+
+
+def _say_written(path: Path, found: str = "") -> None:
+    """Say on stderr which file or folder has the answer now, and in a word what it `found`."""
+    if path.is_file() or path.is_dir():
+        click.echo(f"{path} written{f': {found}' if found else ''}.", err=True)

@@ -419,8 +419,18 @@ def test_schema_prints_the_schema(run):
 def test_the_output_is_the_result_and_stdout_stays_empty(run):
     printed = run("audit", "kanon.yml", "--format", "json")
     written = run("audit", "kanon.yml", "--format", "json", "--output", "result.json")
-    assert written == Ended(1, "", "")
+    assert written == Ended(1, "", "result.json written: violated.\n")
     assert Path("result.json").read_text(encoding="utf-8") == printed.out
+
+
+def test_a_release_and_its_result_are_both_told_where_neither_is_printed(run):
+    asked = ["anonymize", "patients.csv", "--qi", "zip", "--k", "2", "--max-suppressed", "2"]
+    written = run(*asked, "--output", "release.csv", "--result", "result.json")
+    assert written == Ended(0, "", "release.csv written.\nresult.json written: holds.\n")
+
+
+def test_a_pipe_is_no_file_to_be_told_of(run):
+    assert run("audit", "kanon.yml", "--output", os.devnull).err == ""
 
 
 @pytest.mark.parametrize(
