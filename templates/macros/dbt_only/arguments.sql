@@ -92,6 +92,8 @@
 {{ return(none) }}
 {%- elif name is not string or not name | trim -%}
 {{ kanon_sql.refuse(test ~ ": " ~ argument ~ " must be the name of a column; found " ~ name) }}
+{%- elif name.splitlines() | length > 1 or name.endswith("\n") -%}
+{{ kanon_sql.refuse(test ~ ": the name of a column in " ~ argument ~ " has a line break. Rename it") }}
 {%- elif kanon_sql.bare_name(name).startswith("kanon_") -%}
 {{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " has a name that the test needs itself; give it one that does not begin with kanon_") }}
 {%- endif %}

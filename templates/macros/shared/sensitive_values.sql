@@ -56,7 +56,7 @@ classes as (
         {{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }} as kanon_distinct,
         {{ kanon_sql.count_known(sensitive) }} as kanon_known
 {%- for column in class_columns %},
-        {{ column.expression }} as {{ column.name }}
+        {{ column.expression | indent(8) }} as {{ column.name }}
 {%- endfor %}
 
     from {{ values_read }}
@@ -85,7 +85,7 @@ values_and_people as (
         {{ kanon_sql.count_known(sensitive) }} as kanon_known,
         max({{ counted }}) as kanon_most_people
 {%- for column in class_columns %},
-        {{ column.expression }} as {{ column.name }}
+        {{ column.expression | indent(8) }} as {{ column.name }}
 {%- endfor %}
 
     from {{ values_read }}
