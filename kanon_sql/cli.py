@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
     from kanon_sql.spec import AuditSpec, TablePlaces
+    from kanon_sql.steps import ExpectedTable
 
 ENGINE_FAILED = 3
 NO_DATA = 4
@@ -205,7 +206,11 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     baseline = _baseline(values)
     output = _output(spec, values)
     if values["dry_run"]:
-        _deliver(_expected(context, spec, values, to_terminal=output is None), output)
+        from kanon_sql.auditor import dry_run
+
+        _refuse_format(context)
+        tables = dry_run(spec) if spec else ()
+        _deliver(_expected(tables, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
     with _watching(context) as watch:
         result = _audit_of(spec, watch, values)
@@ -224,16 +229,17 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     return result.exit_code
 
 
-def _expected(
-    context: click.Context, spec: AuditSpec | None, values: dict[str, Any], *, to_terminal: bool
-) -> str:
-    """What an audit would run."""
-    from kanon_sql.auditor import dry_run
-    from kanon_sql.report.dry_run import render
-
+def _refuse_format(context: click.Context) -> None:
+    """Raise if a format is asked for where there is no result."""
     if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
         raise SpecError("--dry-run has no result yet, and so no --format: it is text for people.")
-    return render(dry_run(spec) if spec else (), **_page(to_terminal))
+
+
+def _expected(tables: Sequence[ExpectedTable], *, to_terminal: bool) -> str:
+    """What would run, as text for people."""
+    from kanon_sql.report.dry_run import render
+
+    return render(tables, **_page(to_terminal))
 
 
 def _required(target: str | None) -> str:
@@ -297,24 +303,28 @@ def anonymize(
     Exit codes: 0 the release holds; 1 no levels will do, or the release fails; 2 a bad question
     or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
+    from kanon_sql.anonymizer import Wanted, dry_run
+    from kanon_sql.anonymizer import anonymize as run
+
     spec = question(context, target, values)
     result_file = _writable(values["result"], spec.files(), values)
+    wanted = Wanted(
+        algorithm=algorithm,
+        max_suppressed=max_suppressed,
+        suppressed=suppressed,
+        pull_frequencies=pull_frequencies,
+        output=_writable(values["output"], spec.files(), values),
+        dialect=dialect,
+        emit=emit,
+        force=values["force"],
+    )
+    if wanted.output is not None and wanted.output == result_file:
+        raise SpecError("--output and --result name the same file.")
+    if values["dry_run"]:
+        _refuse_format(context)
+        _deliver(_expected([dry_run(spec, wanted)], to_terminal=result_file is None), result_file)
+        return 0
     with _watching(context) as watch, _telling(context) as tell:
-        from kanon_sql.anonymizer import Wanted
-        from kanon_sql.anonymizer import anonymize as run
-
-        wanted = Wanted(
-            algorithm=algorithm,
-            max_suppressed=max_suppressed,
-            suppressed=suppressed,
-            pull_frequencies=pull_frequencies,
-            output=_writable(values["output"], spec.files(), values),
-            dialect=dialect,
-            emit=emit,
-            force=values["force"],
-        )
-        if wanted.output is not None and wanted.output == result_file:
-            raise SpecError("--output and --result name the same file.")
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
         result = run(spec, wanted, watch=watch, tell=tell, **limits)
     from kanon_sql.report import anonymization as report

@@ -426,7 +426,9 @@ baseline_options = _together(_QUESTION, _OUTPUT, _LIMITS, _TELL)
 diff_options = _together(_FORMAT, _WORSE, _OUTPUT, _TELL)
 compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)
 validate_options = _together(_QUESTION, _TELL)
-anonymize_options = _together(_RELEASE_QUESTION, _SEARCH, _RELEASE, _FORMAT, _LIMITS, _TELL)
+anonymize_options = _together(
+    _RELEASE_QUESTION, _SEARCH, _RELEASE, _FORMAT, _LIMITS, _DRY_RUN, _TELL
+)
 profile_options = _together(
     _PARTS, _KNOWLEDGE, _HIERARCHIES, _LEVELS, _RECORDS, _SOURCE, _FORMAT, _OUTPUT, _LIMITS, _TELL
 )
