@@ -182,7 +182,9 @@ measured as (
     kanon_sql.flagged_records(label ~ "_violated"),
 ] %}
 {% if infinite is not none %}
-{% set verdicts = [{"expression": kanon_sql.flag(infinite | trim), "name": "kanon_" ~ label ~ "_infinite"}] + verdicts %}
+{% set verdicts = [
+    {"expression": kanon_sql.flag(infinite | trim), "name": "kanon_" ~ label ~ "_infinite"}
+] + verdicts %}
 {% set told = [kanon_sql.flagged_classes(label ~ "_infinite")] + told %}
 {% endif %}
 {% set statement = kanon_sql.sensitive_values(
