@@ -318,7 +318,7 @@ def named_columns(spec: TableSpec) -> list[str]:
 
     Raises `SpecError` where it means columns that it does not name.
     """
-    if list(spec.quasi_identifiers) == ["*"]:
+    if "*" in spec.quasi_identifiers:
         raise SpecError(
             "quasi_identifiers: '*' is every column of a table that nobody has opened. Name them, "
             "or connect to the database."
@@ -369,7 +369,10 @@ def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
 def raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
     """The quasi-identifiers as they lie in the table."""
     names = list(spec.quasi_identifiers)
-    if names == ["*"] and "*" not in table.column_names:
+    if "*" in names and "*" not in table.column_names:
+        for name in names:
+            if name != "*":
+                _column(name, table, ("quasi_identifiers", name))
         other = [
             *_sensitive_names(spec, table),
             *spec.identifiers,

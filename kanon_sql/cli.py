@@ -408,9 +408,10 @@ def compile_(
 @validate_options
 @click.pass_context
 def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
-    """Open the tables and resolve the columns, without asking anything of the data.
+    """Open the tables, and see that the whole question fits.
 
-    TARGET is as for audit; spec files may be several.
+    That is its columns, its checks, and its hierarchies, which must have every value of the
+    table. TARGET is as for audit; spec files may be several.
     """
     specs = [question(context, target, values) for target in targets]
     from kanon_sql.auditor import validate as look
@@ -505,9 +506,10 @@ def schema() -> int:
 @main.command()
 @click.argument("name", required=False)
 def explain(name: str | None) -> int:
-    """Say what a model, a metric or an algorithm means, with an example, its formula and its paper.
+    """Say what a model, a metric or an algorithm means.
 
-    NAME is as in l_diversity, precision or datafly. Without it, list them.
+    With an example, its formula and its paper. NAME is as in l_diversity, precision or datafly.
+    Without it, list them.
     """
     from kanon_sql.explain import explained
 
@@ -534,9 +536,10 @@ def dbt_package() -> int:
 @demo_options
 @click.pass_context
 def demo(context: click.Context, /, folder: str, force: bool) -> int:
-    """Write made-up data with a spec into FOLDER (default kanon-demo) and audit it.
+    """Write made-up data with a spec into FOLDER, and audit it.
 
-    The data are patients and a voter list with their names; nobody in them exists.
+    FOLDER is kanon-demo if none is named. The data are patients and a voter list with their
+    names; nobody in them exists.
     """
     from kanon_sql import demo as example
 

@@ -616,7 +616,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
     wanted = {name.casefold(): name for name in names}
     generalisable: dict[str, Any] = dict.fromkeys(names)
     for name, parts in said.items():
-        if name.casefold() not in wanted and names != ["*"]:
+        if name.casefold() not in wanted and "*" not in names:
             raise SpecError(
                 f'"{name}" is no quasi-identifier, so no hierarchy or clip is for it. '
                 f"Quasi-identifiers: {', '.join(names)}.{did_you_mean(name, names)}"

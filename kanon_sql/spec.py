@@ -154,7 +154,8 @@ class TableSpec(_Part):
         BeforeValidator(_generalisable),
         Field(json_schema_extra=_or_names_alone),
     ] = {}
-    """What an attacker may know of a person. "*" is every column that has no other part."""
+    """What an attacker may know of a person. "*" is every column that has no other part; those
+    that are named beside it may be generalised."""
     sensitive: ColumnNames = []
     """What must not become known of a person."""
     entity: str | None = None

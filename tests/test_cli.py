@@ -230,6 +230,18 @@ def test_a_star_is_every_column_without_another_part(run):
     assert json.loads(ended.out)["tables"][0]["quasi_identifiers"] == ["zip", "sex"]
 
 
+def test_beside_a_star_some_columns_may_have_a_hierarchy(run):
+    arguments = ["--qi", "*", "--identifiers", "id", "--hierarchy", "zip=prefix:3"]
+    ended = run("audit", "patients.csv", *arguments, "--level", "zip=1", "--format", "json")
+    [table] = json.loads(ended.out)["tables"]
+    assert (table["quasi_identifiers"], table["levels"]) == (
+        ["zip", "sex", "diagnosis"],
+        {"zip": 1},
+    )
+    unknown = run("audit", "patients.csv", "--qi", "*", "--hierarchy", "zop=prefix:3")
+    assert (unknown.code, 'no column "zop"' in unknown.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("text", "model"),
     [
