@@ -158,7 +158,7 @@ def clickhouse(folder: Path) -> Iterator[Database]:
 STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark}
 """What starts each engine that the tests run."""
 
-EXAMPLES = {"spark": 5}
+EXAMPLES = {"spark": 5, "clickhouse": 15}
 """How many tables an engine is asked about, where that is not as many as the others."""
 
 NOTHING = r"(?!)"
