@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +25,7 @@ import kanon_sql as kanon
 from kanon_sql.dialects import translated
 from kanon_sql.engines.spark import Spark, is_session
 from kanon_sql.engines.spark_sessions import Launched
+from kanon_sql.templates import render
 
 if java_home() is None:
     pytest.skip("there is no Java 17 for Spark to run on", allow_module_level=True)
@@ -326,6 +327,68 @@ def test_a_setting_that_would_change_answers_is_refused_and_left(
         kanon.connect(session)
 
     assert session.conf.get(setting) == value
+
+
+def test_settings_that_change_between_two_audits_are_noticed(session: Any) -> None:
+    asked = {"quasi_identifiers": ["zip"]}
+    with kanon.connect(with_view(session)) as engine:
+        assert kanon.audit("people", engine=engine, **asked)
+        session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+
+        with pytest.raises(kanon.SpecError, match=r"Set spark\.sql\.session\.timeZone to UTC"):
+            kanon.audit("people", engine=engine, **asked)
+
+
+def function_of_its_own(sql: str) -> Callable[[Any], Any]:
+    return lambda session: session.sql(f"create temporary function {sql}")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            function_of_its_own("length(x string) returns int return 3"),
+            "spark reads a quote in a text of the question otherwise than it is written",
+        ),
+        (
+            function_of_its_own(
+                "length(x string) returns int return char_length(replace(x, '\\\\\\'', ''))"
+            ),
+            "spark reads a backslash before a quote",
+        ),
+        (
+            function_of_its_own("date_format(x timestamp, y string) returns string return '999'"),
+            "spark does not write the date 0999-12-31 as such",
+        ),
+    ],
+    ids=["length", "a quote", "dates"],
+)
+def test_a_session_in_which_something_means_otherwise_is_refused(
+    change: Callable[[Any], Any], sentence: str, session: Any
+) -> None:
+    change(session)
+
+    with pytest.raises(kanon.InputError, match=sentence):
+        kanon.connect(session)
+
+
+def test_some_records_are_read_by_a_single_task(session: Any) -> None:
+    """Each of a million files would be opened else, for what is no more than a warning."""
+    sql = render("distinct_in_first", relation="people", columns=PEOPLE.column_names, first=10)
+    [[plan]] = with_view(session).sql(f"explain {translated(sql, 'spark')}").collect()
+
+    assert "Coalesce 1" in plan
+    assert "Exchange" not in plan
+
+
+def test_a_column_that_may_identify_people_is_warned_of(session: Any) -> None:
+    numbered = PEOPLE.append_column("number", pa.array(range(8)))
+    asked = {"quasi_identifiers": ["sex"]}
+
+    found = kanon.audit("people", engine=with_view(session, table=numbered), **asked)
+
+    assert found.tables[0].warnings == kanon.audit(numbered, **asked).tables[0].warnings
+    assert any(each.startswith('"number" has a different') for each in found.tables[0].warnings)
 
 
 def test_what_looks_like_a_variable_is_not_replaced(session: Any) -> None:

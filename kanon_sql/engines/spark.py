@@ -19,7 +19,7 @@ from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.readers import in_hive_folders, require_usable_names
 from kanon_sql.engines.warehouse import Warehouse
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError, did_you_mean
-from kanon_sql.templates import identifier, render
+from kanon_sql.templates import identifier
 
 FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 VARIABLES = "spark.sql.variable.substitute"
@@ -62,9 +62,7 @@ class Spark(Warehouse):
         self._add_tag = context.addJobTag if context else session.addTag
         self._remove_tag = context.removeJobTag if context else session.removeTag
         self._interrupt = context.cancelJobsWithTag if context else session.interruptTag
-        if started is None:
-            sessions.require_settings(session)
-        self._require_same_meaning()
+        sessions.require_settings(session)
 
     def table(self, target: Any) -> Table:
         """A table or view by name, or Parquet by its path. Raises `InputError` for anything else.
@@ -81,6 +79,8 @@ class Spark(Warehouse):
                 "without --connect, or write it as Parquet."
             )
         with self._explaining():
+            # They may have been set anew since the session was first trusted.
+            sessions.require_settings(self._session)
             name, found, schema = (self._path if _is_path(target) else self._named)(target)
         require_usable_names(target, schema.names)
         columns = tuple(_column(target, field) for field in schema.fields)
@@ -177,20 +177,6 @@ class Spark(Warehouse):
                 f"Set {VARIABLES} to false."
             )
         return sql
-
-    def _require_same_meaning(self) -> None:
-        with self._explaining():
-            sql = self.in_dialect(render("spark_means_the_same"))
-            [row] = self._session.sql(sql).collect()
-        wrong = [name.removeprefix("kanon_") for name, same in row.asDict().items() if not same]
-        if self._started is None and wrong == ["variables"]:
-            return
-        if wrong:
-            raise EngineError(
-                f"in this Spark session {', '.join(wrong)} don't mean what they do elsewhere, so "
-                "that its answers may be wrong. Take a session without legacy settings or "
-                "functions of its own in place of Spark's."
-            )
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
