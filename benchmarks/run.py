@@ -60,9 +60,12 @@ def seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def paired(ours: Callable[[], object], theirs: Callable[[], object], runs: int) -> Pair:
-    """Both once to warm up, then in turns; the median of the ratios."""
-    ours(), theirs()
+def paired(
+    ours: Callable[[], object], theirs: Callable[[], object], runs: int, *, warm: bool = False
+) -> Pair:
+    """Both once to warm up, unless they are warm; then in turns, and the median of the ratios."""
+    if not warm:
+        ours(), theirs()
     return Pair.of([(seconds(theirs), seconds(ours)) for _ in range(runs)])
 
 

@@ -280,6 +280,11 @@ class DuckDBEngine:
         """Stop the running statement, unless it runs in a relation's session."""
         self._session.interrupt()
 
+    def progress(self) -> str:
+        """How much of the running statement is done, in a session of our own."""
+        percent = self._session.query_progress() if self._owned else 0
+        return f"{percent:.0f} %" if percent > 0 else ""
+
     def renew(self) -> None:
         """In a user's session, end the snapshot and begin the next one."""
         if not self._owned:
@@ -563,6 +568,9 @@ def open_hub(
         ) from None
     # A day begins at the same moment on every machine.
     hub.execute("set TimeZone = 'UTC'")
+    # Progress is kept to be asked for, and not shown.
+    hub.execute("set enable_progress_bar_print = false")
+    hub.execute("set enable_progress_bar = true")
     if duckdb.__version__ < "2":
         # It copies plans, which DuckDB 1.5 can't where they read a CSV file.
         hub.execute("set disabled_optimizers = 'window_self_join'")

@@ -6,7 +6,7 @@ but temporary views of what has no name in the catalogue, which `close` drops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
@@ -62,6 +62,10 @@ class Spark(Warehouse):
         self._add_tag = context.addJobTag if context else session.addTag
         self._remove_tag = context.removeJobTag if context else session.removeTag
         self._interrupt = context.cancelJobsWithTag if context else session.interruptTag
+        self._tracker = context.statusTracker() if context else None
+        self._stages: Sequence[Any] = ()
+        if context is None:
+            session.registerProgressHandler(self._told)
         sessions.require_settings(session)
 
     def table(self, target: Any) -> Table:
@@ -95,7 +99,21 @@ class Spark(Warehouse):
     def cancel(self) -> None:
         self._interrupt(self._tag)
 
+    def progress(self) -> str:
+        """How many tasks are done of the stages that run in the session: more are to follow."""
+        if self._tracker is None:
+            return _done((each.num_completed_tasks, each.num_tasks) for each in self._stages)
+        stages = map(self._tracker.getStageInfo, self._tracker.getActiveStageIds())
+        return _done((each.numCompletedTasks, each.numTasks) for each in stages if each)
+
+    def _told(self, stages: Any, done: bool, **_: Any) -> None:
+        """Remember what Spark Connect tells of the stages that run."""
+        self._stages = () if done else [each for each in stages or () if not each.done]
+
     def close(self) -> None:
+        if self._tracker is None:
+            with suppress(Exception):
+                self._session.removeProgressHandler(self._told)
         while self._views:
             with suppress(Exception):
                 self._session.catalog.dropTempView(self._views.pop())
@@ -265,6 +283,16 @@ def _column(table: str, field: Any) -> Column:
         return Column(field.name, '"NULL"')
     plain = "string" if type.startswith("string ") else type
     return Column(field.name, type_of_templates(plain, Spark.dialect))
+
+
+def _done(tasks: Iterable[tuple[int, int]]) -> str:
+    """How many tasks are done, of how many.
+
+    >>> _done([(3, 8), (0, 12)]), _done([])
+    ('3 of 20 tasks', '')
+    """
+    completed, all = (sum(each) for each in zip((0, 0), *tasks, strict=True))
+    return f"{completed:,} of {all:,} tasks" if all else ""
 
 
 def _first_line(error: Exception) -> str:
