@@ -21,11 +21,14 @@ def spinning(console: Console) -> Iterator[Watch]:
     """What is told each statement as it starts, and shows it until the next one does."""
     with console.status("Opening the data") as status:
         spinner = Spinner(console, status)
-        Thread(target=spinner.follow, daemon=True).start()
+        following = Thread(target=spinner.follow, daemon=True)
+        following.start()
         try:
             yield spinner.watch
         finally:
             spinner.end()
+            # It ends at once, unless an engine does not answer.
+            following.join(PAUSE)
 
 
 class Spinner:
@@ -46,16 +49,19 @@ class Spinner:
     def follow(self) -> None:
         """Show how far the statement is, again and again, until the end."""
         while not self._ended.wait(PAUSE):
-            question, progress = asked = self._asked
             with suppress(Exception):
-                done = progress()
-                if done and self._asked is asked:
-                    self._draw(question, f" ({done})")
+                self._look()
 
     def end(self) -> None:
         """Show nothing more."""
         with self._drawing:
             self._ended.set()
+
+    def _look(self) -> None:
+        question, progress = asked = self._asked
+        done = progress()
+        if done and self._asked is asked:
+            self._draw(question, f" ({done})")
 
     def _draw(self, question: str, done: str) -> None:
         line = Text(question)

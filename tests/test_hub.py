@@ -205,6 +205,7 @@ def test_a_running_query_tells_how_far_it_is(capfd: pytest.CaptureFixture[str]) 
 
     assert re.fullmatch(r"\d+ %", told)
     assert "stopped" in running.result()
+    assert engine.progress() == ""
     assert capfd.readouterr() == ("", "")
 
 

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -99,6 +100,7 @@ class DuckDBEngine:
         self._paths: set[str] = set()
         self._kept: dict[str, str] = {}
         self._temporary: set[str] = set()
+        self._closing = threading.Lock()
         if connection is not None:
             self._session, spill = cursor_of(connection), None
             names = connection.execute(render("temporary_names")).fetchall()
@@ -282,7 +284,9 @@ class DuckDBEngine:
 
     def progress(self) -> str:
         """How much of the running statement is done, in a session of our own."""
-        percent = self._session.query_progress() if self._owned else 0
+        with self._closing:
+            told = self._owned and self._let_go.alive
+            percent = self._session.query_progress() if told else 0
         return f"{percent:.0f} %" if percent > 0 else ""
 
     def renew(self) -> None:
@@ -295,7 +299,8 @@ class DuckDBEngine:
         """Close the session and remove what spilled to disk."""
         self._relation = None
         self._frames.clear()
-        self._let_go()
+        with self._closing:
+            self._let_go()
 
     def evidence(self) -> list[FileEvidence]:
         """The files read, as they were at the start."""
