@@ -369,13 +369,28 @@ def test_every_canary_of_spark_is_tested() -> None:
     assert list(WRONGS) == list(CANARIES_OF["spark"])
 
 
-def test_some_records_are_read_by_a_single_task(session: Any) -> None:
+def test_some_records_of_files_are_read_by_a_single_task(folder: Path, session: Any) -> None:
     """Each of a million files would be opened else, for what is no more than a warning."""
-    sql = render("distinct_in_first", relation="people", columns=PEOPLE.column_names, first=10)
-    [[plan]] = with_view(session).sql(f"explain {translated(sql, 'spark')}").collect()
+    with_view(session).table("people").write.mode("overwrite").saveAsTable("stored_people")
+    path = str(folder).replace("[", "\\[").replace("]", "\\]")
+    try:
+        with Spark(session) as spark:
+            plans = [some_records(spark, each) for each in ("stored_people", f"{path}/", "people")]
+    finally:
+        session.sql("drop table stored_people")
 
-    assert "Coalesce 1" in plan
-    assert "Exchange" not in plan
+    assert ["Coalesce 1" in plan for plan in plans] == [True, True, False]
+    assert ["Exchange" in plan for plan in plans] == [False, False, True]
+    assert not any("Expand" in plan for plan in plans)
+
+
+def some_records(spark: Spark, target: str) -> str:
+    """How the session would count the values of the first records."""
+    table = spark.table(target)
+    columns = [column.name for column in table.columns]
+    sql = render("distinct_in_first", relation=table.sql, columns=columns, first=10)
+    [[plan]] = spark._session.sql(f"explain {spark.in_dialect(sql)}").collect()
+    return str(plan)
 
 
 def test_a_column_that_may_identify_people_is_warned_of(session: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules, backslash_in_like, phrase
+from kanon_sql.dialects.rules import Rules, backslash_in_like, is_some_records, phrase
 
 _NUMBER = r"^\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\s*\z"
 _TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
@@ -67,17 +67,6 @@ def _is_whole(node: exp.EQ) -> exp.Expr:
     return node
 
 
-def _some_records(node: exp.Select) -> exp.Select:
-    """A SELECT of any so many records of a table, which one task reads and then stops.
-
-    Otherwise each task of the whole table would read as many, of which most are thrown away.
-    """
-    if _is_some_records(node):
-        hint = exp.Hint(expressions=[exp.Coalesce(this=exp.Literal.number(1))])
-        node.set("hint", hint)
-    return node
-
-
 def _distinct(node: exp.Count) -> exp.Expr:
     """The distinct values of some records, which fit into the task that read them.
 
@@ -89,24 +78,12 @@ def _distinct(node: exp.Count) -> exp.Expr:
         return node
     read = select.args["from_"].this if select.args.get("from_") else None
     [value, *more] = node.this.expressions
-    if more or not isinstance(read, exp.Subquery) or not _is_some_records(read.this):
+    if more or not isinstance(read, exp.Subquery) or not is_some_records(read.this):
         return node
     return _phrase("size(collect_set(case when x is not null then xxhash64(x) end))", x=value)
 
 
-def _is_some_records(node: exp.Expr) -> bool:
-    """Whether it reads one table and takes so many of its records, whichever they are."""
-    others = ("with_", "joins", "where", "group", "distinct", "having", "order")
-    return (
-        isinstance(node, exp.Select)
-        and bool(node.args.get("limit"))
-        and isinstance(node.args["from_"].this, exp.Table)
-        and not any(node.args.get(each) for each in others)
-    )
-
-
 RULES: Rules = {
-    exp.Select: _some_records,
     exp.Count: _distinct,
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,

@@ -12,14 +12,14 @@ from itertools import count
 from typing import Any
 from uuid import uuid4
 
-from kanon_sql.dialects import type_of_templates
+from kanon_sql.dialects import translated, type_of_templates
 from kanon_sql.engines import spark_sessions as sessions
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.failures import no_such_value, stopped, unreadable, withheld
 from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.readers import in_hive_folders, require_usable_names
 from kanon_sql.engines.warehouse import Warehouse
-from kanon_sql.errors import EngineError, InputError, KanonError, SpecError, did_you_mean
+from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean
 from kanon_sql.templates import identifier
 
 FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
@@ -58,6 +58,7 @@ class Spark(Warehouse):
         self._started = started
         self._tag = f"kanon_sql {uuid4()}"
         self._views: list[str] = []
+        self._stored: frozenset[str] = frozenset()
         # A classic session's own tags are those of a thread, and another one could not stop them.
         context = getattr(session, "sparkContext", None)
         self._add_tag = context.addJobTag if context else session.addTag
@@ -89,8 +90,11 @@ class Spark(Warehouse):
             name, found, schema = (self._path if _is_path(target) else self._named)(target)
         require_usable_names(target, schema.names)
         columns = tuple(_column(target, field) for field in schema.fields)
-        sql = ".".join(map(identifier, found))
-        return Table(name, sql, columns, ordered=False, embedded=False)
+        return Table(name, _relation(found), columns, ordered=False, embedded=False)
+
+    def in_own_words(self, sql: str) -> str:
+        """A SELECT of the templates in the dialect, in which one task reads some records."""
+        return translated(sql, self.dialect, stored=self._stored)
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if Spark can't make sense of the statement; nothing of it runs."""
@@ -135,6 +139,8 @@ class Spark(Warehouse):
                 "folder of Parquet files is named with a slash at its end."
             ) from None
         found = (*([known.catalog] if known.catalog else []), *(known.namespace or []), known.name)
+        if known.tableType in ("MANAGED", "EXTERNAL"):
+            self._stored |= {_relation(found)}
         records = self._session.table(_spelled(found))
         if len(found) == 1:
             # It has no schema to tell it from a set of its name, which would be read in its place.
@@ -151,7 +157,9 @@ class Spark(Warehouse):
             .parquet(path)
         )
         self._require_folders_as_text(target, files)
-        return target, (self._viewed(target, files),), files.schema
+        found = (self._viewed(target, files),)
+        self._stored |= {_relation(found)}
+        return target, found, files.schema
 
     def _require_folders_as_text(self, target: str, files: Any) -> None:
         """Refuse to take year=02 and year=2 for one."""
@@ -251,6 +259,15 @@ def _is_path(target: str) -> bool:
     return target.lower().endswith(".parquet") or any(
         character in target for character in ("/", "\\", *GLOB_CHARACTERS)
     )
+
+
+def _relation(found: Sequence[str]) -> str:
+    """What stands after FROM in the templates.
+
+    >>> _relation(["health", "people"])
+    '"health"."people"'
+    """
+    return ".".join(map(identifier, found))
 
 
 def _spelled(parts: Sequence[str]) -> str:
