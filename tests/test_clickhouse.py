@@ -25,6 +25,7 @@ from sqlglot.errors import SqlglotError
 from warehouses import STARTED, ChDB
 
 import kanon_sql as kanon
+from kanon_sql.auditor import dry_run, validate
 from kanon_sql.engines import connect
 from kanon_sql.engines.clickhouse import SETTINGS, ClickHouse
 from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
@@ -413,6 +414,39 @@ def test_an_estimate_is_of_the_records_to_be_read(chdb: ChDB) -> None:
     with opened(chdb.url) as engine:
         assert engine.estimate('select "a" from "default"."t"').records == 1000
         assert engine.estimate('select "age" from "default"."people"').records is None
+
+
+THROWS = "throwIf(n >= 0, 'it ran')"
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        f"select n, z from counted where {THROWS} = 0",
+        f"select n, (select any({THROWS}) from counted) as z from counted",
+        f"select n, z from counted where n in (select {THROWS} from counted)",
+    ],
+)
+def test_nothing_of_a_view_runs_before_the_audit(chdb: ChDB, view: str) -> None:
+    """ClickHouse' EXPLAIN would run subqueries."""
+    chdb.run("create or replace table counted (n Int64, z String) engine = MergeTree order by n")
+    chdb.run("insert into counted select number, '0213*' from numbers(10)")
+    chdb.run(f"create or replace view throwing as {view}")
+    people = {
+        "quasi_identifiers": ["n", "z"],
+        "references": {"r": kanon.ReferenceSpec(source="throwing")},
+        "checks": [kanon.KMap(k=2)],
+    }
+
+    for name in ("throwing", "counted"):
+        spec = kanon.AuditSpec(tables=[kanon.TableSpec(source=name, **people)])
+        [planned] = dry_run(spec, engine=chdb.url)
+
+        assert len(planned.steps) > 1
+        assert len(validate(spec, engine=chdb.url)) == 1
+    assert "FUNCTION_THROW_IF_VALUE_IS_NON_ZERO" in str(
+        kanon.audit("throwing", engine=chdb.url, **people).tables[0].error
+    )
 
 
 def test_an_error_holds_no_value(chdb: ChDB) -> None:
