@@ -41,6 +41,7 @@ _PREDICATES = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Case, e
                exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike)  # fmt: skip
 _ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _FRACTIONS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
+_ROUNDING = (*exp.DataType.INTEGER_TYPES, exp.DType.DECIMAL)
 _PARTS_OF_DATES = ("YEAR", "QUARTER", "MONTH", "DAY")
 _NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
 _DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4}.*)?\s*")
@@ -75,6 +76,7 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         column.replace(_as_spelled(column, table, columns))
     for cast in expression.find_all(exp.Cast):
         _refuse_text_of_fractions(cast, columns, text)
+        _refuse_rounding(cast, columns, text)
     if not _is_predicate(expression, columns):
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
     casts = dict.fromkeys(
@@ -175,6 +177,24 @@ def _refuse_text_of_fractions(cast: exp.Cast, types: Mapping[str, str], text: st
         raise SpecError(
             f'where: "{column.name}" is {types[column.name]}, whose text databases spell in their '
             f"own ways ({text!r}). Compare it as a number."
+        )
+
+
+def _refuse_rounding(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
+    value = cast.this.unnest()
+    is_whole = isinstance(value, exp.Floor | exp.Ceil) and cast.to.this != exp.DType.DECIMAL
+    of_text = () if cast.to.this in exp.DataType.INTEGER_TYPES else ("VARCHAR", "")
+    rounded = (
+        isinstance(each, exp.Div)
+        or (isinstance(each, exp.Literal) and not each.is_string and not each.is_int)
+        or (isinstance(each, exp.Column) and types[each.name].startswith(_FRACTIONS))
+        or (isinstance(each, exp.Column) and types[each.name] in of_text)
+        for each in value.walk()
+    )
+    if cast.to.this in _ROUNDING and not is_whole and any(rounded):
+        raise SpecError(
+            f"where: databases round to {cast.to.sql(DIALECT)} in their own ways ({text!r}). "
+            "Compare the number as it is, or its floor or ceil."
         )
 
 

@@ -38,10 +38,18 @@ _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TI
 
 
 @lru_cache(maxsize=256)
-def translated(sql: str, dialect: str, views: Views = (), *, materialized: bool = False) -> str:
+def translated(
+    sql: str,
+    dialect: str,
+    views: Views = (),
+    *,
+    floats: frozenset[str] = frozenset(),
+    materialized: bool = False,
+) -> str:
     """A SELECT of the templates, as `dialect` has it.
 
-    `materialized` asks for a set that is read twice to be kept, where it would be made anew.
+    `floats` names columns whose values may be no number. `materialized` asks for a set that is
+    read twice to be kept, where it would be made anew.
 
     Raises `SpecError` for a dialect that is not known, or that has no words for something in it.
     """
@@ -49,6 +57,9 @@ def translated(sql: str, dialect: str, views: Views = (), *, materialized: bool 
         return sql
     rules = rules_of(dialect)
     tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
+    for column in tree.find_all(exp.Column):
+        if column.name in floats:
+            column.type = exp.DType.DOUBLE
     for node in reversed(list(tree.walk())):
         rule = rules.get(type(node))
         if rule is not None and (replacement := rule(node)) is not node:

@@ -95,6 +95,14 @@ BETWEEN_WHOLE = (
 """A number as a whole one of 64 bits, where it is one."""
 
 
+def in_condition(node: exp.Expr) -> bool:
+    """Whether it is part of a condition on columns of the data, whose names are quoted."""
+    columns = node.find_all(exp.Column)
+    return node.find_ancestor(exp.Where) is not None and any(
+        isinstance(each.this, exp.Identifier) and each.this.quoted for each in columns
+    )
+
+
 def nulls_last(node: exp.Order) -> exp.Order:
     """An order in a dialect that has NULL first and no words for anything else: whether a value is
     NULL comes before the value. The order of an answer, which changes no figure, stays plain."""

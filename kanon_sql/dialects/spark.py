@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules, backslash_in_like, phrase
+from kanon_sql.dialects.rules import Rules, backslash_in_like, in_condition, phrase
 
 _NUMBER = r"^\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\s*\z"
 _TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
@@ -51,7 +51,7 @@ def _whole(node: exp.Floor | exp.Ceil) -> exp.Expr:
     """A float's floor as a float: a bigint would hold 2 ** 63 for all that is larger."""
     above = node.find_ancestor(exp.TryCast)
     of_float = node.find(exp.Div) or (above and above.to.this == exp.DType.BIGINT)
-    if not of_float:
+    if not of_float and not in_condition(node):
         return node
     inner = node.copy()
     # From 2 ** 53 on, and where it is no number, a float is its own floor.

@@ -15,6 +15,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from kanon_sql.column_types import FLOATS
 from kanon_sql.dialects import translated
 from kanon_sql.engines.base import Column, Estimate, Table
 from kanon_sql.engines.urls import url_of
@@ -166,6 +167,7 @@ class ClickHouse(Warehouse):
         self._comment = f"kanon-sql {uuid.uuid4()}"
         self._seconds = 0.0
         self._views: dict[str, str] = {}
+        self._floats: set[str] = set()
         self._asking = threading.Lock()
 
     def table(self, target: Any) -> Table:
@@ -174,6 +176,7 @@ class ClickHouse(Warehouse):
         view = self._view(table)
         if view is not None:
             self._views[table.sql] = view
+        self._floats |= {each.name for each in table.columns if each.type in FLOATS}
         return table
 
     def in_own_words(self, sql: str) -> str:
@@ -181,7 +184,13 @@ class ClickHouse(Warehouse):
         # Whether it is kept is for the user's profile to say, as long as that is an experiment of
         # ClickHouse'.
         kept = self._knows("enable_materialized_cte")
-        return translated(sql, self.dialect, tuple(self._views.items()), materialized=kept)
+        return translated(
+            sql,
+            self.dialect,
+            tuple(self._views.items()),
+            floats=frozenset(self._floats),
+            materialized=kept,
+        )
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if it can't read the statement, by its names and types alone.
