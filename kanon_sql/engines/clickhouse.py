@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from kanon_sql.column_types import FLOATS
 from kanon_sql.dialects import translated
-from kanon_sql.engines.base import Column, Estimate, Table
+from kanon_sql.engines.base import Column, Estimate, Row, Table
 from kanon_sql.engines.urls import url_of
 from kanon_sql.engines.warehouse import Warehouse
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
@@ -87,6 +87,11 @@ LONGEST = 24 * 60 * 60
 
 _READ_AS_TABLE = (exp.From, exp.Join, exp.CTE, exp.SetOperation, exp.Subquery, type(None))
 """Where a query stands that is read as a table is, or alone. Any other is part of an expression."""
+
+_POLICY = re.compile(r"\W*(Row level filter|Filter\b.*Row-level security filter)")
+_FILTER = re.compile(r"\W*(Row level filter|Filter\b)")
+"""How a line of a plan begins that hides rows: that of a view, which may choose some itself, and
+that of any other table."""
 
 _STOPPED = {159, 394}
 _FORBIDDEN = {497, 195, 291}
@@ -168,16 +173,43 @@ class ClickHouse(Warehouse):
         self._seconds = 0.0
         self._views: dict[str, str] = {}
         self._floats: set[str] = set()
+        self._unseen: dict[str, re.Pattern[str]] = {}
         self._asking = threading.Lock()
 
     def table(self, target: Any) -> Table:
-        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        """The table or view of this name. Raises `InputError` unless there is exactly one, and
+        unless all of its rows can be seen."""
         table = super().table(target)
-        view = self._view(table)
+        found = [part.name for part in exp.to_table(table.sql, dialect="duckdb").parts]
+        relation = ".".join(map(_identifier, found))
+        view = self._view(relation, self._described(found))
         if view is not None:
             self._views[table.sql] = view
         self._floats |= {each.name for each in table.columns if each.type in FLOATS}
+        [stored] = self._stored([tuple(map(_literal, found))])
+        self._unseen[relation] = _POLICY if stored.endswith("View") else _FILTER
+        if stored.endswith("MergeTree"):
+            self._require_all_rows()
         return table
+
+    def query(self, sql: str) -> list[Row]:
+        """The rows of one SELECT of the templates."""
+        self._require_all_rows()
+        return super().query(sql)
+
+    def _require_all_rows(self) -> None:
+        """Raise `InputError` if a row policy hides rows of a table, as only a plan tells everyone.
+
+        The plan of a view may run a part of it, and waits until the view is read anyway.
+        """
+        for relation, hides in list(self._unseen.items()):
+            _, plan = self._asked(render("clickhouse_plan", relation=relation))
+            if any(hides.match(line) for (line,) in plan):
+                raise InputError(
+                    f"a row policy hides records of {relation} from this ClickHouse user, so that "
+                    "they would not be counted. Audit as a user who sees all of them."
+                )
+            del self._unseen[relation]
 
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates as ClickHouse has it."""
@@ -217,8 +249,11 @@ class ClickHouse(Warehouse):
             return False
         read = {(table.db, table.name) for table in tree.find_all(exp.Table) if table.db}
         tables = [(_literal(database), _literal(name)) for database, name in sorted(read)]
-        _, engines = self._asked(render("clickhouse_engines", tables=tables))
-        return all(engine.endswith("MergeTree") for (engine,) in engines)
+        return all(stored.endswith("MergeTree") for stored in self._stored(tables))
+
+    def _stored(self, tables: Sequence[tuple[str, ...]]) -> list[str]:
+        """The engine of each of these tables: literals of its database and its name."""
+        return [name for (name,) in self._asked(render("clickhouse_engines", tables=tables))[1]]
 
     def renew(self) -> None:
         """Let go of the limit of the audit before."""
@@ -254,16 +289,13 @@ class ClickHouse(Warehouse):
         database, table = map(_literal, found[-2:])
         return self._asked(render("clickhouse_columns", database=database, table=table))[1]
 
-    def _view(self, table: Table) -> str | None:
+    def _view(self, relation: str, described: Sequence[Sequence[Any]]) -> str | None:
         """The SELECT to read in place of a table that has columns to be put right."""
-        found = [part.name for part in exp.to_table(table.sql, dialect="duckdb").parts]
         columns = [
-            (_identifier(name), put_right(_identifier(name), type))
-            for name, type in self._described(found)
+            (_identifier(name), put_right(_identifier(name), type)) for name, type in described
         ]
         if not any(expression for _, expression in columns):
             return None
-        relation = ".".join(map(_identifier, found))
         return render("clickhouse_view", relation=relation, columns=columns)
 
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:

@@ -40,6 +40,14 @@ where (database, name) in (
 {%- endmacro %}
 
 
+{# How a table would be read, all that is done to its rows included. #}
+{% macro clickhouse_plan(relation) %}
+explain actions = 1
+select 1
+from {{ relation }}
+{%- endmacro %}
+
+
 {# A table whose columns are what they are for everyone who compares them: each name comes with
    the expression that it stands for, or with none. #}
 {% macro clickhouse_view(relation, columns) %}
