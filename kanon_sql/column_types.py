@@ -15,9 +15,6 @@ _FAMILIES = {
     "nothing": ('"NULL"', "NULL"),
 }  # fmt: skip
 
-FLOATS = ("DOUBLE", "FLOAT")
-"""The types that hold, beside numbers, what is none: NaN."""
-
 
 def family(type: str) -> str:
     """The kind of values a column type holds.

@@ -76,6 +76,22 @@ SAME_OF_FLOATS = (
     *("f * 0 = f", "f + 1 > g", "f % 2 > 1", "cast(a as double) > 2", "a / (a - 3) > 2"),
     *("cast(t as double) > 2", "a > f", "f = 2.5 or f > g", "not (f = g) and a > 2"),
 )
+LETTERS = Filled(
+    ("a", "z"),
+    (pyarrow.int64(), pyarrow.string()),
+    tuple(
+        enumerate(
+            ("a", "B", "b", "A", "é", "z", "É", "", "a b", "ab", "a-b", "_", "~", "ß", "😀", None)
+        )
+    ),
+)
+SAME_OF_TEXTS = (
+    *("z < 'B'", "z <= 'B'", "z > 'a'", "z >= 'a'", "'b' > z", "'Z' <= z", "not (z > 'B')"),
+    *("z > 'z'", "z < 'é'", "z between 'A' and 'a'", "z not between 'a' and 'b'"),
+    *("z > 'a b' and z < 'ab'", "z > '~'", "z > ''", "z >= 'ß'"),
+    "case when z < 'a' then true else false end",
+)
+"""In the order of bytes, and not of a language."""
 FAILS: dict[str, set[str]] = {
     "clickhouse": set(),
     "postgres": {"f % 2 > 1", "a / (a - 3) > 2"},
@@ -176,6 +192,14 @@ def test_conditions_of_floats_choose_the_same_records(database: Database, engine
 
     assert found == everywhere | dict.fromkeys(FAILS[engine] & set(SAME_OF_FLOATS))
     assert None not in everywhere.values()
+
+
+def test_conditions_of_texts_choose_the_same_records(database: Database) -> None:
+    database.load("letters", LETTERS)
+
+    found = chosen(SAME_OF_TEXTS, "letters", database.url)
+
+    assert found == chosen(SAME_OF_TEXTS, LETTERS.arrow)
 
 
 def test_a_condition_chooses_what_is_audited(database: Database) -> None:

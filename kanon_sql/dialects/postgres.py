@@ -56,7 +56,16 @@ def _any_value(node: exp.IgnoreNulls) -> exp.Expr:
     return _phrase("(array_agg(x))[1]", x=node.this.this)
 
 
+def _by_bytes(node: exp.Binary | exp.Between) -> exp.Expr:
+    """Texts in the order of their bytes, where a column has that of a language."""
+    for column in [*node.iter_expressions()]:
+        if isinstance(column, exp.Column) and column.is_type(exp.DType.VARCHAR):
+            column.replace(_phrase('x collate "C"', x=column))
+    return node
+
+
 RULES: Rules = {
+    **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between), _by_bytes),
     exp.NullSafeEQ: _same,
     exp.TryCast: _try_cast,
     exp.RegexpFullMatch: _full_match,

@@ -15,7 +15,6 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from kanon_sql.column_types import FLOATS
 from kanon_sql.dialects import translated
 from kanon_sql.engines.base import Column, Estimate, Row, Table
 from kanon_sql.engines.urls import url_of
@@ -171,8 +170,6 @@ class ClickHouse(Warehouse):
         self._in_process = hasattr(client, "path")
         self._comment = f"kanon-sql {uuid.uuid4()}"
         self._seconds = 0.0
-        self._views: dict[str, str] = {}
-        self._floats: set[str] = set()
         self._unseen: dict[str, re.Pattern[str]] = {}
         self._asking = threading.Lock()
 
@@ -184,8 +181,7 @@ class ClickHouse(Warehouse):
         relation = ".".join(map(_identifier, found))
         view = self._view(relation, self._described(found))
         if view is not None:
-            self._views[table.sql] = view
-        self._floats |= {each.name for each in table.columns if each.type in FLOATS}
+            self._stand_ins[table.sql] = view
         [stored] = self._stored([tuple(map(_literal, found))])
         self._unseen[relation] = _POLICY if stored.endswith("View") else _FILTER
         if stored.endswith("MergeTree"):
@@ -219,8 +215,8 @@ class ClickHouse(Warehouse):
         return translated(
             sql,
             self.dialect,
-            tuple(self._views.items()),
-            floats=frozenset(self._floats),
+            tuple(self._stand_ins.items()),
+            types=frozenset(self._types),
             materialized=kept,
         )
 
