@@ -562,9 +562,11 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch, chdb: ChDB) 
 
 
 @pytest.mark.parametrize("options", ["", "?secure=true", "?nobody=1", "?port=x"])
-def test_a_password_is_in_no_error(options: str) -> None:
+def test_a_password_is_in_no_error(options: str, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(EngineError) as raised:
         connect(f"clickhouse://ann:s3cret@127.0.0.1:1/db{options}")
+
+    assert [each for each in caplog.records if each.name.startswith("clickhouse_connect")] == []
 
     assert str(raised.value).startswith("ClickHouse at 127.0.0.1 can't be reached.")
     assert "s3cret" not in repr(raised.value) + str(raised.value.__cause__)

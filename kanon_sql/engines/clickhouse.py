@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -303,7 +304,7 @@ class ClickHouse(Warehouse):
             # Last, because nothing can be set from here on.
             "readonly": 1,
         }
-        with self._asking:
+        with self._asking, _unlogged():
             answer = self._run(sql, settings)
         return list(answer.column_names), answer.result_rows
 
@@ -375,11 +376,24 @@ def _connected(sentence: str, **options: Any) -> Any:
             "ClickHouse needs clickhouse-connect. Install it: pip install 'kanon-sql[clickhouse]'"
         ) from None
     try:
-        return connect.get_client(**options)
+        with _unlogged():
+            return connect.get_client(**options)
     except Exception as error:
         if getattr(error, "code", None) in _NOT_LET_IN:
             sentence = "ClickHouse knows no such user with this password."
         raise EngineError(sentence) from None
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep the driver from printing errors, which are told in words of our own."""
+    logger = logging.getLogger("clickhouse_connect")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _embedded(path: str) -> Any:
