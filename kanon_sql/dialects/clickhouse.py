@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rule, Rules, backslash_in_like, in_condition, phrase
+from kanon_sql.dialects.rules import (
+    Rule,
+    Rules,
+    backslash_in_like,
+    full_match,
+    in_condition,
+    phrase,
+    try_cast,
+    written,
+)
 from kanon_sql.errors import SpecError
 
 _MOMENT = (
@@ -16,10 +26,15 @@ _MOMENT = (
     r"([ T]([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?)?$"
 )
 _UTC = "DateTime64(6, 'UTC')"
+_AS_MOMENT = (
+    f"case when match(toString(x), '{_MOMENT}') and toYear(parseDateTime64BestEffortOrNull("
+    "toString(x), 6, 'UTC')) = toUInt16OrZero(extract(toString(x), '^[0-9]+')) "
+    "then parseDateTime64BestEffortOrNull(toString(x), 6, 'UTC') end"
+)
+"""ClickHouse takes 30 February for a day of March, and a day beyond its calendar for its last one:
+a date must be of the year that it spells."""
 
-
-def _phrase(text: str, **parts: exp.Expr) -> exp.Expr:
-    return phrase(text, "clickhouse", **parts)
+_phrase = partial(phrase, dialect="clickhouse")
 
 
 def _type(node: exp.DataType) -> exp.Expr:
@@ -32,30 +47,6 @@ def _type(node: exp.DataType) -> exp.Expr:
         case exp.DType.DECIMAL if [digits.name for digits in node.expressions] == ["18", "0"]:
             return exp.DataType.build("Decimal(38, 0)", dialect="clickhouse")
     return node
-
-
-def _try_cast(node: exp.TryCast) -> exp.Expr:
-    """ClickHouse takes 30 February for a day of March, and a day beyond its calendar for its last
-    one: a date must be of the year that it spells."""
-    moment = (
-        f"case when match(toString(x), '{_MOMENT}') and toYear(parseDateTime64BestEffortOrNull("
-        "toString(x), 6, 'UTC')) = toUInt16OrZero(extract(toString(x), '^[0-9]+')) "
-        "then parseDateTime64BestEffortOrNull(toString(x), 6, 'UTC') end"
-    )
-    match node.to.this:
-        case exp.DType.DOUBLE:
-            text = "toFloat64OrNull(trimBoth(toString(x)))"
-        case exp.DType.DATE32:
-            text = f"toDate32({moment})"
-        case exp.DType.DATETIME64:
-            text = moment
-        case exp.DType.BIGINT:
-            text = "accurateCastOrNull(x, 'Int64')"
-        case exp.DType.DECIMAL:
-            text = "accurateCastOrNull(x, 'Decimal(38, 0)')"
-        case other:
-            raise NotImplementedError(f"try_cast to {other}")
-    return _phrase(text, x=node.this)
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
@@ -180,11 +171,6 @@ def _null_if(node: exp.Nullif) -> exp.Expr:
 # --- texts ----------------------------------------------------------------------------------
 
 
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    pattern = exp.Literal.string(f"^({node.expression.name})$")
-    return _phrase("match(x, pattern)", x=node.this, pattern=pattern)
-
-
 def _text_of_group(node: exp.GroupConcat) -> exp.Expr:
     """What is in order is the pairs of a key and a text."""
     [ordered] = node.this.expressions
@@ -222,11 +208,6 @@ def _select(node: exp.Select) -> exp.Expr:
     return node
 
 
-def _lead(node: exp.Lead) -> exp.Expr:
-    """There is nothing behind the last row, which of a type without NULL would be 0."""
-    return _phrase("lead(toNullable(x))", x=node.this)
-
-
 def _named(name: str, *arguments: str) -> Callable[[exp.Expr], exp.Expr]:
     """The same function under the name that it has for characters, where bytes have the usual."""
 
@@ -260,16 +241,26 @@ RULES: Rules = {
     exp.ILike: backslash_in_like,
     exp.Select: _select,
     exp.DataType: _type,
-    exp.TryCast: _try_cast,
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: "toFloat64OrNull(trimBoth(toString(x)))",
+            exp.DType.DATE32: f"toDate32({_AS_MOMENT})",
+            exp.DType.DATETIME64: _AS_MOMENT,
+            exp.DType.BIGINT: "accurateCastOrNull(x, 'Int64')",
+            exp.DType.DECIMAL: "accurateCastOrNull(x, 'Decimal(38, 0)')",
+        },
+        "clickhouse",
+    ),
     exp.Cast: _cast,
     exp.Alias: _constant,
     exp.Case: _case,
     exp.Count: _signed,
     exp.Window: _window,
     exp.Sum: _sum,
-    exp.RegexpFullMatch: _full_match,
+    exp.RegexpFullMatch: full_match("match(x, pattern)", "clickhouse"),
     exp.GroupConcat: _text_of_group,
-    exp.Lead: _lead,
+    # There is nothing behind the last row, which of a type without NULL would be 0.
+    exp.Lead: written("lead(toNullable(x))", "clickhouse", x="this"),
     exp.Length: _named("lengthUTF8", "this"),
     exp.Substring: _named("substringUTF8", "this", "start", "length"),
     exp.StrPosition: _named("positionUTF8", "this", "substr"),

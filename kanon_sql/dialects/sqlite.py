@@ -7,7 +7,16 @@ from functools import partial
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rule, Rules, in_condition, phrase, refused, try_cast, written
+from kanon_sql.dialects.rules import (
+    AS_WHOLE,
+    Rule,
+    Rules,
+    in_condition,
+    phrase,
+    refused,
+    try_cast,
+    written,
+)
 
 _written = partial(written, dialect="sqlite")
 _PLAIN = "'-?[0-9]+([.][0-9]+)?'"
@@ -132,10 +141,8 @@ _as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
     {
         exp.DType.DOUBLE: f"case when {_IS_NUMBER} then cast(x as real) end",
         exp.DType.TIMESTAMP: f"case when {_DATE} then strftime('%Y-%m-%d %H:%M:%f', x) end",
-        exp.DType.BIGINT: "case when x between -9223372036854775808 and 9223372036854774784 "
-        "then cast(x as integer) end",
-        exp.DType.DECIMAL: "case when x between -9223372036854775808 and 9223372036854774784 "
-        "then cast(x as integer) end",
+        exp.DType.BIGINT: AS_WHOLE,
+        exp.DType.DECIMAL: AS_WHOLE,
     },
     "sqlite",
 )

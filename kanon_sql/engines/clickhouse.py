@@ -187,7 +187,7 @@ class ClickHouse(Warehouse):
         table = super().table(target)
         found = [part.name for part in exp.to_table(table.sql, dialect="duckdb").parts]
         relation = ".".join(map(_identifier, found))
-        view = self._view(relation, self._described(found))
+        view = self._view(relation, self._catalogued(found))
         if view is not None:
             self._stand_ins[table.sql] = view
         [stored] = self._stored([tuple(map(_literal, found))])
@@ -287,9 +287,9 @@ class ClickHouse(Warehouse):
         return place[0], place[1]
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
-        return [Column(name, type_of_templates(type)) for name, type in self._described(found)]
+        return [Column(name, duckdb_type(type)) for name, type in self._catalogued(found)]
 
-    def _described(self, found: Sequence[str]) -> Sequence[Sequence[Any]]:
+    def _catalogued(self, found: Sequence[str]) -> Sequence[Sequence[Any]]:
         database, table = map(_literal, found[-2:])
         return self._asked(render("clickhouse_columns", database=database, table=table))[1]
 
@@ -441,10 +441,10 @@ _NAMES = {
 }
 
 
-def type_of_templates(type: str) -> str:
+def duckdb_type(type: str) -> str:
     """A column's type by DuckDB's name; what can't be compared has one that is refused.
 
-    >>> [type_of_templates(type) for type in ("LowCardinality(Nullable(String))", "Decimal(9, 2)")]
+    >>> [duckdb_type(type) for type in ("LowCardinality(Nullable(String))", "Decimal(9, 2)")]
     ['VARCHAR', 'DECIMAL(9, 2)']
     """
     inner = _unwrapped(type)
