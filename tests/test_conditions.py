@@ -92,6 +92,17 @@ SAME_OF_TEXTS = (
     "case when z < 'a' then true else false end",
 )
 """In the order of bytes, and not of a language."""
+NARROW = Filled(
+    ("a", "r", "f"),
+    (pyarrow.int64(), pyarrow.float32(), pyarrow.float64()),
+    ((1, 0.1, 0.1), (2, 0.5, 0.5), (3, 0.3, 0.3), (4, inf, inf), (5, None, 1.0)),
+)
+SAME_OF_NARROW_FLOATS = (
+    *("r = 0.1", "r <> 0.1", "r > 0.1", "r <= 0.3", "r in (0.1, 0.5)", "r between 0.1 and 0.3"),
+    *("r + 0.1 > 0.4", "r * 3 = 0.3", "nullif(r, 0.1) is null", "r is null", "r = f", "r > f"),
+    *("cast(r as double) > 0.3", "r > 2", "case r when f then true else false end"),
+)
+"""Of 32 bits, in which 0.1 is another number than in 64."""
 FAILS: dict[str, set[str]] = {
     "clickhouse": set(),
     "postgres": {"f % 2 > 1", "a / (a - 3) > 2"},
@@ -104,7 +115,7 @@ REFUSED = (
     *("right(z, -1) = 'bc'", "left(z, a) = 'a'", "extract(dow from d) = 0"),
     *("extract(epoch from d) > 0", "cast(f as varchar) = '3.0'"),
     *("cast(f as int) = 3", "cast(f as decimal(9, 1)) > 2", "cast(a / 2 as bigint) = 3"),
-    *("cast(z as decimal(9, 2)) = 1", "try_cast(1.5 as int) = 2"),
+    *("cast(z as decimal(9, 2)) = 1", "try_cast(1.5 as int) = 2", "cast(f as float) = 1.5"),
 )
 
 
@@ -123,7 +134,7 @@ class SQLite:
         self.run(f"drop table if exists {name}")
         self.run(f"create table {name} ({columns})")
         places = ", ".join("?" * len(table.names))
-        for row in table.rows:
+        for row in zip(*(column.to_pylist() for column in table.arrow.columns), strict=True):
             stored = [cell.isoformat() if isinstance(cell, date) else cell for cell in row]
             self.url.execute(f"insert into {name} values ({places})", stored)
         self.url.commit()
@@ -200,6 +211,14 @@ def test_conditions_of_texts_choose_the_same_records(database: Database) -> None
     found = chosen(SAME_OF_TEXTS, "letters", database.url)
 
     assert found == chosen(SAME_OF_TEXTS, LETTERS.arrow)
+
+
+def test_conditions_of_narrow_floats_choose_the_same_records(database: Database) -> None:
+    database.load("narrow", NARROW)
+
+    found = chosen(SAME_OF_NARROW_FLOATS, "narrow", database.url)
+
+    assert found == chosen(SAME_OF_NARROW_FLOATS, NARROW.arrow)
 
 
 def test_a_condition_chooses_what_is_audited(database: Database) -> None:

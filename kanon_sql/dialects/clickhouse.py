@@ -53,7 +53,9 @@ def _cast(node: exp.Cast) -> exp.Expr:
     match node.to.this, node.this:
         case exp.DType.DATE32 | exp.DType.DATETIME64, exp.Literal(is_string=True) as moment:
             _refuse_no_date(moment.name)
-        case exp.DType.DOUBLE, exp.Column(this=exp.Identifier(quoted=True)) as column:
+        case exp.DType.DOUBLE, exp.Column(this=exp.Identifier(quoted=True)) as column if (
+            not column.is_type(exp.DType.DOUBLE)
+        ):
             number = _phrase("toFloat64(trimBoth(toString(x)))", x=column)
             number.type = node.to
             return number

@@ -1,4 +1,4 @@
-"""Postgres, from 13 on."""
+"""Postgres, from 13 on; from 16 on where a text is tried as a date."""
 
 from __future__ import annotations
 
