@@ -178,7 +178,7 @@ def _tables(
 
 
 def _for_elsewhere(spec: AuditSpec, place: int, there: Elsewhere, quote: Quote) -> CompiledTable:
-    plan = planned(spec, place, there).plan
+    plan = planned(spec, place, there, all_hierarchies=False).plan
     tables = [plan.bound.table, *(each.table for each in plan.bound.references.values())]
     types = frozenset(
         (table.sql, each.name, each.type) for table in tables for each in table.columns
