@@ -100,6 +100,7 @@ def postgres(folder: Path) -> Iterator[Database]:
 @contextmanager
 def spark(folder: Path) -> Iterator[Database]:
     """One session for all that ask: Java takes its time to start, and goes when Python does."""
+    pytest.importorskip("pyspark", reason="there is no Spark to run")
     if java_home() is None:
         pytest.skip("there is no Java 17 for Spark to run on")
     yield SparkSession()
@@ -159,5 +160,12 @@ def clickhouse(folder: Path) -> Iterator[Database]:
 STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark}
 """What starts each engine that the tests run."""
 
-EXAMPLES = {"spark": 8}
+EXAMPLES = {"spark": 5, "clickhouse": 15}
 """How many tables an engine is asked about, where that is not as many as the others."""
+
+NOTHING = r"(?!)"
+REFUSALS: dict[str, str] = {}
+"""What an engine says of a drawn question that it can't answer, as a regular expression."""
+
+LACKING: dict[str, tuple[str, ...]] = {}
+"""Which of all questions an engine refuses, or can't hold the tables of."""
