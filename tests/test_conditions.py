@@ -126,7 +126,12 @@ class SQLite:
         self.url = connection
 
     def load(self, name: str, table: Filled) -> None:
-        types = {pyarrow.string(): "text", pyarrow.date32(): "date", pyarrow.int64(): "integer"}
+        types = {
+            pyarrow.string(): "text",
+            pyarrow.date32(): "date",
+            pyarrow.int64(): "integer",
+            pyarrow.bool_(): "boolean",
+        }
         columns = ", ".join(
             f"{column} {types.get(type, 'real')}"
             for column, type in zip(table.names, table.types, strict=True)
