@@ -221,6 +221,17 @@ DATES = (
 )
 
 
+def test_a_long_question_is_read(chdb: ChDB) -> None:
+    chdb.load("people", PEOPLE)
+    named = ", ".join(map(str, range(60_000)))
+
+    [table] = kanon.audit(
+        "people", engine=chdb.url, quasi_identifiers="age", where=f"age in ({named})"
+    ).tables
+
+    assert table.summary.records == sum(row[0] is not None and row[0] >= 0 for row in PEOPLE.rows)
+
+
 def test_a_text_that_is_no_date_is_none(chdb: ChDB) -> None:
     """ClickHouse would take 30 February for 2 March."""
     texts = ", ".join(f"('{text}')" for text in DATES)

@@ -34,6 +34,9 @@ SETTINGS: dict[str, int | str] = {
     "join_use_nulls": 1,
     # A search brings its sets along, of which each use counts.
     "query_plan_max_optimizations_to_apply": 1_000_000,
+    "max_query_size": 1_000_000_000,
+    "max_ast_elements": 100_000_000,
+    "max_expanded_ast_elements": 100_000_000,
     "aggregate_functions_null_for_empty": 1,
     "cast_keep_nullable": 1,
     "group_by_use_nulls": 0,
