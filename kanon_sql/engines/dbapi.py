@@ -280,18 +280,21 @@ class DBAPI(Warehouse):
                 digits=self.dialect not in WHOLE_TYPES,
                 collation=self.dialect in TELL_COLLATIONS,
             )
-        return list(self._described(table, rows))
+        return list(self._described(rows))
 
-    def _described(self, table: str, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
+    def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
         for name, type, digits, decimals, collation in rows:
             collation = collation or _collation_in(str(type))
-            if collation and not _BYTES.fullmatch(str(collation)):
-                raise InputError(
-                    f'{table}: "{name}" has the collation {collation}, which may take different '
-                    "texts for one and would make classes look larger. Audit a view in which it "
-                    "has one that compares bytes and pads nothing, or a copy in a file."
-                )
-            yield Column(str(name), _type(str(type), digits, decimals, self.dialect))
+            fault = (
+                f"has the collation {collation}, which may take different texts for one and would "
+                "make classes look larger. Audit a view in which it has one that compares bytes "
+                "and pads nothing, or a copy in a file."
+            )
+            yield Column(
+                str(name),
+                _type(str(type), digits, decimals, self.dialect),
+                merges=fault if collation and not _BYTES.fullmatch(str(collation)) else None,
+            )
 
     def _refuse_collations_of_sqlite(self, table: str) -> None:
         """A view may read any table, and no catalogue tells what a column is compared by."""

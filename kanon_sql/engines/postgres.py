@@ -121,20 +121,20 @@ class Postgres(DBAPI):
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found
-        return list(
-            self._described(
-                table, self._asked(render("postgres_columns", schema=schema, table=table))[1]
-            )
-        )
+        sql = render("postgres_columns", schema=schema, table=table)
+        return list(self._described(self._asked(sql)[1]))
 
-    def _described(self, table: str, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
+    def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
         for name, type, kind, merges in rows:
-            if merges or type.split(".")[-1] in MERGING:
-                raise InputError(
-                    f'{table}: "{name}" ({type}) takes different texts for one, which would make '
-                    f'classes look larger. Audit a view with cast({name} as text) collate "C".'
-                )
-            yield Column(name, _KINDS.get(kind) or type_of_templates(type, self.dialect))
+            fault = (
+                f"({type}) takes different texts for one, which would make classes look larger. "
+                f'Audit a view with cast({name} as text) collate "C".'
+            )
+            yield Column(
+                name,
+                _KINDS.get(kind) or type_of_templates(type, self.dialect),
+                merges=fault if merges or type.split(".")[-1] in MERGING else None,
+            )
 
     def _explained(self, error: Exception) -> KanonError:
         return explained(error, self.title, primary_message(error))
