@@ -16,9 +16,16 @@ from sqlglot import exp
 
 from kanon_sql.dialects import translated
 from kanon_sql.engines.base import Column, Estimate, Table
+from kanon_sql.engines.failures import (
+    no_such_value,
+    refused_to_write,
+    stopped,
+    unreadable,
+    withheld,
+)
 from kanon_sql.engines.urls import url_of
 from kanon_sql.engines.warehouse import Warehouse
-from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
+from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError
 from kanon_sql.templates import render
 
 SETTINGS: dict[str, int | str] = {
@@ -271,9 +278,9 @@ class ClickHouse(Warehouse):
     def _explained(self, error: Exception) -> KanonError:
         code = getattr(error, "code", None)
         if code in _STOPPED:
-            return EngineError("the query was stopped before its end. Nothing was left behind.")
+            return stopped()
         if code in _READ_ONLY and "setting" not in str(error).lower():
-            return EngineError("refused to write: the audit's statements are read-only.")
+            return refused_to_write()
         if code in _READ_ONLY:
             return InputError(
                 "the ClickHouse user may not change settings, without which NULLs and dates would "
@@ -284,19 +291,10 @@ class ClickHouse(Warehouse):
         if code in _OUT_OF_MEMORY:
             return EngineError("ClickHouse ran out of the memory that a query may have.")
         if code in _NOT_READ:
-            return SpecError(
-                f"ClickHouse can't read the question as it is asked ({_name(error)}). Look at the "
-                "conditions and the types of their columns."
-            )
+            return unreadable("ClickHouse", f" ({_name(error)}).")
         if code in _NO_VALUE:
-            return InputError(
-                "a value does not convert to the number, date or type that the question "
-                "needs. Look at the columns with a level, a clip, an order or a comparison."
-            )
-        return EngineError(
-            f"ClickHouse failed with {_name(error)}. Its message is withheld, as it may hold "
-            "values of the data."
-        )
+            return no_such_value()
+        return withheld("ClickHouse", _name(error))
 
 
 # --- clients --------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from sqlglot.errors import SqlglotError
 
 from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
 from kanon_sql.engines.csvfiles import checked_delimiter
+from kanon_sql.engines.failures import no_such_value, stopped, unreadable, withheld
 from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
 from kanon_sql.engines.frames import frame_name, readable_frame
 from kanon_sql.engines.names import name_parts, named, shortened
@@ -609,17 +610,14 @@ def explained(error: duckdb.Error) -> KanonError:
     """DuckDB's error in our words: its own may hold values of the data."""
     message = str(error)
     if isinstance(error, duckdb.InterruptException):
-        return EngineError("the query was stopped before its end. Nothing was left behind.")
+        return stopped()
     if isinstance(error, duckdb.OutOfMemoryException):
         return EngineError(
             "DuckDB ran out of memory, or of disk to spill to. Raise --memory-limit, free disk "
             "space, or ask for fewer columns at a time."
         )
     if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
-        return InputError(
-            "a value does not convert to the number, date or type that the question needs. Look "
-            "at the columns with a level, a clip, an order or a comparison."
-        )
+        return no_such_value()
     if isinstance(error, duckdb.PermissionException):
         return EngineError(
             "the query reads a file that the audit did not name. Name it, or audit a table "
@@ -636,12 +634,5 @@ def explained(error: duckdb.Error) -> KanonError:
             "since the start."
         )
     if isinstance(error, ABOUT_THE_STATEMENT):
-        return SpecError(
-            f"DuckDB can't read the question as it is asked: "
-            f"{without_values(message.splitlines()[0])} Look at "
-            "the conditions and the types of their columns."
-        )
-    return EngineError(
-        f"DuckDB failed with {type(error).__name__}. Its message is withheld, as it may hold "
-        "values of the data; a damaged file is the usual cause."
-    )
+        return unreadable("DuckDB", f": {without_values(message.splitlines()[0])}")
+    return withheld("DuckDB", type(error).__name__, "; a damaged file is the usual cause")

@@ -1,5 +1,5 @@
-"""What a driver's error means, told by the codes that databases share: its message may hold values
-of the data and is withheld."""
+"""What a database's error means, in our words: its own message may hold values of the data and is
+withheld. Drivers of the usual kind are told by the codes that they share."""
 
 from __future__ import annotations
 
@@ -62,14 +62,46 @@ def sqlstate(error: BaseException) -> str:
     return ""
 
 
+def stopped() -> EngineError:
+    return EngineError("the query was stopped before its end. Nothing was left behind.")
+
+
+def refused_to_write() -> EngineError:
+    return EngineError("refused to write: the audit only reads.")
+
+
+def no_such_value() -> InputError:
+    """A cast failed, or a sum is too large."""
+    return InputError(
+        "a value does not convert to the number, date or type that the question needs. Look at "
+        "the columns with a level, a clip, an order or a comparison."
+    )
+
+
+def unreadable(title: str, said: str) -> SpecError:
+    """The statement is at fault; `said` is known to speak of names and SQL alone."""
+    return SpecError(
+        f"{title} can't read the question as it is asked{said} Look at the conditions and the "
+        "types of their columns."
+    )
+
+
+def withheld(title: str, kind: str, hint: str = "") -> EngineError:
+    """Anything else, by the name of its kind."""
+    return EngineError(
+        f"{title} failed with {kind}. Its message is withheld, as it may hold values of the "
+        f"data{hint}."
+    )
+
+
 def explained(error: Exception, title: str, about_the_statement: str | None = None) -> KanonError:
     """The error in our words. `about_the_statement` is a part of its message that is known to
     speak of names and SQL alone."""
     state = sqlstate(error)
     if state in _STOPPED or type(error).__name__ == "InterruptException":
-        return EngineError("the query was stopped before its end. Nothing was left behind.")
+        return stopped()
     if state == "25006":
-        return EngineError("refused to write: the audit's transaction is read-only.")
+        return refused_to_write()
     if state == "42501":
         return InputError(
             f"{title}: the role may not read a table of the question, or not all of its rows "
@@ -77,20 +109,11 @@ def explained(error: Exception, title: str, about_the_statement: str | None = No
         )
     if state.startswith("42"):
         said = f": {about_the_statement}" if about_the_statement else f" (SQLSTATE {state})"
-        return SpecError(
-            f"{title} can't read the question as it is asked{said}. Look at the conditions and "
-            "the types of their columns."
-        )
+        return unreadable(title, f"{said}.")
     if state.startswith("22"):
-        return InputError(
-            "a value does not convert to the number, date or type that the question needs. Look "
-            "at the columns with a level, a clip, an order or a comparison."
-        )
-    with_state = f" (SQLSTATE {state})" if state else ""
-    return EngineError(
-        f"{title} failed with {type(error).__name__}{with_state}. Its message is withheld, as it "
-        "may hold values of the data."
-    )
+        return no_such_value()
+    kind = type(error).__name__
+    return withheld(title, f"{kind} (SQLSTATE {state})" if state else kind)
 
 
 def primary_message(error: Any) -> str | None:

@@ -15,6 +15,7 @@ from uuid import uuid4
 from kanon_sql.dialects import type_of_templates
 from kanon_sql.engines import spark_sessions as sessions
 from kanon_sql.engines.base import Column, Table
+from kanon_sql.engines.failures import no_such_value, stopped, unreadable, withheld
 from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.readers import in_hive_folders, require_usable_names
 from kanon_sql.engines.warehouse import Warehouse
@@ -216,12 +217,9 @@ class Spark(Warehouse):
                     "anew."
                 )
             case text if text.startswith(("OPERATION_CANCELED", "SPARK_JOB_CANCELLED")):
-                return _stopped()
+                return stopped()
         if isinstance(error, errors.ParseException | errors.AnalysisException):
-            return SpecError(
-                f"Spark can't read the question as it is asked: {_first_line(error)} Look at the "
-                "conditions and the types of their columns."
-            )
+            return unreadable("Spark", f": {_first_line(error)}")
         of_values = (
             errors.ArithmeticException,
             errors.NumberFormatException,
@@ -229,16 +227,10 @@ class Spark(Warehouse):
             errors.IllegalArgumentException,
         )
         if isinstance(error, of_values):
-            return InputError(
-                "a value does not convert to the number, date or type that the question needs. "
-                "Look at the columns with a level, a clip, an order or a comparison."
-            )
+            return no_such_value()
         if "cancel" in str(error).casefold():
-            return _stopped()
-        return EngineError(
-            f"Spark failed with {condition or type(error).__name__}. Its message is withheld, as "
-            "it may hold values of the data."
-        )
+            return stopped()
+        return withheld("Spark", condition or type(error).__name__)
 
 
 def is_session(target: Any) -> bool:
@@ -288,7 +280,3 @@ def _column(field: Any) -> Column:
 def _first_line(error: Exception) -> str:
     """What is wrong with a statement: Spark has not looked at any value yet."""
     return str(error).strip().splitlines()[0].split(" SQLSTATE")[0]
-
-
-def _stopped() -> EngineError:
-    return EngineError("the query was stopped before its end. Nothing was left behind.")
