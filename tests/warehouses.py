@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow
 import pytest
 from generated import Filled
+from hypothesis import assume
 from java import java_home
 from sparks import local_spark
 
@@ -154,7 +158,63 @@ def clickhouse(folder: Path) -> Iterator[Database]:
     database.close()
 
 
-STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark}
+SQLITE_TYPES = {
+    pyarrow.string(): "text",
+    pyarrow.int32(): "integer",
+    pyarrow.int64(): "bigint",
+    pyarrow.float64(): "real",
+    pyarrow.date32(): "date",
+    pyarrow.bool_(): "boolean",
+    pyarrow.timestamp("us"): "timestamp",
+    pyarrow.null(): "text",
+}
+
+
+def stored(value: Any) -> Any:
+    """A value as SQLite keeps it, which has but texts and numbers."""
+    match value:
+        case bool():
+            return int(value)
+        case Decimal():
+            return float(value)
+        case datetime():
+            return value.isoformat(" ")
+        case date():
+            return value.isoformat()
+    return value
+
+
+class SQLiteMemory:
+    """Holds tables in memory, and is the connection to them."""
+
+    def __init__(self) -> None:
+        self.url = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+    def load(self, name: str, table: Filled) -> None:
+        rows = [tuple(map(stored, row)) for row in table.rows]
+        # It would keep NULL in the place of NaN, and so another table.
+        assume(all(cell == cell for row in rows for cell in row))
+        columns = ", ".join(
+            f"{quoted(column)} {SQLITE_TYPES.get(type, 'decimal')}"
+            for column, type in zip(table.names, table.types, strict=True)
+        )
+        self.run(f"drop table if exists {quoted(name)}")
+        self.run(f"create table {quoted(name)} ({columns})")
+        places = ", ".join("?" * len(table.names))
+        self.url.executemany(f"insert into {quoted(name)} values ({places})", rows)
+
+    def run(self, sql: str) -> Sequence[Sequence[Any]]:
+        return self.url.execute(sql).fetchall()
+
+
+@contextmanager
+def sqlite(folder: Path) -> Iterator[Database]:
+    database = SQLiteMemory()
+    with closing(database.url):
+        yield database
+
+
+STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark, "sqlite": sqlite}
 """What starts each engine that the tests run."""
 
 EXAMPLES = {"spark": 8}

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from kanon_sql.dialects import type_of_templates
 from kanon_sql.engines.base import Column
 from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.errors import InputError
+from kanon_sql.errors import InputError, SpecError
 from kanon_sql.templates import render
 
 _MERGING = re.compile(
     r"\bcollate\b(?:\s|/\*.*?\*/|--[^\n]*\n)*[\"'`\[]?(?!binary\b)\w+", re.IGNORECASE | re.DOTALL
 )
+ORDERED = (3, 44)
+"""The first version that joins texts in an order."""
 
 
 class SQLite(DBAPI):
@@ -23,6 +26,23 @@ class SQLite(DBAPI):
     title = "SQLite"
     packages = ("sqlite3",)
     transaction = ("begin",)
+
+    def in_own_words(self, sql: str) -> str:
+        """A SELECT of the templates as SQLite has it. Raises `SpecError` for one that needs a later
+        version."""
+        statement = super().in_own_words(sql)
+        if "group_concat(" in statement.lower() and self._version < ORDERED:
+            raise SpecError(
+                f"SQLite {'.'.join(map(str, self._version))} joins texts in no order, and so can't "
+                "tell whose records lie in the same classes. Open the database with SQLite "
+                f"{'.'.join(map(str, ORDERED))} or later, or leave out the entity."
+            )
+        return statement
+
+    @cached_property
+    def _version(self) -> tuple[int, ...]:
+        [[version]] = self._asked("select sqlite_version()")[1]
+        return tuple(map(int, version.split(".")))
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
         return [tuple(row) for row in self._asked(render("sqlite_tables"))[1]]
