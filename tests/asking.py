@@ -33,12 +33,16 @@ def audit(
     data: Any,
     question: oracle.Question,
     references: Mapping[str, Any] | None = None,
+    *,
+    hierarchies: Mapping[str, Any] | None = None,
+    of_references: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> kanon.AuditResult:
-    """What kanon-sql answers; `references` holds the data of the question's references."""
+    """What kanon-sql answers; `references` holds the data of the question's references, and
+    `of_references` what else is said of each."""
     return kanon.audit(
         data,
-        quasi_identifiers=question.quasi_identifiers,
+        quasi_identifiers=hierarchies or question.quasi_identifiers,
         sensitive=question.sensitive,
         entity=question.entity,
         nulls=question.nulls,
@@ -50,6 +54,7 @@ def audit(
                 columns=dict(reference.columns or {}),
                 entity=reference.entity,
                 weight=reference.weight,
+                **(of_references or {}),
             )
             for name, reference in (question.references or {}).items()
         },

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import asking
@@ -25,9 +26,13 @@ NAMES = (
     *("n", "count", "k", "order", "select", "ROW", "a.b", 'a"b', "it's", "two words", "zip 😀"),
     *("kanon_records", "kanon_size", "Kanon_Population", "kanon_quasi_identifier_1", "kanon_mask"),
     *("kanon_entity", "kanon_sensitive_1", "kanon_cell", "{{ x }}", "%s", "a;--", "*"),
+    *("e\u0301", "é ", "back\\slash", "a`b", "?", ":p", "$1", "[a]", " ", "x" * 63),
 )
 LONG = "x" * 300
-TEXTS = ("", " ", "*", "**", "a", "A", "a ", "'", '"', "é", "e\u0301", "\\", "a,b", "0", LONG)
+TEXTS = (
+    *("", " ", "*", "**", "a", "A", "a ", "'", '"', "é", "e\u0301", "\\", "a,b", "0", LONG),
+    *("É", "ß", "ss", "😀", "😁", "\n", "a\t", "a\u00a0", "\u200b", "\\n", "%", "NULL", "\uffff"),
+)
 RELEASED = (
     *("*", "**", "02138", "0213*", "021**", "*138", "**", "[1,3)", "(1, 3]", "]1,3[", "[3,1]"),
     *("1-3", "3-5", "2", "3.0", "-2-1", "1", "", "=", "NaN"),
@@ -47,32 +52,32 @@ class Kind:
 
 
 TEXT = Kind(pyarrow.string(), TEXTS)
-INTEGER = Kind(pyarrow.int64(), (0, 1, -1, 2**53, 2**53 + 1, 2**63 - 1))
-FLOAT = Kind(pyarrow.float64(), (0.0, -0.0, 1.0, 0.1, math.inf, -math.inf, math.nan))
-DATE = Kind(pyarrow.date32(), (date(1, 1, 1), date(2025, 1, 31), date(9999, 12, 31)))
+IN_A_LIST = Kind(pyarrow.string(), tuple(text for text in TEXTS if "\n" not in text))
+INTEGER = Kind(pyarrow.int64(), (0, 1, -1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)))
+FLOAT = Kind(
+    pyarrow.float64(),
+    (0.0, -0.0, 1.0, 0.1, 0.1 + 0.2, 0.3, 1e308, 5e-324, math.inf, -math.inf, math.nan),
+)
+DATES = ((1, 1, 1), (1582, 10, 10), (1899, 12, 31), (1900, 1, 1), (1969, 12, 31), (2025, 1, 31))
+DATE = Kind(pyarrow.date32(), tuple(date(*d) for d in (*DATES, (2038, 1, 20), (9999, 12, 31))))
 BOOLEAN = Kind(pyarrow.bool_(), (True, False))
 DECIMAL = Kind(pyarrow.decimal128(20, 2), tuple(map(Decimal, ("0.10", "0.30", "-7.25", "1e9"))))
-TIMES = tuple(datetime(*parts) for parts in ((999, 1, 1), (2025, 1, 31, 9), (2025, 1, 31, 10)))
-TIME = Kind(pyarrow.timestamp("us"), TIMES)
-KINDS = (TEXT, INTEGER, FLOAT, DATE, BOOLEAN, DECIMAL, TIME)
+HUGE = Kind(pyarrow.decimal128(38, 0), tuple(map(Decimal, (10**37, 10**37 + 1, -(10**37), 0))))
+TIMES = ((999, 1, 1), (1899, 12, 31), (2025, 1, 31, 9), (2025, 1, 31, 9, 0, 0, 1), (2038, 1, 20))
+TIME = Kind(pyarrow.timestamp("us"), tuple(datetime(*parts) for parts in TIMES))
+KINDS = (TEXT, INTEGER, FLOAT, DATE, BOOLEAN, DECIMAL, HUGE, TIME)
 NUMBER_IN_TEXT = Kind(pyarrow.string(), ("1", "1.0", "01", "9", "10", "-3", "0.1", "0.3", "1e1"))
 DATE_IN_TEXT = Kind(
     pyarrow.string(),
     ("2025-01-31", "2025-01-31 00:00:00", "2025-01-31 10:00:00", "0999-12-31", "2025-02-01"),
 )
 LEAF = Kind(pyarrow.string(), ("a", "b", "c", "d", "e"))
-TREE = """a,ab,root
-b,ab,root
-c,c,root
-d,de,root
-e,de,root
-unseen,de,root
-"""
+TREE = str(Path(__file__).with_name("tree.csv"))
 """Two levels below the root, and a branch that is padded."""
 PERSON = Kind(pyarrow.string(), ("p", "P", "p ", ""))
 WEIGHT = Kind(pyarrow.int32(), (0, 1, 2, 7))
 SURVEY_WEIGHT = Kind(pyarrow.float64(), (1.0, 1.5, 2.0, 7.25, 300.0))
-NUMERIC = (INTEGER, FLOAT, DECIMAL)
+NUMERIC = (INTEGER, FLOAT, DECIMAL, HUGE)
 COMPLETE = (PERSON, WEIGHT, SURVEY_WEIGHT)
 """The columns that a record can't do without."""
 
@@ -242,11 +247,10 @@ def _numeric(names: list[str], kinds: list[Kind]) -> list[str]:
 def ranked_tables(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
     """A table with a sensitive attribute that has an order, and mostly spans something."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=4, max_size=4, unique=True))
-    ordered = draw(
-        st.sampled_from([*NUMERIC, *[NUMBER_IN_TEXT] * 2, DATE, DATE_IN_TEXT, TIME, BOOLEAN, TEXT])
-    )
+    kinds = (*NUMERIC, *[NUMBER_IN_TEXT] * 2, DATE, DATE_IN_TEXT, TIME, BOOLEAN, IN_A_LIST)
+    ordered = draw(st.sampled_from(kinds))
     models = {"t_closeness": ORDERED}
-    if ordered == TEXT:
+    if ordered == IN_A_LIST:
         order = list(draw(st.permutations(ordered.values)))
         models = {"t_closeness": ORDERED.map(lambda given: given | {"order": order})}
     if ordered in (*NUMERIC, NUMBER_IN_TEXT):
@@ -268,8 +272,8 @@ def ranked_tables(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
 
 
 @st.composite
-def tables_with_a_tree(draw: st.DrawFn, tree: str) -> tuple[Filled, oracle.Question]:
-    """A table whose sensitive attribute has its values in the tree of this file."""
+def tables_with_a_tree(draw: st.DrawFn) -> tuple[Filled, oracle.Question]:
+    """A table whose sensitive attribute has its values in a tree."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=3, max_size=3, unique=True))
     asked = draw(given({"distance": ("hierarchical",)}, t=(0, 0.1, *SHARES)))
     table = draw(filled(tuple(names), (TEXT, LEAF, PERSON)))
@@ -279,7 +283,7 @@ def tables_with_a_tree(draw: st.DrawFn, tree: str) -> tuple[Filled, oracle.Quest
         sensitive=names[1:2],
         entity=draw(st.sampled_from([None, names[2]])),
         sensitive_nulls="unknown" if has_null else draw(st.sampled_from(["value", "unknown"])),
-        checks=[{"t_closeness": asked | {"hierarchy": tree, "sensitive": names[1]}}],
+        checks=[{"t_closeness": asked | {"hierarchy": TREE, "sensitive": names[1]}}],
     )
 
 

@@ -21,6 +21,10 @@ from java import java_home
 FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 """Java for programs that live for seconds."""
 
+PLAIN = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false"}
+"""A dozen records take less time than Java to be compiled for them; clusters do as they are used
+to."""
+
 
 def environment() -> dict[str, str]:
     """What a Spark process needs to find Java, start soon, and be seen by this machine alone."""
@@ -50,6 +54,7 @@ def local_spark() -> Any:
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.timestampType": "TIMESTAMP_NTZ",
             "spark.sql.shuffle.partitions": "1",
+            **PLAIN,
         }.items():
             builder = builder.config(name, value)
         return builder.getOrCreate()

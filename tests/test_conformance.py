@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import asking
-import oracle
 import pytest
-from generated import (
-    TREE,
-    Filled,
-    asked_tables,
-    fewer,
-    ranked_tables,
-    released_and_referred,
-    surveys,
-    tables_with_a_tree,
-)
+from generated import fewer
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from questions import DRAWN, EVERYTHING, Asked
 from warehouses import EXAMPLES, STARTED, Database
+
+from kanon_sql.models import MODELS
 
 
 @pytest.fixture(scope="module", params=STARTED)
@@ -30,14 +21,6 @@ def database(
         yield running
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The file of the tree that some attributes have."""
-    file = tmp_path_factory.mktemp("trees") / "tree.csv"
-    file.write_text(TREE, encoding="utf-8")
-    return str(file)
-
-
 @pytest.fixture
 def examples(request: pytest.FixtureRequest) -> settings:
     """How many tables an engine is asked about: fewer where each takes its time."""
@@ -45,74 +28,30 @@ def examples(request: pytest.FixtureRequest) -> settings:
     return settings(fewer, max_examples=EXAMPLES.get(engine, fewer.max_examples))
 
 
-def test_a_table_alone(database: Database, examples: settings) -> None:
+def answers(database: Database, asked: Asked) -> None:
+    database.load("people", asked.table)
+    if asked.reference:
+        database.load("voters", asked.reference)
+
+    assert asked.found("people", "voters", engine=database.url) == asked.expected
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_nobody_thought_of(database: Database, examples: settings, name: str) -> None:
     @examples
-    @given(asked_tables())
-    def is_answered(asked: tuple[Filled, oracle.Question]) -> None:
-        table, question = asked
-        database.load("people", table)
-
-        found = asking.figures(asking.audit("people", question, engine=database.url))
-
-        assert found == asking.near(oracle.audit(table.records, question))
+    @given(DRAWN[name])
+    def is_answered(asked: Asked) -> None:
+        answers(database, asked)
 
     is_answered()
 
 
-def test_an_attribute_with_an_order(database: Database, examples: settings) -> None:
-    @examples
-    @given(ranked_tables())
-    def is_answered(asked: tuple[Filled, oracle.Question]) -> None:
-        table, question = asked
-        database.load("people", table)
-
-        found = asking.figures(asking.audit("people", question, engine=database.url))
-
-        assert found == asking.near(oracle.audit(table.records, question))
-
-    is_answered()
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_everything(database: Database, name: str) -> None:
+    answers(database, EVERYTHING[name])
 
 
-def test_an_attribute_with_a_tree(database: Database, tree: str, examples: settings) -> None:
-    @examples
-    @given(st.data())
-    def is_answered(data: st.DataObject) -> None:
-        table, question = data.draw(tables_with_a_tree(tree))
-        database.load("people", table)
+def test_no_model_is_left_out() -> None:
+    asked = {name for each in EVERYTHING.values() for name, _ in each.question.asked}
 
-        found = asking.figures(asking.audit("people", question, engine=database.url))
-
-        assert found == asking.near(oracle.audit(table.records, question))
-
-    is_answered()
-
-
-def test_a_survey(database: Database, examples: settings) -> None:
-    @examples
-    @given(surveys())
-    def is_answered(asked: tuple[Filled, oracle.Question]) -> None:
-        table, question = asked
-        database.load("people", table)
-
-        found = asking.figures(asking.audit("people", question, engine=database.url))
-
-        assert found == asking.near(oracle.audit(table.records, question))
-
-    is_answered()
-
-
-def test_a_release_beside_a_reference(database: Database, examples: settings) -> None:
-    @examples
-    @given(released_and_referred())
-    def is_answered(asked: tuple[Filled, Filled, oracle.Question]) -> None:
-        table, reference, question = asked
-        database.load("people", table)
-        database.load("voters", reference)
-
-        found = asking.figures(
-            asking.audit("people", question, {"people": "voters"}, engine=database.url)
-        )
-
-        assert found == asking.near(oracle.audit(table.records, question))
-
-    is_answered()
+    assert asked == set(MODELS)

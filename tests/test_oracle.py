@@ -10,82 +10,34 @@ from typing import Any
 import asking
 import oracle
 import pytest
-from generated import (
-    TEXT,
-    TREE,
-    Filled,
-    asked_tables,
-    few,
-    fewer,
-    ranked_tables,
-    released_and_referred,
-    surveys,
-    tables_with_a_tree,
-)
+from generated import TEXT, Filled, asked_tables, few, fewer
 from hypothesis import given
 from hypothesis import strategies as st
+from questions import DRAWN, EVERYTHING, Asked
 
 from kanon_sql import estimates, templates
 from kanon_sql.engines.base import Table
 from kanon_sql.engines.duckdb import DuckDBEngine
 
 
-@few
-@given(asked_tables())
-def test_a_table_alone(asked: tuple[Filled, oracle.Question]) -> None:
-    table, question = asked
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_nobody_thought_of(name: str) -> None:
+    @few
+    @given(DRAWN[name])
+    def is_answered(asked: Asked) -> None:
+        voters = asked.reference.arrow if asked.reference else None
 
-    found = asking.figures(asking.audit(table.arrow, question))
+        assert asked.found(asked.table.arrow, voters) == asked.expected
 
-    assert found == asking.near(oracle.audit(table.records, question))
-
-
-@few
-@given(ranked_tables())
-def test_an_attribute_with_an_order(asked: tuple[Filled, oracle.Question]) -> None:
-    table, question = asked
-
-    found = asking.figures(asking.audit(table.arrow, question))
-
-    assert found == asking.near(oracle.audit(table.records, question))
+    is_answered()
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The file of the tree that some attributes have."""
-    file = tmp_path_factory.mktemp("trees") / "tree.csv"
-    file.write_text(TREE, encoding="utf-8")
-    return str(file)
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_everything(name: str) -> None:
+    asked = EVERYTHING[name]
+    voters = asked.reference.arrow if asked.reference else None
 
-
-@fewer
-@given(st.data())
-def test_an_attribute_with_a_tree(tree: str, data: st.DataObject) -> None:
-    table, question = data.draw(tables_with_a_tree(tree))
-
-    found = asking.figures(asking.audit(table.arrow, question))
-
-    assert found == asking.near(oracle.audit(table.records, question))
-
-
-@fewer
-@given(surveys())
-def test_a_survey(asked: tuple[Filled, oracle.Question]) -> None:
-    table, question = asked
-
-    found = asking.figures(asking.audit(table.arrow, question))
-
-    assert found == asking.near(oracle.audit(table.records, question))
-
-
-@few
-@given(released_and_referred())
-def test_a_release_against_a_reference(asked: tuple[Filled, Filled, oracle.Question]) -> None:
-    released, referred, question = asked
-
-    found = asking.figures(asking.audit(released.arrow, question, {"people": referred.arrow}))
-
-    assert found == asking.near(oracle.audit(released.records, question))
+    assert asked.found(asked.table.arrow, voters) == asked.expected
 
 
 @few

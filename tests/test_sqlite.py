@@ -26,7 +26,6 @@ from generated import (
     FLOAT,
     INTEGER,
     TEXT,
-    TREE,
     Filled,
     asked_tables,
     fewer,
@@ -36,7 +35,6 @@ from generated import (
     tables_with_a_tree,
 )
 from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from kanon_sql.engines.base import Column
 from kanon_sql.engines.dbapi import DBAPI
@@ -119,13 +117,6 @@ def database() -> Iterator[SQLite]:
         yield SQLite(connection)
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> str:
-    file = tmp_path_factory.mktemp("trees") / "tree.csv"
-    file.write_text(TREE, encoding="utf-8")
-    return str(file)
-
-
 def figures(database: SQLite, question: oracle.Question, **references: str) -> dict[str, Any]:
     with patch("kanon_sql.asking.connect", lambda *_, **__: database):
         return asking.figures(asking.audit("people", question, references))
@@ -161,9 +152,9 @@ def test_an_attribute_with_an_order(
 
 
 @fewer
-@given(st.data())
-def test_an_attribute_with_a_tree(database: SQLite, tree: str, data: st.DataObject) -> None:
-    table, question = data.draw(tables_with_a_tree(tree))
+@given(tables_with_a_tree())
+def test_an_attribute_with_a_tree(database: SQLite, asked: tuple[Filled, oracle.Question]) -> None:
+    table, question = asked
     assume(can_say(table, question))
     database.load("people", table)
 
