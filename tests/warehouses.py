@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -13,9 +14,10 @@ from typing import Any, Protocol
 import pyarrow
 import pytest
 from generated import Filled
-from hypothesis import assume
 from java import java_home
 from sparks import local_spark
+
+import kanon_sql as kanon
 
 
 class Database(Protocol):
@@ -23,12 +25,26 @@ class Database(Protocol):
 
     url: Any
     """What `kanon.connect` takes."""
+    refusals: tuple[str, ...]
+    """What it may say of a question that it can't be asked."""
+
+    def keeps(self, value: Any) -> bool:
+        """Whether it can hold such a value."""
 
     def load(self, name: str, table: Filled) -> None:
         """Have a table of this name, in place of the one before."""
 
     def run(self, sql: str) -> Sequence[Sequence[Any]]:
         """The rows of one statement, which may write."""
+
+
+class Complete:
+    """A database that holds every value and answers every question."""
+
+    refusals: tuple[str, ...] = ()
+
+    def keeps(self, value: Any) -> bool:
+        return True
 
 
 def quoted(name: str) -> str:
@@ -51,7 +67,7 @@ def postgres_type(type: pyarrow.DataType) -> str:
     return POSTGRES_TYPES.get(type) or f"numeric({type.precision}, {type.scale})"
 
 
-class PostgresServer:
+class PostgresServer(Complete):
     def __init__(self, url: str) -> None:
         import psycopg
 
@@ -78,7 +94,7 @@ class PostgresServer:
             return cursor.fetchall() if cursor.description else []
 
 
-class SparkSession:
+class SparkSession(Complete):
     """Holds tables as temporary views of a session, which is what is asked."""
 
     def __init__(self) -> None:
@@ -125,7 +141,7 @@ def clickhouse_type(type: pyarrow.DataType) -> str:
     return f"Nullable({inner})"
 
 
-class ChDB:
+class ChDB(Complete):
     """ClickHouse in this process. A process has one at a time."""
 
     def __init__(self, folder: Path) -> None:
@@ -184,16 +200,23 @@ def stored(value: Any) -> Any:
     return value
 
 
-class SQLiteMemory:
+class SQLiteMemory(Complete):
     """Holds tables in memory, and is the connection to them."""
 
     def __init__(self) -> None:
         self.url = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self.refusals = ("know no letters but a to z",)
+        if sqlite3.sqlite_version_info < (3, 44):
+            self.refusals += ("joins texts in no order",)
+
+    def keeps(self, value: Any) -> bool:
+        """It keeps NULL in the place of NaN, and of a decimal what a float does."""
+        if isinstance(value, Decimal):
+            return Decimal(repr(float(value))) == value
+        return not (isinstance(value, float) and math.isnan(value))
 
     def load(self, name: str, table: Filled) -> None:
         rows = [tuple(map(stored, row)) for row in table.rows]
-        # It would keep NULL in the place of NaN, and so another table.
-        assume(all(cell == cell for row in rows for cell in row))
         columns = ", ".join(
             f"{quoted(column)} {SQLITE_TYPES.get(type, 'decimal')}"
             for column, type in zip(table.names, table.types, strict=True)
@@ -212,6 +235,16 @@ def sqlite(folder: Path) -> Iterator[Database]:
     database = SQLiteMemory()
     with closing(database.url):
         yield database
+
+
+@contextmanager
+def unless_refused(database: Database) -> Iterator[None]:
+    """Let a database refuse what it can't be asked, in words that are known of it."""
+    try:
+        yield
+    except kanon.SpecError as refused:
+        if not any(words in str(refused) for words in database.refusals):
+            raise
 
 
 STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark, "sqlite": sqlite}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from kanon_sql.dialects import type_of_templates
-from kanon_sql.engines.base import Column
+from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.errors import InputError, SpecError
 from kanon_sql.templates import render
@@ -26,6 +28,10 @@ class SQLite(DBAPI):
     title = "SQLite"
     packages = ("sqlite3",)
     transaction = ("begin",)
+
+    def table(self, target: Any) -> Table:
+        """The table or view of this name."""
+        return replace(super().table(target), ascii_case=True)
 
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates as SQLite has it. Raises `SpecError` for one that needs a later
