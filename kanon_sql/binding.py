@@ -5,7 +5,6 @@ What is bound can be asked; whatever cannot be is refused here, before any SQL i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -37,8 +36,6 @@ Location = tuple[int | str, ...]
 Comparison = Literal["as_is", "as_text", "by_pattern", "by_wildcard"]
 
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
-_OF_CASE = re.compile(r"\b(lower|upper|ilike)\b", re.IGNORECASE)
-_QUOTED = re.compile("\"[^\"]*\"|'[^']*'")
 _UNASKED = tuple(
     model
     for model in MODELS.values()
@@ -557,12 +554,6 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
         found = condition(text, table.name, {each.name: each.type for each in table.columns})
         for name in found.columns:
             refuse_merging(find(name, table), table)
-        if table.ascii_case and _OF_CASE.search(_QUOTED.sub("", found.sql)):
-            raise SpecError(
-                f"where: lower, upper and ilike know no letters but a to z in the database of "
-                f"{table.name} ({text!r}), so that they might choose other records. Compare texts "
-                "as they are."
-            )
     return found
 
 

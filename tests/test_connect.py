@@ -26,7 +26,7 @@ from test_house import HOUSE
 from warehouses import Database, postgres
 
 import kanon_sql as kanon
-from kanon_sql.engines import SCHEMES, connect
+from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.canaries import CANARIES, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.servers import SERVERS
@@ -275,6 +275,23 @@ def test_a_collation_of_sqlite_is_refused() -> None:
     connection.execute("create table people (zip text collate nocase)")
     with pytest.raises(kanon.InputError, match="collation other than binary"):
         kanon.audit("people", quasi_identifiers="zip", engine=connection)
+    connection.close()
+
+
+def test_what_sqlite_can_not_count_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "ORDERED", (99, 0))
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table people as select 1 as zip, 2 as id")
+
+    with pytest.raises(kanon.SpecError, match=r"joins texts in no order.* 99\.0 or later"):
+        kanon.audit("people", quasi_identifiers="zip", entity="id", engine=connection)
+    with pytest.raises(kanon.SpecError, match="no pairs of values.* --pull-frequencies"):
+        kanon.anonymize("people", quasi_identifiers="zip", k=1, engine=connection)
+    pulled = kanon.anonymize(
+        "people", quasi_identifiers="zip", k=1, pull_frequencies=True, engine=connection
+    )
+
+    assert pulled.holds
     connection.close()
 
 

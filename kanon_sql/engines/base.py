@@ -46,8 +46,6 @@ class Table:
     """Whether to read it is to parse a text file anew."""
     embedded: bool = True
     """Whether DuckDB reads it, in its own words."""
-    ascii_case: bool = False
-    """Whether no letter beyond a to z has a case there."""
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from kanon_sql.dialects import type_of_templates
-from kanon_sql.engines.base import Column, Table
+from kanon_sql.engines.base import Column
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.errors import InputError, SpecError
 from kanon_sql.templates import render
@@ -29,14 +27,14 @@ class SQLite(DBAPI):
     packages = ("sqlite3",)
     transaction = ("begin",)
 
-    def table(self, target: Any) -> Table:
-        """The table or view of this name."""
-        return replace(super().table(target), ascii_case=True)
-
     def in_own_words(self, sql: str) -> str:
-        """A SELECT of the templates as SQLite has it. Raises `SpecError` for one that needs a later
-        version."""
+        """A SELECT of the templates as SQLite has it. Raises `SpecError` for what it can't count."""
         statement = super().in_own_words(sql)
+        if "count(distinct (" in statement:
+            raise SpecError(
+                "SQLite counts no pairs of values, as a search by queries does. Fetch the "
+                "frequency set once: --pull-frequencies."
+            )
         if "group_concat(" in statement.lower() and self._version < ORDERED:
             raise SpecError(
                 f"SQLite {'.'.join(map(str, self._version))} joins texts in no order, and so can't "
