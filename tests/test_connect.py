@@ -26,6 +26,7 @@ from test_house import HOUSE
 from warehouses import Database, postgres
 
 import kanon_sql as kanon
+from kanon_sql.asking import time_limit
 from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.canaries import CANARIES, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
@@ -285,7 +286,7 @@ def test_what_sqlite_can_not_count_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
     with pytest.raises(kanon.SpecError, match=r"joins texts in no order.* 99\.0 or later"):
         kanon.audit("people", quasi_identifiers="zip", entity="id", engine=connection)
-    with pytest.raises(kanon.SpecError, match="no pairs of values.* --pull-frequencies"):
+    with pytest.raises(kanon.SpecError, match=r"no pairs of values.* --pull-frequencies"):
         kanon.anonymize("people", quasi_identifiers="zip", k=1, engine=connection)
     pulled = kanon.anonymize(
         "people", quasi_identifiers="zip", k=1, pull_frequencies=True, engine=connection
@@ -1082,6 +1083,47 @@ def test_a_query_is_stopped_by_a_word_beside_it(
     assert beside.closed is (beside is not busy)
     assert not busy.closed
     assert len(failed) == 1
+
+
+def test_a_session_that_was_ended_is_followed_by_another(
+    stub: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, beside, second = Session(), Session(), Session()
+    sessions = iter([first, beside, second])
+    stub("redshift_connector", first)
+    monkeypatch.setattr(sys.modules["redshift_connector"], "connect", lambda **_: next(sessions))
+    engine = connect(URLS["redshift"])
+
+    engine.cancel()
+    engine.renew()
+    engine.query("select 1 as one")
+    engine.close()
+
+    assert beside.said[-1] == "select pg_terminate_backend(7)"
+    assert second.said[:3] == [*BY_SCHEME["redshift"].session, "select pg_backend_pid()"]
+    assert "begin read only" in second.said
+    assert second.closed
+
+
+def test_no_word_to_stop_comes_after_the_time_limit() -> None:
+    class Slow:
+        stopping = False
+
+        def limit(self, seconds: float) -> None: ...
+
+        def cancel(self) -> None:
+            self.stopping = True
+            time.sleep(0.3)
+            self.stopping = False
+
+    engine: Any = Slow()
+    with (
+        pytest.raises(kanon.EngineError, match="time limit"),
+        time_limit(engine, 0.05, threading.Event()),
+    ):
+        time.sleep(0.2)
+
+    assert not engine.stopping
 
 
 @pytest.mark.parametrize("scheme", STOPPED)

@@ -121,7 +121,7 @@ class DBAPI(Warehouse):
         self._connection = connection
         self._again = again
         self._owned = again is not None
-        self._let_go = connection.close if self._owned else let_go
+        self._let_go = let_go
         self._cursor: Any = None
         self._asking = threading.Lock()
         self._begun = False
@@ -131,11 +131,15 @@ class DBAPI(Warehouse):
         self._idle = self._owned or is_idle(connection, self.title)
         self._session: int | None = None
         if self._owned:
-            for setting in self.session:
-                self._say(setting)
-            if self.session_number:
-                [[number]] = self._say(self.session_number)
-                self._session = int(number)
+            self._set_up()
+
+    def _set_up(self) -> None:
+        """Say to a session that was opened here how it is to answer, and ask for its number."""
+        for setting in self.session:
+            self._say(setting)
+        if self.session_number:
+            [[number]] = self._say(self.session_number)
+            self._session = int(number)
 
     @property
     def can_cancel(self) -> bool:
@@ -172,7 +176,9 @@ class DBAPI(Warehouse):
 
     def close(self) -> None:
         self.renew()
-        if self._let_go is not None:
+        if self._owned:
+            self._connection.close()
+        elif self._let_go is not None:
             self._let_go()
 
     # --- the transaction ------------------------------------------------------------------------
@@ -262,8 +268,9 @@ class DBAPI(Warehouse):
 
     def _stop_session(self) -> None:
         assert self._again is not None
+        stop = self.stopped_by.format(session=self._session)
         with closing(self._again()) as beside:
-            beside.cursor().execute(self.stopped_by.format(session=self._session))
+            beside.cursor().execute(stop)
 
     def _explained(self, error: Exception) -> KanonError:
         return explained(error, self.title)

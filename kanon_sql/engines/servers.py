@@ -9,6 +9,7 @@ and never to look at an object.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -175,6 +176,7 @@ class Redshift(DBAPI):
     limited_by = "set statement_timeout to {milliseconds}"
     session_number = "select pg_backend_pid()"
     stopped_by = "select pg_terminate_backend({session})"
+    _ended = False
 
     @staticmethod
     def _connected(package: Any, url: Url) -> Any:
@@ -188,6 +190,24 @@ class Redshift(DBAPI):
         )
         connection.autocommit = True
         return connection
+
+    def _stop_session(self) -> None:
+        self._ended = True
+        super()._stop_session()
+
+    def renew(self) -> None:
+        """End the transaction, and go on in a new session where the old one was ended."""
+        super().renew()
+        if self._ended and self._again is not None:
+            self._ended = False
+            # Where there is none, the next question says so.
+            with suppress(Exception):
+                self._connection = self._again()
+                self._set_up()
+
+    def close(self) -> None:
+        self._ended = False
+        super().close()
 
 
 class SQLServer(DBAPI):

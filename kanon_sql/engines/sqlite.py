@@ -28,7 +28,7 @@ class SQLite(DBAPI):
     transaction = ("begin",)
 
     def in_own_words(self, sql: str) -> str:
-        """A SELECT of the templates as SQLite has it. Raises `SpecError` for what it can't count."""
+        """A SELECT of the templates in SQLite's. Raises `SpecError` for what it can't count."""
         statement = super().in_own_words(sql)
         if "count(distinct (" in statement:
             raise SpecError(
