@@ -205,8 +205,9 @@ class SQLiteMemory(Complete):
 
     def __init__(self) -> None:
         self.url = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self.refusals = ("Named columns are not supported",)
         if sqlite3.sqlite_version_info < (3, 44):
-            self.refusals = ("joins texts in no order",)
+            self.refusals += ("joins texts in no order",)
 
     def keeps(self, value: Any) -> bool:
         """It keeps NULL in the place of NaN, and of a decimal what a float does."""

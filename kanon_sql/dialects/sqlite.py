@@ -23,7 +23,8 @@ _IS_NUMBER = (
     "or (json_valid(trim(x)) and trim(x) glob '[-0-9]*')"
 )
 """There is no regular expression; what has an exponent is a number of JSON."""
-_DATE = "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
+_DATE = "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' and date(x) = substr(x, 1, 10)"
+"""The 31st of February would be taken for a day of March."""
 _PARTS = {
     "YEAR": "cast(strftime('%Y', x) as integer)",
     "MONTH": "cast(strftime('%m', x) as integer)",
@@ -93,6 +94,7 @@ _as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
     {
         exp.DType.DOUBLE: f"case when {_IS_NUMBER} then cast(x as real) end",
         exp.DType.TIMESTAMP: f"case when {_DATE} then strftime('%Y-%m-%d %H:%M:%f', x) end",
+        exp.DType.DATE: f"case when {_DATE} then date(x) end",
         exp.DType.BIGINT: "case when x between -9223372036854775808 and 9223372036854774784 "
         "then cast(x as integer) end",
         exp.DType.DECIMAL: "case when x between -9223372036854775808 and 9223372036854774784 "
@@ -111,7 +113,7 @@ RULES: Rules = {
     exp.Month: _part("MONTH"),
     exp.Day: _part("DAY"),
     exp.Left: _written("substr(x, 1, n)", x="this", n="expression"),
-    exp.Right: _written("substr(x, -n)", x="this", n="expression"),
+    exp.Right: _written("substr(x, -n, n)", x="this", n="expression"),
     exp.Pad: _padded,
     exp.Like: _like,
     exp.Encode: _written("cast(x as blob)", x="this"),
