@@ -25,14 +25,14 @@ from kanon_sql.anonymization_result import (
     Suppressed,
 )
 from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
-from kanon_sql.auditor import answered, planned
+from kanon_sql.auditor import answered, expected, planned
 from kanon_sql.binding import column_levels, hierarchy_of
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
 from kanon_sql.dbt_model import dbt_model, name_of
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine, Hub, Table
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
-from kanon_sql.frequency_sets import FrequencySets
+from kanon_sql.frequency_sets import FrequencySets, first_set
 from kanon_sql.hierarchy import summary as summary_of_faults
 from kanon_sql.models import KAnonymity
 from kanon_sql.output import beside, check_writable, put_in_place, write_whole
@@ -40,7 +40,7 @@ from kanon_sql.plan import Plan, plan_audit
 from kanon_sql.release import Chain, as_text, refuse_taken_names
 from kanon_sql.result import TableResult
 from kanon_sql.spec import AuditSpec, TableSpec
-from kanon_sql.steps import spoken
+from kanon_sql.steps import ExpectedSearch, ExpectedTable, spoken
 from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
 from kanon_sql.utility import associations, losses, metrics
 from kanon_sql.version import VERSION
@@ -169,6 +169,38 @@ def anonymize(
             database.verify_unchanged()
             database.forget_all()
         return _delivered(result, run.chain, wanted, new)
+
+
+def dry_run(spec: AuditSpec, wanted: Wanted, *, engine: Any = None) -> ExpectedTable:
+    """What `anonymize` would run for certain, and what is known of its search. Nothing runs.
+
+    Raises what `anonymize` would before it asks anything.
+    """
+    asked = _the_table(spec)
+    _demanded_k(asked)
+    with opened(asked, engine) as database:
+        _refuse_what_it_can_t(database, wanted)
+        plan = planned(spec, 0, database).plan
+        refuse_taken_names(plan.bound)
+        levels = column_levels(asked, plan.bound.table, plan.bound.known)
+        masked = frozenset(name for name, each in levels.items() if each.needs_longest)
+        search = ExpectedSearch(
+            {
+                name: each.with_longest(1).height - 1 if name in masked else each.height
+                for name, each in levels.items()
+            },
+            masked,
+            keeps_rows=database.keeps_rows or wanted.pull_frequencies,
+        )
+        if not search.keeps_rows:
+            when = "as the beginning of every statement of the search"
+        elif database.keeps_rows and not plan.bound.table.parsed:
+            when = "in parts: what values each quasi-identifier has, then how they are combined"
+        else:
+            when = ""
+        asked_before = [step for step in plan.steps if step not in plan.shown]
+        steps = [*asked_before, replace(first_set(plan.bound), only=when)]
+        return replace(expected(plan, steps, database), search=search)
 
 
 def _refuse_what_it_can_t(database: Engine, wanted: Wanted) -> None:
@@ -303,7 +335,7 @@ class _Run:
         self._engine, self._here, self._expired, self._watch = engine, here, expired, watch
         self._tell = tell or (lambda step: None)
         self._started = time.monotonic()
-        self._plan = planned(spec, 0, engine, all_hierarchies=True).plan
+        self._plan = planned(spec, 0, engine).plan
         self.chain: Chain | None = None
         """The views of the release, where there is one."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Status, TableResult
 from kanon_sql.spec import AuditSpec
-from kanon_sql.steps import ExpectedStep, ExpectedTable, records
+from kanon_sql.steps import ExpectedStep, ExpectedTable, Step, records
 from kanon_sql.verdicts import (
     histogram,
     refuse_without_entity,
@@ -84,7 +84,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
 def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
     """What there is of one table, once everything that is asked of it can be."""
     with opened(spec.tables[place], engine) as hub:
-        plan = planned(spec, place, hub, all_hierarchies=True).plan
+        plan = planned(spec, place, hub).plan
         try:
             _refuse_values_without_label(plan, hub)
         except SpecError as error:
@@ -110,18 +110,21 @@ def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]
     for place, table in enumerate(spec.tables):
         with opened(table, engine) as hub:
             plan = planned(spec, place, hub).plan
-            for step in plan.steps:
-                step.check()
-            references = [each.table.name for each in plan.bound.references.values()]
-            tables.append(
-                ExpectedTable(
-                    name_of(plan),
-                    hub.name,
-                    (plan.bound.table.name, *references),
-                    tuple(ExpectedStep(step, hub.estimate(step.sql)) for step in plan.steps),
-                )
-            )
+            tables.append(expected(plan, plan.steps, hub))
     return tuple(tables)
+
+
+def expected(plan: Plan, steps: Sequence[Step], hub: Engine) -> ExpectedTable:
+    """What an engine expects of these steps on the tables of a plan. None of them runs."""
+    for step in steps:
+        step.check()
+    references = [each.table.name for each in plan.bound.references.values()]
+    return ExpectedTable(
+        name_of(plan),
+        hub.name,
+        (plan.bound.table.name, *references),
+        tuple(ExpectedStep(step, hub.estimate(step.sql)) for step in steps),
+    )
 
 
 def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
@@ -157,9 +160,10 @@ def planned(
     engine: Engine,
     timeout: float | None = None,
     *,
-    all_hierarchies: bool = False,
+    all_hierarchies: bool = True,
 ) -> PlannedTable:
-    """The plan of one table of `spec`, once the engine has opened what it reads."""
+    """The plan of one table of `spec`, once the engine has opened what it reads; without
+    `all_hierarchies` no table of one whose levels are not asked."""
     started = time.monotonic()
     asked = spec.tables[place]
     with time_limit(engine, timeout, threading.Event()):

@@ -10,6 +10,7 @@ from kanon_sql.binding import (
     BoundColumn,
     Known,
     bound_condition,
+    column_levels,
     hierarchy_sources,
     masked_columns,
     masked_references,
@@ -27,24 +28,26 @@ def read_beforehand(
     table: Table,
     references: Mapping[str, Table],
     *,
-    all_hierarchies: bool = False,
+    all_hierarchies: bool = True,
 ) -> Known:
-    """What a bound question needs to know of the data; with `all_hierarchies` those too of which
-    no level is asked.
+    """What a bound question needs to know of the data, once every hierarchy that it names was
+    read; without `all_hierarchies` those in tables of which no level is asked are left alone.
 
-    Raises `SpecError` for a hierarchy that has no levels, `InputError` for one that can't be read.
+    Raises `SpecError` for a hierarchy that has no levels or has faults, `InputError` for one that
+    can't be read.
     """
     sources = hierarchy_sources(spec, table, every=all_hierarchies)
     # An engine shuts off every file that is not named before its first query.
     tables = {name: engine.table(source) for name, source in sources.items()}
+    lying = {name: hierarchy_rows(engine, sources[name], each) for name, each in tables.items()}
+    unread = hierarchy_sources(spec, table, every=True).keys() - sources.keys()
+    levels = column_levels(spec, table, Known(hierarchies=lying), without=unread)
     return Known(
         longest={
             column.name: longest_value(engine, table, column, _chosen(spec, table, column))
             for column in masked_columns(spec, table)
         },
-        hierarchies={
-            name: hierarchy_rows(engine, sources[name], each) for name, each in tables.items()
-        },
+        hierarchies={name: each.table for name, each in levels.items() if each.table is not None},
         referred=dict(_longest_referred(engine, spec, table, references)),
     )
 

@@ -5,7 +5,7 @@ What is bound can be asked; whatever cannot be is refused here, before any SQL i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -110,7 +110,7 @@ class Known:
     longest: Mapping[str, int] = field(default_factory=dict)
     """How many characters the longest value has, where it is masked."""
     hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
-    """The rows of its hierarchy, where they lie in a table."""
+    """The rows of its hierarchy, where it has some."""
     referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By reference: how many characters the longest value of either side has."""
 
@@ -331,7 +331,7 @@ def named_columns(spec: TableSpec) -> list[str]:
 
     Raises `SpecError` where it means columns that it does not name.
     """
-    if list(spec.quasi_identifiers) == ["*"]:
+    if "*" in spec.quasi_identifiers:
         raise SpecError(
             "quasi_identifiers: '*' is every column of a table that nobody has opened. Name them, "
             "or connect to the database."
@@ -382,7 +382,10 @@ def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
 def raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
     """The quasi-identifiers as they lie in the table."""
     names = list(spec.quasi_identifiers)
-    if names == ["*"] and "*" not in table.column_names:
+    if "*" in names and "*" not in table.column_names:
+        for name in names:
+            if name != "*":
+                _column(name, table, ("quasi_identifiers", name))
         other = [
             *_sensitive_names(spec, table),
             *spec.identifiers,
@@ -438,15 +441,16 @@ def hierarchy_sources(spec: TableSpec, table: Table, *, every: bool = False) -> 
 
 
 def column_levels(
-    spec: TableSpec, table: Table, known: Known | None = None
+    spec: TableSpec, table: Table, known: Known | None = None, *, without: Collection[str] = ()
 ) -> dict[str, ColumnLevels]:
-    """The levels of every quasi-identifier, by its name.
+    """The levels of every quasi-identifier, by its name, `without` some.
 
     Raises `SpecError` for a hierarchy that can't be read, has faults or is for other values.
     """
     return {
         column.name: _levels_for(spec, column, column, known or Known())
         for column in raw_quasi_identifiers(spec, table)
+        if column.name not in without
     }
 
 

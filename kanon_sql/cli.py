@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.errors import KanonError, SpecError, did_you_mean
+from kanon_sql.errors import KanonError, SpecError, did_you_mean, plural
 from kanon_sql.options import (
     PIPELINE_FORMATS,
     VERBOSITY,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
     from kanon_sql.spec import AuditSpec, TablePlaces
+    from kanon_sql.steps import ExpectedTable
 
 ENGINE_FAILED = 3
 NO_DATA = 4
@@ -206,7 +207,11 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     baseline = _baseline(values)
     output = _output(spec, values)
     if values["dry_run"]:
-        _deliver(_expected(context, spec, values, to_terminal=output is None), output)
+        from kanon_sql.auditor import dry_run
+
+        _refuse_format(context)
+        tables = dry_run(spec) if spec else ()
+        _deliver(_expected(tables, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
     with _watching(context) as watch:
         result = _audit_of(spec, watch, values)
@@ -215,25 +220,27 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     if baseline:
         result = baseline.held_against(result)
     form = _form(context, values, output, {".sarif": "sarif", ".xml": "junit"})
+    found = result.status.replace("_", " ")
     if form in PIPELINE_FORMATS:
-        _deliver(_for_pipeline(result, places, form), output)
+        _deliver(_for_pipeline(result, places, form), output, found)
         _refuse_failed(result)
         return result.exit_code
     _refuse_failed(result)
-    _deliver(_rendered_audit(result, form, to_terminal=output is None), output)
+    _deliver(_rendered_audit(result, form, to_terminal=output is None), output, found)
     return result.exit_code
 
 
-def _expected(
-    context: click.Context, spec: AuditSpec | None, values: dict[str, Any], *, to_terminal: bool
-) -> str:
-    """What an audit would run."""
-    from kanon_sql.auditor import dry_run
-    from kanon_sql.report.dry_run import render
-
+def _refuse_format(context: click.Context) -> None:
+    """Raise if a format is asked for where there is no result."""
     if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
         raise SpecError("--dry-run has no result yet, and so no --format: it is text for people.")
-    return render(dry_run(spec) if spec else (), **_page(to_terminal))
+
+
+def _expected(tables: Sequence[ExpectedTable], *, to_terminal: bool) -> str:
+    """What would run, as text for people."""
+    from kanon_sql.report.dry_run import render
+
+    return render(tables, **_page(to_terminal))
 
 
 def _required(target: str | None) -> str:
@@ -297,24 +304,28 @@ def anonymize(
     Exit codes: 0 the release holds; 1 no levels will do, or the release fails; 2 a bad question
     or input; 3 the engine failed; 4 no data; 130 interrupted.
     """
+    from kanon_sql.anonymizer import Wanted, dry_run
+    from kanon_sql.anonymizer import anonymize as run
+
     spec = question(context, target, values)
     result_file = _writable(values["result"], spec.files(), values)
+    wanted = Wanted(
+        algorithm=algorithm,
+        max_suppressed=max_suppressed,
+        suppressed=suppressed,
+        pull_frequencies=pull_frequencies,
+        output=_writable(values["output"], spec.files(), values),
+        dialect=dialect,
+        emit=emit,
+        force=values["force"],
+    )
+    if wanted.output is not None and wanted.output == result_file:
+        raise SpecError("--output and --result name the same file.")
+    if values["dry_run"]:
+        _refuse_format(context)
+        _deliver(_expected([dry_run(spec, wanted)], to_terminal=result_file is None), result_file)
+        return 0
     with _watching(context) as watch, _telling(context) as tell:
-        from kanon_sql.anonymizer import Wanted
-        from kanon_sql.anonymizer import anonymize as run
-
-        wanted = Wanted(
-            algorithm=algorithm,
-            max_suppressed=max_suppressed,
-            suppressed=suppressed,
-            pull_frequencies=pull_frequencies,
-            output=_writable(values["output"], spec.files(), values),
-            dialect=dialect,
-            emit=emit,
-            force=values["force"],
-        )
-        if wanted.output is not None and wanted.output == result_file:
-            raise SpecError("--output and --result name the same file.")
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
         result = run(spec, wanted, watch=watch, tell=tell, **limits)
     from kanon_sql.report import anonymization as report
@@ -322,7 +333,10 @@ def anonymize(
     form = _form(context, values, result_file)
     to_terminal = result_file is None
     text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)
-    _deliver(text, result_file)
+    release = result.anonymization.release
+    if result_file and release:
+        _say_written(Path(release.path))
+    _deliver(text, result_file, result.status.replace("_", " "))
     return result.exit_code
 
 
@@ -378,12 +392,15 @@ def compile_(
 
     compiled = compile_audit(spec, **{key: values[key] for key in ("dialect", "quote", "table")})
     compiled = _only_step(compiled, step) if step else compiled
+    found = plural(len(compiled.statements), "statement")
     if output_dir:
         from kanon_sql.output import write_files
 
-        write_files(Path(output_dir), compiled.files, inputs=spec.files(), force=values["force"])
+        folder = Path(output_dir)
+        write_files(folder, compiled.files, inputs=spec.files(), force=values["force"])
+        _say_written(folder, found)
     else:
-        _deliver("\n\n".join(compiled.statements) if step else str(compiled), output)
+        _deliver("\n\n".join(compiled.statements) if step else str(compiled), output, found)
     return 0
 
 
@@ -392,9 +409,10 @@ def compile_(
 @validate_options
 @click.pass_context
 def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
-    """Open the tables and resolve the columns, without asking anything of the data.
+    """Open the tables, and see that the whole question fits.
 
-    TARGET is as for audit; spec files may be several.
+    That is its columns, its checks, and its hierarchies, which must have every value of the
+    table. TARGET is as for audit; spec files may be several.
     """
     specs = [question(context, target, values) for target in targets]
     from kanon_sql.auditor import validate as look
@@ -433,9 +451,7 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
             raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
         results = [result]
     accepted = Baseline.of(results)
-    _deliver(accepted.to_json(), output)
-    if output:
-        _deliver(f"{output} written: {accepted}.", None)
+    _deliver(accepted.to_json(), output, str(accepted))
     return 0
 
 
@@ -491,9 +507,10 @@ def schema() -> int:
 @main.command()
 @click.argument("name", required=False)
 def explain(name: str | None) -> int:
-    """Say what a model, a metric or an algorithm means, with an example, its formula and its paper.
+    """Say what a model, a metric or an algorithm means.
 
-    NAME is as in l_diversity, precision or datafly. Without it, list them.
+    With an example, its formula and its paper. NAME is as in l_diversity, precision or datafly.
+    Without it, list them.
     """
     from kanon_sql.explain import explained
 
@@ -520,9 +537,10 @@ def dbt_package() -> int:
 @demo_options
 @click.pass_context
 def demo(context: click.Context, /, folder: str, force: bool) -> int:
-    """Write made-up data with a spec into FOLDER (default kanon-demo) and audit it.
+    """Write made-up data with a spec into FOLDER, and audit it.
 
-    The data are patients and a voter list with their names; nobody in them exists.
+    FOLDER is kanon-demo if none is named. The data are patients and a voter list with their
+    names; nobody in them exists.
     """
     from kanon_sql import demo as example
 
@@ -688,12 +706,13 @@ def _only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
     return found
 
 
-def _deliver(text: str, output: Path | None) -> None:
+def _deliver(text: str, output: Path | None, found: str = "") -> None:
     """Print the text, or write it to the file. A reader who has gone away changes no verdict."""
     if output:
         from kanon_sql.output import write_whole
 
         write_whole(output, f"{text}\n")
+        _say_written(output, found)
         return
     try:
         click.echo(text)
@@ -703,3 +722,9 @@ def _deliver(text: str, output: Path | None) -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise Failure(f"the result can't be printed: {error.strerror}.", ENGINE_FAILED) from None
+
+
+def _say_written(path: Path, found: str = "") -> None:
+    """Say on stderr which file or folder has the answer now, and in a word what it `found`."""
+    if path.is_file() or path.is_dir():
+        click.echo(f"{path} written{f': {found}' if found else ''}.", err=True)

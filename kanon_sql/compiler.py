@@ -178,7 +178,7 @@ def _tables(
 
 
 def _for_elsewhere(spec: AuditSpec, place: int, there: Elsewhere, quote: Quote) -> CompiledTable:
-    plan = planned(spec, place, there).plan
+    plan = planned(spec, place, there, all_hierarchies=False).plan
     steps = {}
     for step in (*_texts(plan.bound, there.dialect), *plan.steps):
         step.check()

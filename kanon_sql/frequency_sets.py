@@ -24,7 +24,7 @@ from kanon_sql.errors import InputError
 from kanon_sql.fetching import fetch
 from kanon_sql.levels import ColumnLevels
 from kanon_sql.precautions import no_label
-from kanon_sql.steps import Step, records, spoken
+from kanon_sql.steps import Step, records, spoken, step
 from kanon_sql.templates import identifier, render
 from kanon_sql.violations import sensitive_demands, too_small_classes, violating_classes
 
@@ -102,6 +102,20 @@ class Asked(NamedTuple):
     name: str
     question: str
     sql: str
+
+
+def columns_of_first_set(bound: BoundSpec) -> list[BoundColumn]:
+    """What a search reads of the records."""
+    entity = [bound.entity] if bound.entity else []
+    return [*bound.quasi_identifiers, *bound.sensitive, *entity]
+
+
+def first_set(bound: BoundSpec) -> Step:
+    """The set of the raw values, from which all others are rolled up."""
+    columns = columns_of_first_set(bound)
+    sql = render("frequency_set", relation=records(bound, columns), columns=columns)
+    question = f"Which combinations of values has {bound.table.name}?"
+    return step(bound, "first_frequency_set", question, sql)
 
 
 class FrequencySets:
@@ -235,13 +249,12 @@ class FrequencySets:
     def _source(self) -> tuple[str, bool]:
         """What the values are counted in: the records, or a set of them where reading them again
         would mean parsing them again."""
-        columns = [*self.bound.quasi_identifiers, *self.bound.sensitive, *self._entity]
-        relation = records(self.bound, columns)
-        question = f"Which combinations of values has {self.bound.table.name}?"
+        columns = columns_of_first_set(self.bound)
+        relation, first = records(self.bound, columns), first_set(self.bound)
         if self._records is not self._ask:
-            self._fetch(RAW, question, relation, columns)
+            self._fetch(RAW, first.question, relation, columns)
         elif self.bound.table.parsed or not self._ask.engine.keeps_rows:
-            self._keep(RAW, question, render("frequency_set", relation=relation, columns=columns))
+            self._keep(RAW, first.question, first.sql)
         else:
             return relation, False
         return RAW, True

@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import (
     BaseModel,
@@ -168,6 +168,8 @@ _KINDS: dict[str, type[_Level]] = {
 DATES = ("day", "month", "quarter", "year")
 """The levels of a date that have a name, from the finest to the coarsest."""
 SUPPRESS: Literal["suppress"] = "suppress"
+KINDS_OF_LEVELS = (*_KINDS, *DATES, SUPPRESS)
+"""What a level is called by in a spec."""
 _LEVELS = (
     "{width: 5}, {round: 10}, {depths: [1]}, {mask: right}, {prefix: 3}, {cuts: [18, 65]}, "
     "{top: 90}, {bottom: 18}, {years: 5}, day, month, quarter, year, suppress"
@@ -532,6 +534,8 @@ class Row:
     line: int
     value: str
     ancestors: tuple[str, ...]
+    has_value: bool = True
+    """Whether the raw value is there: the empty text is one, an empty field or NULL is none."""
 
 
 @dataclass(frozen=True)
@@ -588,8 +592,13 @@ class HierarchyTable:
 
     def _empty_fields(self) -> Iterator[Fault]:
         for row in self.rows:
-            if not row.value:
-                sentence = f"{self.at(row.line)}: the raw value is empty."
+            if not row.has_value:
+                sentence = (
+                    f"{self.at(row.line)}: the raw value is empty. If the empty text is meant, "
+                    'write it as "".'
+                    if self.has_lines
+                    else f"{self.name}: a raw value is NULL. NULL keeps its place without a row."
+                )
                 yield Fault("empty", row.line, sentence)
             elif "" in row.ancestors:
                 level = row.ancestors.index("") + 1
@@ -705,18 +714,24 @@ def read_hierarchy(path: str | Path) -> HierarchyTable:
     holds no levels; what else is wrong with it are its `faults`.
     """
     rows = _rows(Path(path))
-    if all(len(row) < 2 for _, row in rows):
+    if all(len(row) < 2 for _, row, _ in rows):
         raise SpecError(
             f"{path}: the hierarchy has one column. Put each value's ancestors beside it, divided "
             "by a comma, a semicolon, a tab or |."
         )
-    short = next((line for line, row in rows if len(row) < 2), None)
+    short = next((line for line, row, _ in rows if len(row) < 2), None)
     if short is not None:
         raise SpecError(
             f"{path}:{short}: this line has one column. Put the value's ancestors beside it."
         )
     return _of_single_lines(
-        HierarchyTable(str(path), tuple(Row(line, row[0], tuple(row[1:])) for line, row in rows))
+        HierarchyTable(
+            str(path),
+            tuple(
+                Row(line, row[0], tuple(row[1:]), has_value=0 not in missing)
+                for line, row, missing in rows
+            ),
+        )
     )
 
 
@@ -731,7 +746,7 @@ def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> Hierar
 def table_of_rows(
     name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]
 ) -> HierarchyTable:
-    """The same of the rows of a table: the raw value, then a column a level; NULL is empty.
+    """The same of the rows of a table: the raw value, then a column a level.
 
     Raises `SpecError` if there are no levels in it.
     """
@@ -742,11 +757,13 @@ def table_of_rows(
         )
     if not rows:
         raise SpecError(f"{name}: the hierarchy is empty. Give each value a row.")
-    texts = [["" if value is None else value for value in row] for row in rows]
     return _of_single_lines(
         HierarchyTable(
             name,
-            tuple(Row(number, raw, tuple(above)) for number, (raw, *above) in enumerate(texts, 1)),
+            tuple(
+                Row(number, raw or "", tuple(label or "" for label in above), raw is not None)
+                for number, (raw, *above) in enumerate(rows, 1)
+            ),
             has_lines=False,
             columns=tuple(columns),
         )
@@ -782,10 +799,15 @@ def read_tree(path: str | Path) -> Paths:
     is no tree: lines of unequal length, a value twice, a node under two parents, several roots.
     """
     rows = _rows(Path(path))
-    first_line, first = rows[0]
+    first_line, first, _ = rows[0]
     parents: dict[tuple[int, str], tuple[int, str]] = {}
     leaves: dict[str, int] = {}
-    for line, row in rows:
+    for line, row, missing in rows:
+        if missing:
+            raise SpecError(
+                f"{path}:{line}: column {missing[0] + 1} is empty. If the empty text is meant, "
+                'write it as "".'
+            )
         if len(row) != len(first):
             raise SpecError(
                 f"{path}:{line}: this line has {len(row)} columns, line {first_line} has "
@@ -802,17 +824,26 @@ def read_tree(path: str | Path) -> Paths:
                     f'{path}:{line}: "{node}" lies under "{parent}" here and under "{known}" in '
                     f"line {known_line}, so it is no tree. Give it one parent."
                 )
-    roots = {row[-1] for _, row in rows}
+    roots = {row[-1] for _, row, _ in rows}
     if len(first) < 2 or len(roots) > 1:
         raise SpecError(
             f"{path}: the last column has {len(roots)} different values. The last column must be "
             "the root, the same in every line, so that any two values have an ancestor in common."
         )
-    return tuple(tuple(row[:-1]) for _, row in rows)
+    return tuple(tuple(row[:-1]) for _, row, _ in rows)
 
 
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """The lines of a hierarchy file that are not blank, each with its number."""
+class _Record(NamedTuple):
+    """A line of a file, which ends at this number: its fields, and the places of those that are
+    not there; what is quoted is there."""
+
+    line: int
+    fields: list[str]
+    missing: list[int]
+
+
+def _rows(path: Path) -> list[_Record]:
+    """The lines of a hierarchy file that are not blank."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -824,9 +855,16 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
         raise SpecError(f"{path}: the hierarchy can't be read: {reason}") from None
     first = text.lstrip("\r\n").partition("\n")[0]
     delimiter = max(_DELIMITERS, key=lambda each: _fields(first, each))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines = io.StringIO(text, newline="").readlines()
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    rows, before = [], 0
     try:
-        rows = [(reader.line_num, row) for row in reader if row]
+        for row in reader:
+            if row:
+                record = "".join(lines[before : reader.line_num])
+                missing = _missing(record, delimiter) if "" in row else []
+                rows.append(_Record(reader.line_num, row, missing))
+            before = reader.line_num
     except csv.Error as error:
         raise SpecError(
             f"{path}:{reader.line_num}: this line is no CSV: {error}. Close its quotes."
@@ -834,6 +872,19 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     if not rows:
         raise SpecError(f"{path}: the hierarchy is empty. Give each value a line.")
     return rows
+
+
+def _missing(record: str, delimiter: str) -> list[int]:
+    """The places of the fields of a record that have nothing in them, not even quotes.
+
+    >>> _missing(',"","a,",', ",")
+    [0, 3]
+    """
+    between = re.escape(delimiter)
+    fields = re.finditer(
+        rf'(?:^|{between})("(?:[^"]|"")*"|[^{between}]*)', record.rstrip("\r\n"), re.DOTALL
+    )
+    return [place for place, field in enumerate(fields) if not field[1]]
 
 
 def _fields(line: str, delimiter: str) -> int:

@@ -6,6 +6,7 @@ the same model is asked twice in one statement.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from kanon_sql.models import (
     SensitiveModel,
 )
 from kanon_sql.templates import macro_names, render, render_known
+
+_NAMED = re.compile(r"(\S.*?) as (kanon_\w+)$", re.DOTALL | re.MULTILINE)
+"""An expression of one line or several, with what it is called at the end of the last."""
 
 
 class Named(NamedTuple):
@@ -75,8 +79,8 @@ def class_columns(
     for model, each in sensitive_models(checks):
         macro = f"{model.name()}_columns"
         if macro in macro_names():
-            lines = _known(macro, bound, sensitive, each).split("\n")
-            columns |= dict.fromkeys(Named(*line.rsplit(" as ", 1)) for line in lines if line)
+            text = _known(macro, bound, sensitive, each)
+            columns |= dict.fromkeys(Named(*found) for found in _NAMED.findall(text))
     return list(columns)
 
 

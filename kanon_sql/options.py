@@ -426,7 +426,9 @@ baseline_options = _together(_QUESTION, _OUTPUT, _LIMITS, _TELL)
 diff_options = _together(_FORMAT, _WORSE, _OUTPUT, _TELL)
 compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)
 validate_options = _together(_QUESTION, _TELL)
-anonymize_options = _together(_RELEASE_QUESTION, _SEARCH, _RELEASE, _FORMAT, _LIMITS, _TELL)
+anonymize_options = _together(
+    _RELEASE_QUESTION, _SEARCH, _RELEASE, _FORMAT, _LIMITS, _DRY_RUN, _TELL
+)
 profile_options = _together(
     _PARTS, _KNOWLEDGE, _HIERARCHIES, _LEVELS, _RECORDS, _SOURCE, _FORMAT, _OUTPUT, _LIMITS, _TELL
 )
@@ -614,7 +616,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
     wanted = {name.casefold(): name for name in names}
     generalisable: dict[str, Any] = dict.fromkeys(names)
     for name, parts in said.items():
-        if name.casefold() not in wanted and names != ["*"]:
+        if name.casefold() not in wanted and "*" not in names:
             raise SpecError(
                 f'"{name}" is no quasi-identifier, so no hierarchy or clip is for it. '
                 f"Quasi-identifiers: {', '.join(names)}.{did_you_mean(name, names)}"

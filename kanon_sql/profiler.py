@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kanon_sql.asking import Asker, Watch, opening, refuse_time_limit, time_limit
+from kanon_sql.beforehand import read_beforehand
 from kanon_sql.binding import BoundColumn, BoundSpec, bind, find
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Column, Engine, Row, Table
@@ -332,10 +333,11 @@ def _planned(
 ) -> _Planned:
     started = time.monotonic()
     asked = spec.tables[place]
-    with time_limit(engine, timeout, threading.Event()):
-        table = engine.table(asked.source)
+    as_it_lies = asked.model_copy(update={"levels": {}, "references": {}})
     try:
-        as_it_lies = asked.model_copy(update={"levels": {}})
+        with time_limit(engine, timeout, threading.Event()):
+            table = engine.table(asked.source)
+            read_beforehand(engine, as_it_lies, table, {})
         plan = plan_profile(as_it_lies, table, attacker_knows=attacker_knows, k=k)
     except SpecError as error:
         raise spec.pointed(error, place) if error.location else error from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,7 +25,7 @@ from pydantic import (
 )
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.hierarchy import GeneralizationHierarchy, is_file_name
+from kanon_sql.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy, is_file_name
 from kanon_sql.models import MODELS, Count, Model, TCloseness, model_named
 from kanon_sql.yaml_document import Place, YamlDocument
 
@@ -117,10 +118,19 @@ ColumnNames = Annotated[
 ]
 
 
+_EXAMPLE = "zip: {levels: [{mask: right}]}"
+_BESIDE_A_COLUMN = f"stands with its quasi-identifier: quasi_identifiers: {{{_EXAMPLE}}}"
+
+
 def _generalisable(value: Any) -> Any:
     """Let quasi-identifiers be a plain list of columns: nothing is said of their levels."""
     value = _names(value)
     if isinstance(value, list | tuple):
+        if not all(isinstance(name, str) for name in value):
+            raise ValueError(
+                "a list is of names alone. To say how a column may be generalised, make it a "
+                f"mapping, as in {{{_EXAMPLE}, sex: {{}}}}."
+            )
         repeated = _first_repeated(value)
         if repeated is not None:
             raise ValueError(f'column "{repeated}" is named twice.')
@@ -144,7 +154,8 @@ class TableSpec(_Part):
         BeforeValidator(_generalisable),
         Field(json_schema_extra=_or_names_alone),
     ] = {}
-    """What an attacker may know of a person. "*" is every column that has no other part."""
+    """What an attacker may know of a person. "*" is every column that has no other part; those
+    that are named beside it may be generalised."""
     sensitive: ColumnNames = []
     """What must not become known of a person."""
     entity: str | None = None
@@ -366,7 +377,8 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
     """The same table with relative files taken from `folder`."""
 
     def resolved(source: str) -> str:
-        return source if table.connect else str(folder / source)
+        is_there = table.connect is not None and not _is_file_beside(source, table.connect, folder)
+        return source if is_there else str(folder / source)
 
     connect = table.connect
     if connect and connect.startswith("duckdb:"):
@@ -405,6 +417,12 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
     )
 
 
+def _is_file_beside(source: str, connect: str, folder: Path) -> bool:
+    """Whether a source is a file in this folder, and the database one that reads files too."""
+    reads_files = connect.startswith(("duckdb:", "spark:"))
+    return reads_files and is_file_name(source) and bool(glob(str(folder / source), recursive=True))
+
+
 def _spoken_source(source: Any) -> str:
     """A file or table by its name, data by their kind: they are never shown."""
     return str(source) if isinstance(source, str | Path) else type(source).__name__
@@ -422,8 +440,8 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
     match fault["type"]:
         case "extra_forbidden":
             key, place = str(location[-1]), _place(location[:-1])
-            known = _known_keys(location[:-1])
-            return location, f'unknown key "{key}"{place}.{did_you_mean(key, known)}', True
+            advice = _advice(key, _part_at(location[:-1]))
+            return location, f'unknown key "{key}"{place}.{advice}', True
         case "missing":
             return (
                 location[:-1],
@@ -441,6 +459,18 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
             return location, "must not be empty.", False
         case "string_too_long":
             return location, f"must be one character; found {fault['input']!r}.", False
+        case "int_type" if "levels" in location:
+            message = (
+                f"must be the level to look at, a whole number; found {fault['input']!r}. How a "
+                f"column may be generalised {_BESIDE_A_COLUMN}."
+            )
+            return location, message, False
+        case "model_type" if _part_at(location) is GeneralizationHierarchy:
+            message = (
+                "must be how the column may be generalised, as in {levels: [{mask: right}]} or "
+                f"{{hierarchy: {location[-1]}.csv}}; found {fault['input']!r}."
+            )
+            return location, message, False
         case _:
             wanted = next((words for kind, words in _KINDS.items() if kind in fault["type"]), None)
             wanted = wanted or fault["msg"].removeprefix("Input should be ")
@@ -463,17 +493,26 @@ def _place(location: Sequence[int | str]) -> str:
     return f" in {steps.lstrip('.')}" if steps else ""
 
 
-def _known_keys(location: Sequence[int | str]) -> list[str]:
-    """The keys that the mapping at `location` may have."""
+def _part_at(location: Sequence[int | str]) -> type[BaseModel]:
+    """What the mapping at `location` is."""
     match [step for step in location if isinstance(step, str)]:
         case []:
-            part: type[BaseModel] = AuditSpec
+            return AuditSpec
         case ["defaults"]:
-            part = Defaults
+            return Defaults
         case [_, "references", _]:
-            part = ReferenceSpec
+            return ReferenceSpec
         case [_, "quasi_identifiers", _]:
-            part = GeneralizationHierarchy
+            return GeneralizationHierarchy
         case _:
-            part = TableSpec
-    return list(part.model_fields)
+            return TableSpec
+
+
+def _advice(key: str, part: type[BaseModel]) -> str:
+    """Where a key belongs that a mapping does not know, or the nearest that it does."""
+    if part is GeneralizationHierarchy:
+        if key in KINDS_OF_LEVELS:
+            return " Levels are a list, also of one, as in levels: [{mask: right}]."
+    elif key in ("hierarchies", *GeneralizationHierarchy.model_fields):
+        return f" How a column may be generalised {_BESIDE_A_COLUMN}."
+    return did_you_mean(key, part.model_fields)

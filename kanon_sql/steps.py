@@ -6,7 +6,7 @@ Here too are the records that a step reads, and the way in which it speaks of co
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kanon_sql.binding import BoundColumn, BoundReference, BoundSpec
@@ -67,13 +67,27 @@ class ExpectedStep:
 
 
 @dataclass(frozen=True)
+class ExpectedSearch:
+    """What is known of a search for levels before it runs."""
+
+    heights: Mapping[str, int]
+    """How many levels each quasi-identifier has, without those of a mask."""
+    masked: frozenset[str]
+    """Which have one level more for each character of their longest value."""
+    keeps_rows: bool
+    """Whether the records are read for the first set alone, and not for each step."""
+
+
+@dataclass(frozen=True)
 class ExpectedTable:
-    """What the audit of one table would run, on which tables of which engine."""
+    """What a question on one table would run, on which tables of which engine."""
 
     name: str
     engine: str
     reads: tuple[str, ...]
     steps: tuple[ExpectedStep, ...]
+    search: ExpectedSearch | None = None
+    """What comes after the steps, where levels are searched."""
 
 
 def step(

@@ -224,23 +224,70 @@ def test_a_spec_file_names_levels_and_files_beside_it(tmp_path: Path) -> None:
     assert kanon.audit(kanon.AuditSpec.from_file(tmp_path / "kanon.yml")).holds
 
 
-def test_validate_lints_every_hierarchy(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+ANY_COMMAND = ["audit", "audit --dry-run", "compile", "validate", "anonymize", "profile"]
+
+
+@pytest.mark.parametrize("command", ANY_COMMAND)
+def test_a_hierarchy_of_which_no_level_is_asked_is_linted(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("zip.csv").write_text("02138,0213*\n02138,0214*\n")
     Path("people.csv").write_text("zip\n02138\n")
     Path("kanon.yml").write_text(
         "tables:\n  - source: people.csv\n    quasi_identifiers: {zip: {hierarchy: zip.csv}}\n"
+        "    checks: [{k_anonymity: {k: 2}}]\n"
     )
 
     with pytest.raises(SystemExit) as ended:
-        main(["validate", "kanon.yml"])
+        main([*command.split(), "kanon.yml"])
 
-    assert ended.value.code == 2
-    message = capsys.readouterr().err
+    out, message = capsys.readouterr()
+    assert (ended.value.code, out) == (2, "")
     assert message.startswith("error: kanon.yml:3:")
     assert "zip.csv:2" in message
+
+
+@pytest.mark.parametrize("command", ANY_COMMAND)
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("none.csv", "none.csv: the hierarchy can't be read: No such file or directory."),
+        ("none.parquet", "none.parquet: no such file."),
+    ],
+)
+def test_a_hierarchy_of_which_no_level_is_asked_must_be_there(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    file: str,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("zip\n02138\n")
+    Path("kanon.yml").write_text(
+        f"tables:\n  - source: people.csv\n    quasi_identifiers: {{zip: {{hierarchy: {file}}}}}\n"
+        "    checks: [{k_anonymity: {k: 2}}]\n"
+    )
+
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), "kanon.yml"])
+
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (2, "")
+    assert message in err
+
+
+def test_a_table_of_which_no_level_is_asked_is_not_read_where_only_sql_is_made() -> None:
+    asked = {"quasi_identifiers": {"zip": {"hierarchy": "zips"}}, "checks": [kanon.KAnonymity(k=2)]}
+
+    assert "from patients" in str(kanon.compile("patients", dialect="postgres", **asked)).replace(
+        '"', ""
+    )
 
 
 # --- what a user may get wrong ---------------------------------------------------------------
@@ -418,7 +465,8 @@ def test_a_hierarchy_may_lie_in_the_database(tmp_path: Path) -> None:
          '"02138" lies under both "a" and "b" (level 1), so nobody can tell which is meant.'),
         (["zip", "area"], [("02138", "a"), ("02138", "a")], '"02138" is there twice.'),
         (["zip", "area"], [("02138", None)], 'level 1 of "02138" is empty.'),
-        (["zip", "area"], [(None, "a"), ("02138", "a")], "the raw value is empty."),
+        (["zip", "area"], [(None, "a"), ("02138", "a")],
+         "a raw value is NULL. NULL keeps its place without a row."),
     ],
 )  # fmt: skip
 def test_a_table_is_held_to_what_a_file_is(
@@ -431,6 +479,28 @@ def test_a_table_is_held_to_what_a_file_is(
         kanon.audit(PATIENTS, quasi_identifiers={"zip": {"hierarchy": file}}, levels={"zip": 1})
 
     assert str(refused.value).splitlines()[0] == f"{file}: {message}"
+
+
+@pytest.mark.parametrize("rows", [0, 300], ids=["by case", "by join"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json", "mapping"])
+def test_the_empty_text_is_a_value_as_any_other(tmp_path: Path, kind: str, rows: int) -> None:
+    """It is none of a CSV's, where an empty field is NULL, so the table is a frame."""
+    people = asking.table(["zip"], [("",), ("02138",), ("02138",), (None,)])
+    labels = {"": "none", "02138": "some", **{f"0{number}": "some" for number in range(rows)}}
+    hierarchy: Any = {raw: [label] for raw, label in labels.items()}
+    if kind == "csv":
+        hierarchy = str(tmp_path / "zips.csv")
+        lines = "".join(f'"{raw}",{label}\n' for raw, label in labels.items())
+        Path(hierarchy).write_text(lines)
+    elif kind != "mapping":
+        table = asking.table(["zip", "label"], list(labels.items()))
+        hierarchy = written(tmp_path, kind, table)
+
+    [found] = kanon.audit(
+        people, quasi_identifiers={"zip": {"hierarchy": hierarchy}}, levels={"zip": 1}
+    ).tables
+
+    assert [(each.size, each.classes) for each in found.histogram] == [(1, 2), (2, 1)]
 
 
 def test_a_table_that_is_not_there_is_refused() -> None:

@@ -548,7 +548,7 @@ def run(capsys):
 def test_only_what_got_worse_fails(run, question):
     assert run("audit", *question)[0] == 1
     written = "baseline.json written: 1 check of 1 table, 1 of them violated and accepted.\n"
-    assert run("baseline", *question, "--output", "baseline.json") == (0, written, "")
+    assert run("baseline", *question, "--output", "baseline.json") == (0, "", written)
     code, out, err = run("audit", *question, "--baseline", "baseline.json")
     assert (code, err) == (0, "")
     assert "  accepted  k-anonymity  k is 1, asked for 2\n" in out

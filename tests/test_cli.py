@@ -230,6 +230,18 @@ def test_a_star_is_every_column_without_another_part(run):
     assert json.loads(ended.out)["tables"][0]["quasi_identifiers"] == ["zip", "sex"]
 
 
+def test_beside_a_star_some_columns_may_have_a_hierarchy(run):
+    arguments = ["--qi", "*", "--identifiers", "id", "--hierarchy", "zip=prefix:3"]
+    ended = run("audit", "patients.csv", *arguments, "--level", "zip=1", "--format", "json")
+    [table] = json.loads(ended.out)["tables"]
+    assert (table["quasi_identifiers"], table["levels"]) == (
+        ["zip", "sex", "diagnosis"],
+        {"zip": 1},
+    )
+    unknown = run("audit", "patients.csv", "--qi", "*", "--hierarchy", "zop=prefix:3")
+    assert (unknown.code, 'no column "zop"' in unknown.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("text", "model"),
     [
@@ -419,8 +431,18 @@ def test_schema_prints_the_schema(run):
 def test_the_output_is_the_result_and_stdout_stays_empty(run):
     printed = run("audit", "kanon.yml", "--format", "json")
     written = run("audit", "kanon.yml", "--format", "json", "--output", "result.json")
-    assert written == Ended(1, "", "")
+    assert written == Ended(1, "", "result.json written: violated.\n")
     assert Path("result.json").read_text(encoding="utf-8") == printed.out
+
+
+def test_a_release_and_its_result_are_both_told_where_neither_is_printed(run):
+    asked = ["anonymize", "patients.csv", "--qi", "zip", "--k", "2", "--max-suppressed", "2"]
+    written = run(*asked, "--output", "release.csv", "--result", "result.json")
+    assert written == Ended(0, "", "release.csv written.\nresult.json written: holds.\n")
+
+
+def test_a_pipe_is_no_file_to_be_told_of(run):
+    assert run("audit", "kanon.yml", "--output", os.devnull).err == ""
 
 
 @pytest.mark.parametrize(

@@ -128,10 +128,11 @@ def test_texts_are_proved_to_be_told_apart() -> None:
 ASKED = ("compile", "people.parquet", "--qi", "zip,age", "--dialect", "trino")
 
 
-def test_a_file_a_step(here: Path) -> None:
+def test_a_file_a_step(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*ASKED, "--output-dir", "sql") == 0
 
     written = sorted(file.name for file in (here / "sql").iterdir())
+    assert capsys.readouterr() == ("", f"sql written: {len(written)} statements.\n")
     assert written[:2] == ["01_texts.sql", "02_classes.sql"]
     assert (here / "sql" / "02_classes.sql").read_text().endswith("order by\n    kanon_size;\n")
 

@@ -338,6 +338,16 @@ def test_a_column_is_no_word_of_sql(project: Built) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["k_e_fails", "k_e_holds", "k_e_of_words_fails"])
+def test_a_project_may_say_in_several_lines_what_an_adapter_does(
+    name: str, on_postgres: Built
+) -> None:
+    """In its macros, for Postgres alone: every other test of the two engines compares the same."""
+    column = ASKED[name].arguments["sensitive"]
+
+    assert re.search(rf"case\n +when {column} is not null\n", on_postgres.compiled(name))
+
+
 @pytest.mark.parametrize("name", ["k_stored_fails", "l_stored_fails"])
 def test_what_is_stored_is_one_row_of_counts(name: str, on_duckdb: Built) -> None:
     [row] = on_duckdb.rows(f"select * from main_dbt_test__audit.{name}")
@@ -645,6 +655,11 @@ REFUSED: dict[str, tuple[str, Arguments, str]] = {
         "k_anonymity",
         {"k": 5, "quasi_identifiers": ["zip", "Kanon_Size"]},
         "the column Kanon_Size has a name that the test needs itself; give it one that does not",
+    ),
+    "a name of two lines": (
+        "l_diversity",
+        {**QI, "l": 2, "sensitive": "what\nit cost"},
+        "the name of a column in sensitive has a line break. Rename it",
     ),
     "no sensitive": ("l_diversity", {**QI, "l": 2}, "l_diversity needs sensitive"),
     "SQL": (

@@ -317,10 +317,14 @@ def test_each_format_is_written(run):
     assert (code, err, json.loads(out)["worse"]) == (0, "", True)
     assert run("diff", "old.json", "new.json")[1].startswith("old.json → new.json\n")
     assert run("diff", "old.json", "new.json", "--format", "markdown")[1].startswith("# old.json →")
-    assert run("diff", "old.json", "new.json", "--output", "diff.txt") == (0, "", "")
-    assert run("diff", "old.json", "new.json", "--output", "diff.json") == (0, "", "")
+    assert run("diff", "old.json", "new.json", "--output", "diff.txt") == (
+        0,
+        "",
+        "diff.txt written.\n",
+    )
+    assert run("diff", "old.json", "new.json", "--output", "diff.json")[:2] == (0, "")
     assert json.loads(Path("diff.json").read_text("utf-8")) == json.loads(out)
-    assert run("diff", "old.json", "new.json", "--output", "diff.md") == (0, "", "")
+    assert run("diff", "old.json", "new.json", "--output", "diff.md")[:2] == (0, "")
     assert Path("diff.md").read_text("utf-8").startswith("# old.json →")
     assert Path("diff.txt").read_text("utf-8") == run("diff", "old.json", "new.json")[1]
     assert "will not be written" in run("diff", "old.json", "new.json", "--output", "old.json")[2]

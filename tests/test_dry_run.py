@@ -24,9 +24,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
         yield running
 
 
-def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def shown(
+    capsys: pytest.CaptureFixture[str], *arguments: str, command: str = "audit"
+) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as ended:
-        main(["audit", *arguments, "--qi", "age", "--k", "5", "--dry-run"], prog_name="kanon-sql")
+        main([command, *arguments, "--qi", "age", "--k", "5", "--dry-run"], prog_name="kanon-sql")
     out, err = capsys.readouterr()
     return int(ended.value.code or 0), out, err
 
@@ -71,11 +73,80 @@ def test_an_engine_without_an_estimate(
     assert server.run("select is_called from reads") == [(False,)]
 
 
-def test_there_is_no_result_to_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+# --- a search for levels ----------------------------------------------------------------------
+
+
+def test_a_search_says_what_is_certain_and_how_far_it_may_go(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("age,sex,zip\n34,F,02138\n51,M,02139\n", encoding="utf-8")
+
+    def ran(*_: Any) -> None:
+        raise AssertionError("a statement ran")
+
+    monkeypatch.setattr(DuckDBEngine, "query", ran)
+    release = tmp_path / "release.csv"
+    code, out, err = shown(
+        capsys, str(people), "--qi", "sex,zip", "--hierarchy", "age=width:10,20",
+        "--hierarchy", "zip=mask:right,suppress", "--output", str(release), command="anonymize",
+    )  # fmt: skip
+
+    told = " ".join(out.split())
+    assert (code, err, release.exists()) == (0, "", False)
+    assert out.startswith("people.csv · duckdb · reads people.csv\n\n  classes\n")
+    assert "  first_frequency_set\n    Which combinations of values has people.csv?\n" in out
+    assert (
+        "At most 4 steps, and one for each character of a mask: sex 1 level, zip a level for each "
+        "character of its longest value and 1 more, age 2 levels."
+    ) in told
+    assert "which is kept here, and not the records." in told
+    assert "--show-values" not in told
+    assert told.endswith(
+        "Nothing was run: 2 statements for certain, and what their answers lead to."
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "reads"),
+    [
+        ([], "Each reads the records, as the first frequency set does."),
+        (["--pull-frequencies"], "They read the first frequency set, which is kept here,"),
+    ],
+)
+def test_a_search_in_postgres(
+    server: Database, capsys: pytest.CaptureFixture[str], option: list[str], reads: str
+) -> None:
+    code, out, err = shown(capsys, "people", "--connect", server.url, *option, command="anonymize")
+
+    assert (code, err) == (0, "")
+    assert "  first_frequency_set\n" in out
+    assert reads in " ".join(out.split())
+    assert server.run("select is_called from reads") == [(False,)]
+
+
+def test_a_search_that_can_not_be_asked_is_refused(
+    server: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = shown(
+        capsys, "people", "--connect", server.url, "--output", "release.csv", command="anonymize"
+    )
+
+    assert (code, out) == (2, "")
+    assert "the records of a release stay in postgres" in err
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["audit", "anonymize"])
+def test_there_is_no_result_to_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
     people = tmp_path / "people.csv"
     people.write_text("age\n34\n", encoding="utf-8")
 
-    code, out, err = shown(capsys, str(people), "--format", "json")
+    code, out, err = shown(capsys, str(people), "--format", "json", command=command)
 
     assert (code, out) == (2, "")
     assert "--dry-run has no result yet" in err

@@ -19,6 +19,7 @@ from kanon_sql.hierarchy import (
     parse_builder,
     parse_clip,
     read_hierarchy,
+    read_tree,
     refuse,
     single,
     spoken,
@@ -363,8 +364,10 @@ NOT_NESTED = "39,30-40,0-50\n40,40-60,0-50\n50,40-60,50-100\n51,40-60,50-100\n"
         (NOT_NESTED,
          ['age.csv:3: "40-60" lies under both "0-50" (line 2) and "50-100" (level 1 to 2), so '
           "level 2 would publish a wrong label for 3 values."]),
-        (",x\nb,\n",
-         ["age.csv:1: the raw value is empty.", 'age.csv:2: level 1 of "b" is empty.']),
+        (",x\nb,\nc,\"\"\n",
+         ['age.csv:1: the raw value is empty. If the empty text is meant, write it as "".',
+          'age.csv:2: level 1 of "b" is empty.', 'age.csv:3: level 1 of "c" is empty.']),
+        ('"",x\n"a,",x\n', []),
     ],
 )  # fmt: skip
 def test_faults_say_where_and_how_much(tmp_path: Path, text: str, faults: list[str]) -> None:
@@ -470,3 +473,42 @@ def test_the_hierarchies_of_arx_are_clean(name: str, height: int) -> None:
 
     assert (read.faults, read.height) == ((), height)
     assert all(read.nested(level) for level in range(1, height + 1))
+
+
+# --- the tree of a hierarchical distance ------------------------------------------------------
+
+
+def test_a_tree_may_have_the_empty_text_for_a_leaf(tmp_path: Path) -> None:
+    file = tmp_path / "tree.csv"
+    file.write_text('"",unknown,any\nflu,lung,any\n')
+
+    assert read_tree(file) == (("", "unknown"), ("flu", "lung"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (",unknown,any\n",
+         'tree.csv:1: column 1 is empty. If the empty text is meant, write it as "".'),
+        ("flu,,any\n",
+         'tree.csv:1: column 2 is empty. If the empty text is meant, write it as "".'),
+        ("flu,lung,any\ncold,any\n",
+         "tree.csv:2: this line has 2 columns, line 1 has 3. Give every value the same number of "
+         "ancestors, and repeat one where it has fewer."),
+        ("flu,any\nflu,any\n", "tree.csv:2: line 1 has the same value already."),
+        ("flu,lung,any\ncold,lung,all\n",
+         'tree.csv:2: "lung" lies under "all" here and under "any" in line 1, so it is no tree. '
+         "Give it one parent."),
+        ("flu,lung\nrash,skin\n",
+         "tree.csv: the last column has 2 different values. The last column must be the root, the "
+         "same in every line, so that any two values have an ancestor in common."),
+    ],
+)  # fmt: skip
+def test_what_is_no_tree_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "tree.csv"
+    file.write_text(text)
+
+    with pytest.raises(kanon.SpecError) as refused:
+        read_tree(file)
+
+    assert str(refused.value).removeprefix(f"{tmp_path}/") == message

@@ -6,6 +6,8 @@ import csv
 import gzip
 import io
 import random
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pyarrow.feather
 import pytest
 import sqlglot
 
+import kanon_sql as kanon
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.duckdb import DuckDBEngine
 from kanon_sql.errors import InputError, MissingDriverError, SpecError
@@ -485,3 +488,30 @@ def test_the_from_text_survives_sqlglot(tmp_path: Path, name: str, content: str)
 def test_no_refusal_holds_a_value(tmp_path: Path, content: str) -> None:
     path = written(tmp_path, content.encode("utf-8", "surrogateescape"))
     assert MARKER not in refusal(path).partition("header")[0]
+
+
+# --- a file where a database is asked ---------------------------------------------------------
+
+
+def test_a_file_that_is_not_there_is_neither_table_nor_file_of_a_duckdb(tmp_path: Path) -> None:
+    database = tmp_path / "clinic.duckdb"
+    duckdb.connect(database).close()
+
+    with DuckDBEngine(database=database) as engine, pytest.raises(InputError) as refused:
+        engine.table("voters.parquet")
+
+    assert str(refused.value) == (
+        "there is no table or view voters.parquet in the database, and no such file."
+    )
+
+
+def test_a_database_that_reads_no_files_says_so() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(InputError) as refused:
+        kanon.connect(connection, dialect="sqlite").table("voters.parquet")
+
+    assert str(refused.value) == (
+        "there is no table or view voters.parquet that you may read in the database, and it reads "
+        "no files: with a connection, a table and its references are tables of one database. Copy "
+        "the file into it and name that table, or leave out the connection if all are files. Only "
+        "a hierarchy may be a CSV file beside them."
+    )

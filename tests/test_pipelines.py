@@ -471,7 +471,8 @@ def test_the_command_line_writes_it_and_ends_as_ever(run, form, begins):
     code, out, err = run("audit", "kanon.yml", "--format", form)
     assert (code, err) == (1, "")
     assert out.startswith(begins)
-    assert run("audit", "kanon.yml", "--format", form, "--output", "result") == (1, "", "")
+    written = run("audit", "kanon.yml", "--format", form, "--output", "result")
+    assert written == (1, "", "result written: violated.\n")
     seconds = re.compile(r'time="[0-9.]+"')
     assert seconds.sub("", Path("result").read_text("utf-8")) == seconds.sub("", out)
 

@@ -786,7 +786,7 @@ def test_the_command_writes_json_and_markdown(run: Any) -> None:
     code, out, err = run(
         "visits.csv", "--qi", "zip", "--format", "markdown", "--output", "profile.md"
     )
-    assert (code, out, err) == (0, "", "")
+    assert (code, out, err) == (0, "", "profile.md written.\n")
     assert Path("profile.md").read_text().startswith("## visits.csv\n")
 
 

@@ -82,6 +82,27 @@ tables:
     ]
 
 
+@pytest.mark.parametrize(
+    ("connect", "found"),
+    [("duckdb:clinic.duckdb", True), ("spark:local[2]", True), ("postgresql://host/db", False)],
+)
+def test_a_database_that_reads_files_too_has_those_beside_the_spec(
+    tmp_path: Path, connect: str, found: bool
+) -> None:
+    (tmp_path / "voters-1.parquet").touch()
+    [table] = spec(
+        tmp_path,
+        f"tables: [{{source: people, connect: '{connect}', references: "
+        "{v: {source: voters-*.parquet}, w: {source: absent.parquet}}}]",
+    ).tables
+
+    assert table.source == "people"
+    assert {name: each.source for name, each in table.references.items()} == {
+        "v": f"{tmp_path}/voters-*.parquet" if found else "voters-*.parquet",
+        "w": "absent.parquet",
+    }
+
+
 def test_defaults_hold_for_tables_that_say_nothing_else(tmp_path: Path) -> None:
     tables = spec(
         tmp_path,
@@ -194,6 +215,43 @@ quarter, year, suppress.
     3 |     quasi_identifiers:
     4 |       age: {levels: [{wdth: 5}]}
       |                      ^^^^^^^^^"""),
+        ("tables:\n  - source: a.csv\n    hierarchies: {zip: zip.csv}", """\
+kanon.yml:3:5: unknown key "hierarchies" in tables[0]. How a column may be generalised stands with \
+its quasi-identifier: quasi_identifiers: {zip: {levels: [{mask: right}]}}.
+    2 |   - source: a.csv
+    3 |     hierarchies: {zip: zip.csv}
+      |     ^^^^^^^^^^^"""),
+        ("tables:\n  - source: a.csv\n    hierarchy: zip.csv", """\
+kanon.yml:3:5: unknown key "hierarchy" in tables[0]. How a column may be generalised stands with \
+its quasi-identifier: quasi_identifiers: {zip: {levels: [{mask: right}]}}.
+    2 |   - source: a.csv
+    3 |     hierarchy: zip.csv
+      |     ^^^^^^^^^"""),
+        ("tables:\n  - source: a.csv\n    levels: {zip: [suppress]}", """\
+kanon.yml:3:19: must be the level to look at, a whole number; found ['suppress']. How a column may \
+be generalised stands with its quasi-identifier: quasi_identifiers: \
+{zip: {levels: [{mask: right}]}}.
+    2 |   - source: a.csv
+    3 |     levels: {zip: [suppress]}
+      |                   ^^^^^^^^^^"""),
+        ("tables:\n  - source: a.csv\n    quasi_identifiers: {zip: {mask: right}}", """\
+kanon.yml:3:31: unknown key "mask" in tables[0].quasi_identifiers.zip. Levels are a list, also of \
+one, as in levels: [{mask: right}].
+    2 |   - source: a.csv
+    3 |     quasi_identifiers: {zip: {mask: right}}
+      |                               ^^^^"""),
+        ("tables:\n  - source: a.csv\n    quasi_identifiers: {zip: zip.csv}", """\
+kanon.yml:3:30: must be how the column may be generalised, as in {levels: [{mask: right}]} or \
+{hierarchy: zip.csv}; found 'zip.csv'.
+    2 |   - source: a.csv
+    3 |     quasi_identifiers: {zip: zip.csv}
+      |                              ^^^^^^^"""),
+        ("tables:\n  - source: a.csv\n    quasi_identifiers: [{zip: {}}, sex]", """\
+kanon.yml:3:24: a list is of names alone. To say how a column may be generalised, make it a \
+mapping, as in {zip: {levels: [{mask: right}]}, sex: {}}.
+    2 |   - source: a.csv
+    3 |     quasi_identifiers: [{zip: {}}, sex]
+      |                        ^^^^^^^^^^^^^^^^"""),
     ],
 )  # fmt: skip
 def test_an_error_points_at_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:

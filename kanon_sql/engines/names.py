@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from kanon_sql.errors import InputError, did_you_mean
+from kanon_sql.hierarchy import is_file_name
 
 
 def named(
@@ -15,8 +16,11 @@ def named(
     known: Sequence[tuple[str, ...]],
     here: tuple[str, str],
     where: str = "in the database",
+    *,
+    no_file: str = "",
 ) -> tuple[str, ...]:
-    """The catalogue's `database, schema, table` for what the user wrote, quoted or not."""
+    """The catalogue's `database, schema, table` for what the user wrote, quoted or not; `no_file`
+    is what to say beside of a name that only a file has."""
     parts = name_parts(name)
     for spelled in (lambda part: part, str.casefold):
         wanted = tuple(map(spelled, parts))
@@ -33,9 +37,9 @@ def named(
         )
     if name in [one[-1] for one in known]:
         raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
-    raise InputError(
-        f"there is no table or view {name} {where}.{did_you_mean(name, [one[-1] for one in known])}"
-    )
+    near = did_you_mean(name, [one[-1] for one in known])
+    file = no_file if is_file_name(name) else ""
+    raise InputError(f"there is no table or view {name} {where}{file}.{near}")
 
 
 def name_parts(name: str) -> tuple[str, ...]:

@@ -21,6 +21,12 @@ from kanon_sql.templates import identifier
 MOST_ROWS = 1_000_000
 """How many rows an answer may have: aggregates have few, and a copy of the data is no audit."""
 
+_NO_FILE = (
+    ", and it reads no files: with a connection, a table and its references are tables of one "
+    "database. Copy the file into it and name that table, or leave out the connection if all are "
+    "files. Only a hierarchy may be a CSV file beside them"
+)
+
 
 class Warehouse(Definitions):
     """What the engines of other databases share. Below the line is what each has to say itself."""
@@ -38,7 +44,13 @@ class Warehouse(Definitions):
             raise InputError(
                 f"{type(target).__name__} can't be read by {self.name}: name a table in it."
             )
-        found = named(target, self._tables(), self._place(), "that you may read in the database")
+        found = named(
+            target,
+            self._tables(),
+            self._place(),
+            "that you may read in the database",
+            no_file=_NO_FILE,
+        )
         columns = tuple(self._columns(found))
         require_usable_names(target, [column.name for column in columns])
         sql = ".".join(map(identifier, found[1:]))

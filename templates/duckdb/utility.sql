@@ -70,7 +70,9 @@ inner join {{ each.values }} as {{ each.values }}
 {% endfor %}
 left join {{ violating }} as violating
 {% for each in quasi_identifiers %}
-    {{ "on" if loop.first else "and" }} violating.{{ each.key }} = {{ each.values ~ ".kanon_place_" ~ each.level if each.level else "held." ~ each.key }}
+    {{ "on" if loop.first else "and" }} violating.{{ each.key }} = {{ each.values ~ ".kanon_place_" ~ each.level
+        if each.level
+        else "held." ~ each.key }}
 {% endfor %}
 {% if donated is not none %}
 left join {{ donated }} as donated
@@ -156,7 +158,9 @@ held_values as (
 
 select
     coalesce(sum(kanon_held), 0) as kanon_records,
-    coalesce(sum((kanon_held - kanon_suppressed) * ({{ "kanon_values_under_label" if leaves is none else "coalesce(leaves.kanon_leaves, 1)" }} - 1)), 0) as kanon_leaves_more,
+    coalesce(sum((kanon_held - kanon_suppressed) * ({{ "kanon_values_under_label"
+        if leaves is none
+        else "coalesce(leaves.kanon_leaves, 1)" }} - 1)), 0) as kanon_leaves_more,
     coalesce(sum(kanon_suppressed), 0) as kanon_suppressed,
     coalesce(sum((kanon_held - kanon_suppressed) * ln(kanon_under_label / kanon_held) + kanon_suppressed * ln(kanon_in_all / kanon_held)), 0) / ln(2) as kanon_bits,
     coalesce(sum(kanon_held * ln(kanon_in_all / kanon_held)), 0) / ln(2) as kanon_most_bits

@@ -30,7 +30,9 @@
 {% set decimals = digits[1] if digits | length > 1 else "" %}
 {% set places = (decimals | length) - (parts[1] | int if parts | length > 1 else 0) %}
 {% set written = (digits[0] ~ decimals) | int %}
-{% set found = namespace(over=written * 10 ** (0 if places > 0 else -places), under=10 ** (places if places > 0 else 0)) %}
+{% set found = namespace(
+    over=written * 10 ** (0 if places > 0 else -places), under=10 ** (places if places > 0 else 0)
+) %}
 {% if places > 17 %}
 {% set found.over = (found.over * 2 + 10 ** (places - 17)) // (2 * 10 ** (places - 17)) %}
 {% set found.under = 10 ** 17 %}
@@ -92,6 +94,8 @@
 {{ return(none) }}
 {%- elif name is not string or not name | trim -%}
 {{ kanon_sql.refuse(test ~ ": " ~ argument ~ " must be the name of a column; found " ~ name) }}
+{%- elif name.splitlines() | length > 1 or name.endswith("\n") -%}
+{{ kanon_sql.refuse(test ~ ": the name of a column in " ~ argument ~ " has a line break. Rename it") }}
 {%- elif kanon_sql.bare_name(name).startswith("kanon_") -%}
 {{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " has a name that the test needs itself; give it one that does not begin with kanon_") }}
 {%- endif %}
@@ -109,7 +113,9 @@
 {%- elif quasi_identifiers is string or quasi_identifiers is mapping or quasi_identifiers is not iterable -%}
 {{ kanon_sql.refuse(test ~ ": quasi_identifiers must be a list, as in [zip, age]; found " ~ quasi_identifiers) }}
 {%- elif not quasi_identifiers -%}
-{{ kanon_sql.refuse(test ~ ": quasi_identifiers is empty. Name the columns by which someone could recognise a person") }}
+{{ kanon_sql.refuse(
+    test ~ ": quasi_identifiers is empty. Name the columns by which someone could recognise a person"
+) }}
 {%- endif %}
 {% set quoted = kanon_sql.quotes_all(quote_columns) %}
 {% set found = namespace(columns=[], names=[]) %}
@@ -166,10 +172,15 @@
 {% set quoted = kanon_sql.quotes_all(quote_columns) %}
 {% set named = columns or {} %}
 {% if named is not mapping -%}
-{{ kanon_sql.refuse(test ~ ": reference_columns must say what the reference calls a column, as in {zip: zip_code}; found " ~ named) }}
+{{ kanon_sql.refuse(
+    test ~ ": reference_columns must say what the reference calls a column, as in {zip: zip_code}; found " ~ named
+) }}
 {%- endif %}
 {% for name in named if name not in quasi_identifiers -%}
-{{ kanon_sql.refuse(test ~ ": reference_columns names " ~ name ~ ", which is not one of quasi_identifiers: " ~ quasi_identifiers | join(", ")) }}
+{{ kanon_sql.refuse(
+    test ~ ": reference_columns names " ~ name ~ ", which is not one of quasi_identifiers: "
+        ~ quasi_identifiers | join(", ")
+) }}
 {%- endfor %}
 {% if entity is not none and weight is not none -%}
 {{ kanon_sql.refuse(test ~ ": give reference_entity or reference_weight, not both") }}
@@ -196,7 +207,11 @@
 
 {# A relation, or those of its records that pass a filter, as dbt's own `where` has it. #}
 {% macro filtered(relation, where=none) -%}
-{{ return((relation | string) if where is none else "(select * from " ~ relation ~ " where " ~ where ~ ") kanon_reference") }}
+{{ return(
+    (relation | string)
+        if where is none
+        else "(select * from " ~ relation ~ " where " ~ where ~ ") kanon_reference"
+) }}
 {%- endmacro %}
 
 
@@ -225,7 +240,9 @@
 {% if value is none -%}
 {{ return(none) }}
 {%- endif %}
-{% set words = ("above " if above else "from ") ~ least ~ (" to " ~ most if most is not none else "" if above else " on") %}
+{% set words = ("above " if above else "from ") ~ least ~ (
+    " to " ~ most if most is not none else "" if above else " on"
+) %}
 {% if value is boolean or value is not number or value < least or (above and value == least) or (most is not none and value > most) -%}
 {{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a number " ~ words ~ "; found " ~ value) }}
 {%- endif %}

@@ -33,7 +33,9 @@
 {% if column.name | lower in hierarchies %}
 {% set hierarchy = kanon_sql.hierarchy_of(column, hierarchies[column.name | lower]) %}
 {% if kanon_sql.is_relation(hierarchy["hierarchy"]) %}
-{% set labels = kanon_sql.labels_in_relation(column, hierarchy, "kanon_labels_" ~ (joined.labels | length + 1), value) %}
+{% set labels = kanon_sql.labels_in_relation(
+    column, hierarchy, "kanon_labels_" ~ (joined.labels | length + 1), value
+) %}
 {% set joined.labels = joined.labels + [labels] %}
 {% set value = labels["name"] ~ ".kanon_label" %}
 {% else %}
@@ -88,7 +90,10 @@ from (
 {% for name, value in mapping.items() %}
 {% set bare = kanon_sql.bare_name(name) %}
 {% if bare not in known -%}
-{{ kanon_sql.refuse("generalized: no column " ~ name ~ " in " ~ relation ~ ". Columns: " ~ columns | map(attribute="name") | join(", ")) }}
+{{ kanon_sql.refuse(
+    "generalized: no column " ~ name ~ " in " ~ relation ~ ". Columns: "
+        ~ columns | map(attribute="name") | join(", ")
+) }}
 {%- endif %}
 {% do found.update({bare: value}) %}
 {% endfor %}
@@ -152,7 +157,10 @@ from (
 {% if found["hierarchy"] is none %}
 {% do found.update({"levels": kanon_sql.single_levels(found["levels"] or ["suppress"])}) %}
 {% elif found["hierarchy"] is string or not found["hierarchy"] %}
-{{ kanon_sql.refuse(where ~ ": hierarchy must be a mapping of values or a relation, as in ref('education'); found " ~ found["hierarchy"]) }}
+{{ kanon_sql.refuse(
+    where ~ ": hierarchy must be a mapping of values or a relation, as in ref('education'); found "
+        ~ found["hierarchy"]
+) }}
 {% endif %}
 {% if found["level"] is none -%}
 {% if found["hierarchy"] is not none or found["levels"] | length != 1 or found["levels"][0]["mask"] is defined -%}
@@ -343,10 +351,16 @@ from (
 {% macro labels_in_relation(column, hierarchy, name, value) -%}
 {% set columns = kanon_sql.columns_of_relation(hierarchy["hierarchy"]) %}
 {% if not 1 <= hierarchy["level"] < columns | length -%}
-{{ kanon_sql.refuse("generalized: " ~ column.name ~ " has levels 1 to " ~ (columns | length - 1) ~ " in " ~ hierarchy["hierarchy"] ~ ", so there is no level " ~ hierarchy["level"]) }}
+{{ kanon_sql.refuse(
+    "generalized: " ~ column.name ~ " has levels 1 to " ~ (columns | length - 1) ~ " in "
+        ~ hierarchy["hierarchy"] ~ ", so there is no level " ~ hierarchy["level"]
+) }}
 {%- endif %}
 {% set raw = kanon_sql.as_text(adapter.quote(columns[0].name), kanon_sql.type_named(columns[0])) %}
-{% set label = kanon_sql.as_text(adapter.quote(columns[hierarchy["level"]].name), kanon_sql.type_named(columns[hierarchy["level"]])) %}
+{% set label = kanon_sql.as_text(
+    adapter.quote(columns[hierarchy["level"]].name),
+    kanon_sql.type_named(columns[hierarchy["level"]])
+) %}
 {{ return({
     "name": name,
     "sql": "(select " ~ raw ~ " as kanon_value, min(" ~ label ~ ") as kanon_label from " ~ hierarchy["hierarchy"] ~ " group by " ~ raw ~ ")",
@@ -363,7 +377,12 @@ from (
 {{ return(value) }}
 {%- endif %}
 {% if hierarchy["hierarchy"] is not none -%}
-{{ return(kanon_sql.ancestor(kanon_sql.text_at(column, hierarchy, value) | trim, kanon_sql.values_by_label(column, hierarchy))) }}
+{{ return(
+    kanon_sql.ancestor(
+        kanon_sql.text_at(column, hierarchy, value) | trim,
+        kanon_sql.values_by_label(column, hierarchy)
+    )
+) }}
 {%- endif %}
 {% set last = hierarchy["levels"][-1] %}
 {% set mask = hierarchy["levels"] | selectattr("mask", "defined") | list %}
@@ -371,7 +390,10 @@ from (
 {{ return(kanon_sql.masked_at(relation, column, hierarchy, mask[0]["mask"], value)) }}
 {%- endif %}
 {% if hierarchy["level"] > hierarchy["levels"] | length -%}
-{{ kanon_sql.refuse("generalized: " ~ column.name ~ " has levels 0 to " ~ hierarchy["levels"] | length ~ ", so there is no level " ~ hierarchy["level"]) }}
+{{ kanon_sql.refuse(
+    "generalized: " ~ column.name ~ " has levels 0 to " ~ hierarchy["levels"] | length
+        ~ ", so there is no level " ~ hierarchy["level"]
+) }}
 {%- endif %}
 {{- return(kanon_sql.at_step(column, hierarchy, hierarchy["levels"][hierarchy["level"] - 1], value)) -}}
 {%- endmacro %}
@@ -386,7 +408,10 @@ from (
 {% set longest = kanon_sql.longest_of(relation, column, hierarchy) %}
 {% set height = longest + (1 if hierarchy["levels"][-1] == "suppress" else 0) %}
 {% if hierarchy["level"] > height -%}
-{{ kanon_sql.refuse("generalized: " ~ column.name ~ " has levels 0 to " ~ height ~ ", so there is no level " ~ hierarchy["level"]) }}
+{{ kanon_sql.refuse(
+    "generalized: " ~ column.name ~ " has levels 0 to " ~ height ~ ", so there is no level "
+        ~ hierarchy["level"]
+) }}
 {%- elif hierarchy["level"] > longest -%}
 {{ return("'*'") }}
 {%- endif %}
@@ -413,9 +438,23 @@ from (
 {% if step == "suppress" -%}
 {{ return("'*'") }}
 {%- elif step is string -%}
-{{ return(kanon_sql.period(kanon_sql.date_of(value, kanon_sql.typed_for(column, ["DATE", "TIMESTAMP", "VARCHAR"], step)), step)) }}
+{{ return(
+    kanon_sql.period(
+        kanon_sql.date_of(
+            value, kanon_sql.typed_for(column, ["DATE", "TIMESTAMP", "VARCHAR"], step)
+        ),
+        step
+    )
+) }}
 {%- elif "years" in step -%}
-{{ return(kanon_sql.years(kanon_sql.date_of(value, kanon_sql.typed_for(column, ["DATE", "TIMESTAMP", "VARCHAR"], step)), step["years"])) }}
+{{ return(
+    kanon_sql.years(
+        kanon_sql.date_of(
+            value, kanon_sql.typed_for(column, ["DATE", "TIMESTAMP", "VARCHAR"], step)
+        ),
+        step["years"]
+    )
+) }}
 {%- elif "prefix" in step -%}
 {{ return(kanon_sql.prefix(kanon_sql.text_at(column, hierarchy, value) | trim, step["prefix"])) }}
 {%- endif %}
@@ -428,9 +467,25 @@ from (
 {%- elif "cuts" in step -%}
 {{ return(kanon_sql.between_cuts(number, kind, kanon_sql.plain_numbers(step["cuts"]))) }}
 {%- elif "top" in step -%}
-{{ return(kanon_sql.coded(number, kind, ">=", kanon_sql.plain(step["top"]), kanon_sql.text_at(column, hierarchy, value) | trim)) }}
+{{ return(
+    kanon_sql.coded(
+        number,
+        kind,
+        ">=",
+        kanon_sql.plain(step["top"]),
+        kanon_sql.text_at(column, hierarchy, value) | trim
+    )
+) }}
 {%- endif %}
-{{- return(kanon_sql.coded(number, kind, "<", kanon_sql.plain(step["bottom"]), kanon_sql.text_at(column, hierarchy, value) | trim)) -}}
+{{- return(
+    kanon_sql.coded(
+        number,
+        kind,
+        "<",
+        kanon_sql.plain(step["bottom"]),
+        kanon_sql.text_at(column, hierarchy, value) | trim
+    )
+) -}}
 {%- endmacro %}
 
 
@@ -466,7 +521,10 @@ from (
 {{ return(number) }}
 {%- endif %}
 {% if type in ["DATE", "TIMESTAMP", "OTHER"] or hierarchy["clip"] | length != 2 -%}
-{{ kanon_sql.refuse("generalized: " ~ column.name ~ ": clip is for numbers, as in [10, 90] or [none, 90]; found " ~ hierarchy["clip"]) }}
+{{ kanon_sql.refuse(
+    "generalized: " ~ column.name ~ ": clip is for numbers, as in [10, 90] or [none, 90]; found "
+        ~ hierarchy["clip"]
+) }}
 {%- endif %}
 {% set low = kanon_sql.plain(hierarchy["clip"][0]) if hierarchy["clip"][0] is not none else none %}
 {% set high = kanon_sql.plain(hierarchy["clip"][1]) if hierarchy["clip"][1] is not none else none %}
@@ -550,7 +608,10 @@ from (
 {% for raw, above in hierarchy["hierarchy"].items() %}
 {% set ancestors = [above] if above is string or above is not iterable else above %}
 {% if hierarchy["level"] > ancestors | length -%}
-{{ kanon_sql.refuse("generalized: " ~ column.name ~ ": " ~ raw ~ " has " ~ ancestors | length ~ " ancestors, so there is no level " ~ hierarchy["level"]) }}
+{{ kanon_sql.refuse(
+    "generalized: " ~ column.name ~ ": " ~ raw ~ " has " ~ ancestors | length
+        ~ " ancestors, so there is no level " ~ hierarchy["level"]
+) }}
 {%- endif %}
 {% set label = kanon_sql.value_as_text(ancestors[hierarchy["level"] - 1]) %}
 {% do found.update({label: (found[label] if label in found else []) + [kanon_sql.value_as_text(raw)]}) %}

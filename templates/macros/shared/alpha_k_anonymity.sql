@@ -7,7 +7,9 @@
     preserving data publishing, ACM KDD.
 #}
 {% macro alpha_k_anonymity(label, values=none, entity=none, unknown=false) -%}
-case when kanon_total > 0 then {{ kanon_sql.quotient(kanon_sql.most_frequent(label, values), kanon_sql.class_holders(entity, unknown)) }} end
+case when kanon_total > 0 then {{ kanon_sql.quotient(
+    kanon_sql.most_frequent(label, values), kanon_sql.class_holders(entity, unknown)
+) }} end
 {%- endmacro %}
 
 
@@ -45,7 +47,9 @@ max(case when {{ kanon_sql.is_one_of(sensitive, values) }} then {{ counted }} el
 
 
 {# The test: no value above alpha, no class below k. #}
-{% macro alpha_k_anonymity_failures(relation, columns, sensitive, alpha=none, k=none, values=none, entity=none, unknown=false) %}
+{% macro alpha_k_anonymity_failures(
+    relation, columns, sensitive, alpha=none, k=none, values=none, entity=none, unknown=false
+) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "alpha_k_anonymity",

@@ -68,7 +68,9 @@ classes_within_them as (
     from classes
     inner join classes_of_one_person
 {% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("classes_of_one_person." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)) }}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "classes_of_one_person." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)
+        ) }}
 {% endfor %}
 )
 {%- endif %}
@@ -164,7 +166,9 @@ compared_classes as (
     from classes
     {{ "inner" if others else "cross" }} join classes_without
 {% for column in others %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("classes_without." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)) }}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "classes_without." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)
+        ) }}
 {% endfor %}
 )
 {%- endif %}
@@ -291,7 +295,9 @@ summed_values as (
     from ranked_values
     inner join class_totals
 {% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("class_totals." ~ kanon_sql.alias(column), "ranked_values." ~ kanon_sql.alias(column)) }}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "class_totals." ~ kanon_sql.alias(column), "ranked_values." ~ kanon_sql.alias(column)
+        ) }}
 {% endfor %}
 ),
 {% endif %}
@@ -304,7 +310,9 @@ classes as (
 {% for place in range(1, kanon_sql.positive_int(ruled_out, "ruled_out") + 1) %}
         sum(case when kanon_rank between 2 and {{ place + 1 }} then kanon_holders else 0 end) as kanon_ruled_out_{{ place }},
 {% endfor %}
-        {{ "count(*)" if entity is none else "min(case when kanon_up_to >= kanon_total then kanon_rank end)" }} - 1 as kanon_eliminations
+        {{ "count(*)"
+            if entity is none
+            else "min(case when kanon_up_to >= kanon_total then kanon_rank end)" }} - 1 as kanon_eliminations
     from {{ "ranked_values" if entity is none else "summed_values" }}
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}

@@ -11,7 +11,9 @@
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 with
 
-{{ kanon_sql.release_beside_reference(release, columns, entity, reference, pairs, reference_entity, reference_weight) }},
+{{ kanon_sql.release_beside_reference(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight
+) }},
 
 reference_in_release as (
     select distinct
@@ -23,7 +25,12 @@ reference_in_release as (
 {% endfor %}
     inner join release_classes
 {% for pair in pairs %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("release_classes." ~ kanon_sql.alias(pair.column), "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released" if pair in matched else "reference_classes." ~ kanon_sql.alias(pair.column)) }}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "release_classes." ~ kanon_sql.alias(pair.column),
+            "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released"
+                if pair in matched
+                else "reference_classes." ~ kanon_sql.alias(pair.column)
+        ) }}
 {% endfor %}
 ),
 

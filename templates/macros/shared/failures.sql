@@ -154,7 +154,8 @@ measured as (
 {#
     The test of one model of sensitive values: the statement of an audit that asks nothing else.
     `measure` is what the model says of a class, `violated` whether the class fails it, `infinite`
-    whether no threshold would do, `class_columns` what is measured over the values of the class;
+    whether no threshold would do, `class_columns` what is measured over the values of the class,
+    an expression of one line or several and at the end of the last ` as kanon_` with its name;
     `named` are values that must occur, and with `numbers` every value must be one.
 #}
 {% macro sensitive_failures(
@@ -162,13 +163,17 @@ measured as (
     entity=none, unknown=false, needs=[], class_columns="", infinite=none, least=false,
     named=none, numbers=false
 ) %}
-{% set asked = namespace(columns=[]) %}
+{% set asked = namespace(columns=[], lines=[]) %}
 {% for line in class_columns.split("\n") if line | trim %}
-{% set parts = line.split(" as ") %}
+{% set asked.lines = asked.lines + [line] %}
+{% set parts = (asked.lines | join("\n") | trim).split(" as kanon_") %}
+{% if parts | length > 1 and parts[-1].replace("_", "").isalnum() %}
 {% set asked.columns = asked.columns + [{
-    "expression": parts[:-1] | join(" as ") | trim,
-    "name": parts[-1] | trim,
+    "expression": parts[:-1] | join(" as kanon_"),
+    "name": "kanon_" ~ parts[-1],
 }] %}
+{% set asked.lines = [] %}
+{% endif %}
 {% endfor %}
 {% set verdicts = [{"expression": kanon_sql.flag(violated | trim), "name": "kanon_" ~ label ~ "_violated"}] %}
 {% set told = [
@@ -177,7 +182,9 @@ measured as (
     kanon_sql.flagged_records(label ~ "_violated"),
 ] %}
 {% if infinite is not none %}
-{% set verdicts = [{"expression": kanon_sql.flag(infinite | trim), "name": "kanon_" ~ label ~ "_infinite"}] + verdicts %}
+{% set verdicts = [
+    {"expression": kanon_sql.flag(infinite | trim), "name": "kanon_" ~ label ~ "_infinite"}
+] + verdicts %}
 {% set told = [kanon_sql.flagged_classes(label ~ "_infinite")] + told %}
 {% endif %}
 {% set statement = kanon_sql.sensitive_values(

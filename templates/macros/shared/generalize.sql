@@ -102,7 +102,9 @@ floor({{ kanon_sql.quotient(from_origin, width) }}) * {{ width }}{{ " + " ~ orig
 
 {# A whole number of units as a text in plain digits. #}
 {% macro units_as_text(units, kind, digits) -%}
-{% set whole = kanon_sql.cast_or_null(units, kanon_sql.whole_type()) if kind == "float" else "(" ~ units ~ ")" if digits else units %}
+{% set whole = kanon_sql.cast_or_null(units, kanon_sql.whole_type())
+    if kind == "float"
+    else "(" ~ units ~ ")" if digits else units %}
 cast({{ whole }}{{ " * 0." ~ "0" * (digits - 1) ~ "1" if digits }} as {{ kanon_sql.text_type() }})
 {%- endmacro %}
 
@@ -127,7 +129,10 @@ cast({{ units }}{{ " - mod(" ~ units ~ ", " ~ step ~ ")" if step > 1 }} as {{ ka
 {% if kind == "whole" or kind == "wide" -%}
 {{ kanon_sql.cast_or_null(number, kanon_sql.whole_type_of(kind)) }}
 {%- else -%}
-{{ kanon_sql.cast_or_null("case when " ~ number ~ " < 0 then ceil(" ~ number ~ ") else floor(" ~ number ~ ") end", kanon_sql.whole_type_of(kind)) }}
+{{ kanon_sql.cast_or_null(
+    "case when " ~ number ~ " < 0 then ceil(" ~ number ~ ") else floor(" ~ number ~ ") end",
+    kanon_sql.whole_type_of(kind)
+) }}
 {%- endif %}
 {%- endmacro %}
 
@@ -233,7 +238,9 @@ left join {{ labels.sql }} as {{ labels.name }}
 
 {# How many characters the longest value of a column has. #}
 {% macro longest_value(relation, column) %}
-select coalesce(max(length({{ kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }})), 0) as kanon_longest
+select coalesce(max(length({{ kanon_sql.as_text(
+    kanon_sql.ident(column), kanon_sql.type_of(column)
+) }})), 0) as kanon_longest
 from {{ relation }}
 {%- endmacro %}
 
@@ -242,7 +249,9 @@ from {{ relation }}
 {% macro hierarchy_rows(relation, columns) %}
 select
 {% for column in columns %}
-    {{ kanon_sql.as_text(kanon_sql.ident(column), kanon_sql.type_of(column)) }} as kanon_column_{{ loop.index }}{{ "," if not loop.last }}
+    {{ kanon_sql.as_text(
+        kanon_sql.ident(column), kanon_sql.type_of(column)
+    ) }} as kanon_column_{{ loop.index }}{{ "," if not loop.last }}
 {% endfor %}
 from {{ relation }}
 {%- endmacro %}

@@ -9,7 +9,10 @@
 
     `paths` has a row a leaf: the value as text, then its ancestors, the root left out.
 #}
-{% macro hierarchical_distance(relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none) %}
+{% macro hierarchical_distance(
+    relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[],
+    class_verdicts=[], measures=[], rolled_up=false, violating=none
+) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set heights = range(paths[0] | length) %}
 with
@@ -27,7 +30,9 @@ class_nodes as (
         sum(class_values.{{ counted }}) as kanon_held
     from class_values
     left join paths
-        on paths.kanon_node_0 = {{ kanon_sql.as_text("class_values." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)) }}
+        on paths.kanon_node_0 = {{ kanon_sql.as_text(
+            "class_values." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)
+        ) }}
     group by
 {{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
         {{ kanon_sql.node(sensitive, height) }}
@@ -42,15 +47,26 @@ class_nodes as (
 nodes as (
     select
         class_nodes.*,
-        {{ kanon_sql.quotient("kanon_held", "sum(kanon_held) over (partition by kanon_height, " ~ (kanon_sql.aliases(columns) | replace("\n    ", " ") | trim) ~ ")") }} as kanon_class_share,
-        {{ kanon_sql.quotient("sum(kanon_held) over (partition by kanon_height, kanon_node)", "sum(kanon_held) over (partition by kanon_height)") }} as kanon_share
+        {{ kanon_sql.quotient(
+            "kanon_held",
+            "sum(kanon_held) over (partition by kanon_height, " ~ (
+                kanon_sql.aliases(columns) | replace("\n    ", " ") | trim
+            ) ~ ")"
+        ) }} as kanon_class_share,
+        {{ kanon_sql.quotient(
+            "sum(kanon_held) over (partition by kanon_height, kanon_node)",
+            "sum(kanon_held) over (partition by kanon_height)"
+        ) }} as kanon_share
     from class_nodes
 ),
 
 class_distances as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        {{ kanon_sql.quotient("sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end)", heights | length) }} as kanon_distance
+        {{ kanon_sql.quotient(
+            "sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end)",
+            heights | length
+        ) }} as kanon_distance
     from nodes
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
@@ -62,7 +78,9 @@ class_distances as (
 
 {# A value's ancestor of a height; a value that has no path is far from all others. #}
 {% macro node(sensitive, height) -%}
-coalesce(paths.kanon_node_{{ height }}, {{ kanon_sql.as_text("class_values." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)) }})
+coalesce(paths.kanon_node_{{ height }}, {{ kanon_sql.as_text(
+    "class_values." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)
+) }})
 {%- endmacro %}
 
 

@@ -81,7 +81,9 @@ select
 from {{ relation }}
 group by
 {{ kanon_sql.names(columns) }}
-having {{ "count(*)" if entity is none else "count(distinct " ~ kanon_sql.ident(entity) ~ ")" }} < {{ kanon_sql.positive_int(k, "k") }}
+having {{ "count(*)"
+    if entity is none
+    else "count(distinct " ~ kanon_sql.ident(entity) ~ ")" }} < {{ kanon_sql.positive_int(k, "k") }}
 order by
     kanon_size,
 {{ kanon_sql.aliases(columns) }}

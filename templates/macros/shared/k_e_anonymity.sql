@@ -33,7 +33,9 @@ kanon_numbers
 {# How many numbers a class has, NULL included where it counts as a value. #}
 {% macro count_numbers(sensitive, unknown=false) -%}
 {% if kanon_sql.is_text(sensitive) -%}
-count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ "" if unknown else " + max(case when " ~ kanon_sql.is_null(sensitive) ~ " then 1 else 0 end)" }}
+count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ ""
+    if unknown
+    else " + max(case when " ~ kanon_sql.is_null(sensitive) ~ " then 1 else 0 end)" }}
 {%- else -%}
 {{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }}
 {%- endif %}

@@ -14,10 +14,15 @@
     `measures` are what the checks ask of each class, where kanon_population is the number of
     people of the reference in it.
 #}
-{% macro k_map(release, columns, entity, reference, pairs, reference_entity, reference_weight, measures, wildcard=false) %}
+{% macro k_map(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
+    wildcard=false
+) %}
 with
 
-{{ kanon_sql.release_beside_reference(release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard) }},
+{{ kanon_sql.release_beside_reference(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard
+) }},
 
 classes as (
     select
@@ -53,7 +58,9 @@ from classes
 
 
 {# Both sides aggregated and matched: each class of the release with its people in both. #}
-{% macro release_beside_reference(release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false) %}
+{% macro release_beside_reference(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false
+) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 {% if entity is not none %}
 release_people as (
@@ -64,21 +71,39 @@ release_people as (
 release_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), kanon_sql.type_of(pair.column)), pair.column) }},
+        {{ kanon_sql.aliased(
+            kanon_sql.cell(
+                pair,
+                kanon_sql.alias(pair.column)
+                    if entity is not none
+                    else kanon_sql.ident(pair.column),
+                kanon_sql.type_of(pair.column)
+            ),
+            pair.column
+        ) }},
 {% endfor %}
         count(*) as kanon_size,
         {{ "count(*)" if entity is none else "sum(kanon_records)" }} as kanon_records
     from {{ (release if entity is none else "release_people") | indent(4) }}
     group by
 {% for pair in pairs %}
-        {{ kanon_sql.cell(pair, kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column), kanon_sql.type_of(pair.column)) }}{{ "," if not loop.last }}
+        {{ kanon_sql.cell(
+            pair,
+            kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column),
+            kanon_sql.type_of(pair.column)
+        ) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 
 reference_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.aliased(kanon_sql.cell(pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)), pair.column) }},
+        {{ kanon_sql.aliased(
+            kanon_sql.cell(
+                pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)
+            ),
+            pair.column
+        ) }},
 {% endfor %}
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }} as kanon_entity
@@ -90,7 +115,9 @@ reference_classes as (
     from {{ reference | indent(4) }}
     group by
 {% for pair in pairs %}
-        {{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)) }}{{ "," if not loop.last or reference_entity is not none }}
+        {{ kanon_sql.cell(
+            pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)
+        ) }}{{ "," if not loop.last or reference_entity is not none }}
 {% endfor %}
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }}
@@ -104,9 +131,13 @@ reference_classes as (
 reference_as_released as (
     select
 {% for pair in pairs %}
-        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released" if pair in matched else "reference_classes." ~ kanon_sql.alias(pair.column) }} as {{ kanon_sql.alias(pair.column) }},
+        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released"
+            if pair in matched
+            else "reference_classes." ~ kanon_sql.alias(pair.column) }} as {{ kanon_sql.alias(pair.column) }},
 {% endfor %}
-        {{ "sum(reference_classes.kanon_population)" if reference_entity is none else "count(distinct reference_classes.kanon_entity)" }} as kanon_population
+        {{ "sum(reference_classes.kanon_population)"
+            if reference_entity is none
+            else "count(distinct reference_classes.kanon_entity)" }} as kanon_population
     from reference_classes
 {% for pair in matched %}
     inner join matching_cells_{{ loop.index }}
@@ -114,7 +145,9 @@ reference_as_released as (
 {% endfor %}
     group by
 {% for pair in pairs %}
-        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released" if pair in matched else "reference_classes." ~ kanon_sql.alias(pair.column) }}{{ "," if not loop.last }}
+        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released"
+            if pair in matched
+            else "reference_classes." ~ kanon_sql.alias(pair.column) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 

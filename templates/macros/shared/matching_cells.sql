@@ -160,7 +160,9 @@ matching_cells_{{ place }} as (
     where
         released.kanon_released = 1
         and referred.kanon_referred = 1
-        and {{ "(released.kanon_kind in ('any', 'null') or referred.kanon_kind = 'null')" if wildcard else "released.kanon_kind = 'any'" }}
+        and {{ "(released.kanon_kind in ('any', 'null') or referred.kanon_kind = 'null')"
+            if wildcard
+            else "released.kanon_kind = 'any'" }}
 
     union
 

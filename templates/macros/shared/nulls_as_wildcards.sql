@@ -34,7 +34,9 @@ patterns_as_seen as (
         masks.kanon_mask as kanon_seen_by,
         patterns.kanon_mask,
 {% for column in columns %}
-        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)) }} as {{ kanon_sql.alias(column) }},
+        {{ kanon_sql.unless_masked(
+            "masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)
+        ) }} as {{ kanon_sql.alias(column) }},
 {% endfor %}
         sum(patterns.kanon_records) as kanon_records
     from patterns
@@ -43,7 +45,9 @@ patterns_as_seen as (
         masks.kanon_mask,
         patterns.kanon_mask,
 {% for column in columns %}
-        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)) }}{{ "," if not loop.last }}
+        {{ kanon_sql.unless_masked(
+            "masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)
+        ) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 
@@ -52,7 +56,9 @@ patterns_as_looking as (
         patterns.*,
         masks.kanon_mask as kanon_looks_at,
 {% for column in columns %}
-        {{ kanon_sql.unless_masked("masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)) }} as kanon_looks_for_{{ loop.index }}{{ "," if not loop.last }}
+        {{ kanon_sql.unless_masked(
+            "masks.kanon_mask", loop.index, "patterns." ~ kanon_sql.alias(column)
+        ) }} as kanon_looks_for_{{ loop.index }}{{ "," if not loop.last }}
 {% endfor %}
     from patterns
     cross join masks
@@ -70,7 +76,10 @@ classes as (
         on patterns_as_seen.kanon_seen_by = patterns_as_looking.kanon_mask
         and patterns_as_seen.kanon_mask = patterns_as_looking.kanon_looks_at
 {% for column in columns %}
-        and {{ kanon_sql.same("patterns_as_seen." ~ kanon_sql.alias(column), "patterns_as_looking.kanon_looks_for_" ~ loop.index) }}
+        and {{ kanon_sql.same(
+            "patterns_as_seen." ~ kanon_sql.alias(column),
+            "patterns_as_looking.kanon_looks_for_" ~ loop.index
+        ) }}
 {% endfor %}
     group by
 {% for column in columns %}

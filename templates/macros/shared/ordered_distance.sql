@@ -13,7 +13,10 @@
     `order` lists the values; without it numbers and dates have their own, however
     they are spelled. What it lacks ranks behind, NULL last.
 #}
-{% macro ordered_distance(relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none) %}
+{% macro ordered_distance(
+    relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
+    class_verdicts=[], measures=[], rolled_up=false, violating=none
+) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 with
 
@@ -48,7 +51,9 @@ ranked_values as (
     from value_totals
 {% if order is not none %}
     left join listed_values
-        on listed_values.kanon_value = {{ kanon_sql.as_listed("value_totals." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive), order) | indent(8) }}
+        on listed_values.kanon_value = {{ kanon_sql.as_listed(
+            "value_totals." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive), order
+        ) | indent(8) }}
 {% endif %}
 ),
 
@@ -87,7 +92,10 @@ class_ranks as (
         sum(class_values.{{ counted }}) as kanon_held
     from class_values
     inner join ranked_values
-        on {{ kanon_sql.same("ranked_values." ~ kanon_sql.alias(sensitive), "class_values." ~ kanon_sql.alias(sensitive)) }}
+        on {{ kanon_sql.same(
+            "ranked_values." ~ kanon_sql.alias(sensitive),
+            "class_values." ~ kanon_sql.alias(sensitive)
+        ) }}
     group by
 {{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
         ranked_values.kanon_rank

@@ -52,11 +52,15 @@ classes as (
 people_of_several_classes as (
     select
         memberships.{{ kanon_sql.alias(entity) }},
-        {{ kanon_sql.texts_in_order("cast(classes.kanon_class as " ~ kanon_sql.text_type() ~ ")", "classes.kanon_class") }} as kanon_profile
+        {{ kanon_sql.texts_in_order(
+            "cast(classes.kanon_class as " ~ kanon_sql.text_type() ~ ")", "classes.kanon_class"
+        ) }} as kanon_profile
     from memberships
     inner join classes
 {% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("memberships." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)) }}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "memberships." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)
+        ) }}
 {% endfor %}
     group by memberships.{{ kanon_sql.alias(entity) }}
 ),

@@ -14,14 +14,18 @@
 {% if allowed is none -%}
 {{ kanon_sql.quotient("kanon_most", kanon_sql.recursive_rest(l, label)) }}
 {%- else -%}
-case when kanon_most_{{ label }} = 0 and kanon_total > 0 then 0 else {{ kanon_sql.quotient("kanon_most_" ~ label, kanon_sql.recursive_rest(l, label, allowed)) }} end
+case when kanon_most_{{ label }} = 0 and kanon_total > 0 then 0 else {{ kanon_sql.quotient(
+    "kanon_most_" ~ label, kanon_sql.recursive_rest(l, label, allowed)
+) }} end
 {%- endif %}
 {%- endmacro %}
 
 
 {% macro recursive_cl_diversity_violated(c, l, label, allowed=none) -%}
 {% set most = "kanon_most" if allowed is none else "kanon_most_" ~ label -%}
-not ({{ kanon_sql.less_than_share(most, c, kanon_sql.recursive_rest(l, label, allowed)) }}{{ "" if allowed is none else " or (" ~ most ~ " = 0 and kanon_total > 0)" }})
+not ({{ kanon_sql.less_than_share(
+    most, c, kanon_sql.recursive_rest(l, label, allowed)
+) }}{{ "" if allowed is none else " or (" ~ most ~ " = 0 and kanon_total > 0)" }})
 {%- endmacro %}
 
 
@@ -60,7 +64,9 @@ min(case when {{ kanon_sql.is_one_of(sensitive, allowed) }} then null else kanon
 
 
 {# The test: c is more than every class needs. #}
-{% macro recursive_cl_diversity_failures(relation, columns, sensitive, c, l, allowed=none, entity=none, unknown=false) %}
+{% macro recursive_cl_diversity_failures(
+    relation, columns, sensitive, c, l, allowed=none, entity=none, unknown=false
+) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "recursive_cl_diversity",

@@ -33,7 +33,9 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 {% set records = "records." if joined is not none else "" %}
 select
 {% for column in columns %}
-    {{ label | indent(4) ~ " as " ~ kanon_sql.ident(column) if column.name == generalised else records ~ kanon_sql.ident(column) }}{{ "," if not loop.last or raw }}
+    {{ label | indent(4) ~ " as " ~ kanon_sql.ident(column)
+        if column.name == generalised
+        else records ~ kanon_sql.ident(column) }}{{ "," if not loop.last or raw }}
 {% endfor %}
 {% for column in raw %}
     {{ records }}{{ kanon_sql.ident("kanon_raw_" ~ column.name) }}{{ "," if not loop.last }}
@@ -48,7 +50,10 @@ from {{ finer }}{{ " as records" if joined is not none }}
 {# Whether two sets are at the same class; records call its columns by their own names. #}
 {% macro same_class(columns, set, other="records", other_is_set=false) -%}
 {% for column in columns %}
-{{ "and " if not loop.first }}{{ kanon_sql.same(set ~ "." ~ kanon_sql.alias(column), other ~ "." ~ (kanon_sql.alias(column) if other_is_set else kanon_sql.ident(column))) }}{{ "\n" if not loop.last }}
+{{ "and " if not loop.first }}{{ kanon_sql.same(
+    set ~ "." ~ kanon_sql.alias(column),
+    other ~ "." ~ (kanon_sql.alias(column) if other_is_set else kanon_sql.ident(column))
+) }}{{ "\n" if not loop.last }}
 {%- endfor %}
 {%- endmacro %}
 
@@ -163,7 +168,12 @@ select
         order by
 {% for key in order %}
             case when records.{{ kanon_sql.ident(key.name) }} is null then 1 else 0 end desc,
-            {{ kanon_sql.in_order("(" ~ kanon_sql.as_text("records." ~ kanon_sql.ident(key.name), key.type) ~ ")" if by_bytes else kanon_sql.as_text("records." ~ kanon_sql.ident(key.name), key.type), by_bytes) }} desc{{ "," if not loop.last }}
+            {{ kanon_sql.in_order(
+                "(" ~ kanon_sql.as_text("records." ~ kanon_sql.ident(key.name), key.type) ~ ")"
+                    if by_bytes
+                    else kanon_sql.as_text("records." ~ kanon_sql.ident(key.name), key.type),
+                by_bytes
+            ) }} desc{{ "," if not loop.last }}
 {% endfor %}
     ) as kanon_number
 from {{ records }} as records
@@ -202,7 +212,9 @@ union all
 select *
 from (
     select
-{{ kanon_sql.shown_or_star(columns, quasi_identifiers, "records.kanon_number > records.kanon_donated" if star else none) | indent(4, first=true) }}
+{{ kanon_sql.shown_or_star(
+    columns, quasi_identifiers, "records.kanon_number > records.kanon_donated" if star else none
+) | indent(4, first=true) }}
     from {{ numbered }} as records
 {% if not star %}
     where records.kanon_number > records.kanon_donated
@@ -224,7 +236,9 @@ from (
 {% macro shown_or_star(columns, quasi_identifiers, shown_where=none) -%}
 {% for column in columns %}
 {% set quasi = quasi_identifiers | selectattr("name", "equalto", column.name) | list %}
-    {{ kanon_sql.text_or_star(quasi[0], shown_where) if shown_where is not none and quasi else "records." ~ kanon_sql.ident(column) }}{{ ",\n" if not loop.last }}
+    {{ kanon_sql.text_or_star(quasi[0], shown_where)
+        if shown_where is not none and quasi
+        else "records." ~ kanon_sql.ident(column) }}{{ ",\n" if not loop.last }}
 {%- endfor %}
 {%- endmacro %}
 
@@ -233,5 +247,7 @@ from (
 {% macro text_or_star(column, shown_where) -%}
 {% set value = "records." ~ kanon_sql.ident(column) %}
 {% set type = kanon_sql.type_of(column) %}
-case when {{ shown_where }} then {{ value if type == "VARCHAR" else kanon_sql.as_text(value, type) }} else '*' end as {{ kanon_sql.ident(column) }}
+case when {{ shown_where }} then {{ value
+    if type == "VARCHAR"
+    else kanon_sql.as_text(value, type) }} else '*' end as {{ kanon_sql.ident(column) }}
 {%- endmacro %}

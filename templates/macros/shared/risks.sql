@@ -133,10 +133,14 @@ measured as (
 {% if max_average is not none and wildcard %}
 {% set violated = violated + [kanon_sql.above_average("measured.average", max_average)] %}
 {% elif max_average is not none %}
-{% set violated = violated + [kanon_sql.more_than_share("measured.kanon_found", max_average, "measured.kanon_people")] %}
+{% set violated = violated + [
+    kanon_sql.more_than_share("measured.kanon_found", max_average, "measured.kanon_people")
+] %}
 {% endif %}
 {% if max_at_risk is not none %}
-{% set violated = violated + [kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_people")] %}
+{% set violated = violated + [
+    kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_people")
+] %}
 {% endif %}
 {{ kanon_sql.told_failures(
     ctes,
@@ -205,7 +209,9 @@ measured as (
 {% set violated = violated + [kanon_sql.above_average("measured.average", max_average)] %}
 {% endif %}
 {% if max_at_risk is not none %}
-{% set violated = violated + [kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_sizes")] %}
+{% set violated = violated + [
+    kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_sizes")
+] %}
 {% endif %}
 {% set failures %}
 coalesce(

@@ -12,7 +12,10 @@
     `class_verdicts` whether the class fails it, and `measures` what is so of all classes. With
     `violating`, a condition on a class, the rows are the classes of which it is true instead.
 #}
-{% macro sensitive_values(relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[], class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none) %}
+{% macro sensitive_values(
+    relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
+    class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none
+) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set values_read = "compared_values" if "shares" in needs or "ranks" in needs else "class_values" %}
 with
@@ -42,7 +45,10 @@ compared_values as (
     from class_values
 {% if "shares" in needs %}
     {{ "left" if unknown else "inner" }} join value_shares
-        on {{ kanon_sql.same("value_shares." ~ kanon_sql.alias(sensitive), "class_values." ~ kanon_sql.alias(sensitive)) }}
+        on {{ kanon_sql.same(
+            "value_shares." ~ kanon_sql.alias(sensitive),
+            "class_values." ~ kanon_sql.alias(sensitive)
+        ) }}
 {% endif %}
 ),
 {% endif %}
@@ -56,7 +62,7 @@ classes as (
         {{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }} as kanon_distinct,
         {{ kanon_sql.count_known(sensitive) }} as kanon_known
 {%- for column in class_columns %},
-        {{ column.expression }} as {{ column.name }}
+        {{ column.expression | indent(8) }} as {{ column.name }}
 {%- endfor %}
 
     from {{ values_read }}
@@ -85,7 +91,7 @@ values_and_people as (
         {{ kanon_sql.count_known(sensitive) }} as kanon_known,
         max({{ counted }}) as kanon_most_people
 {%- for column in class_columns %},
-        {{ column.expression }} as {{ column.name }}
+        {{ column.expression | indent(8) }} as {{ column.name }}
 {%- endfor %}
 
     from {{ values_read }}
@@ -139,7 +145,9 @@ classes as (
 {%- endif %}
 {%- if class_measures %},
 
-{{ kanon_sql.judged_classes("compared_classes" if "distances" in needs else "classes", class_measures, class_verdicts) }}
+{{ kanon_sql.judged_classes(
+    "compared_classes" if "distances" in needs else "classes", class_measures, class_verdicts
+) }}
 {%- endif %}
 
 
@@ -147,7 +155,13 @@ classes as (
 {% if violating is not none %}
 {{ kanon_sql.violating_classes(columns, violating, judged) }}
 {%- else %}
-{{ kanon_sql.class_sizes(columns, measures + (["sum(kanon_without_entity) as kanon_without_entity"] if entity is not none else []), judged) }}
+{{ kanon_sql.class_sizes(
+    columns,
+    measures + (
+        ["sum(kanon_without_entity) as kanon_without_entity"] if entity is not none else []
+    ),
+    judged
+) }}
 {%- endif %}
 {%- endmacro %}
 

@@ -43,11 +43,16 @@ distances as (
     from class_values
     inner join classes
 {% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("classes." ~ kanon_sql.alias(column), "class_values." ~ kanon_sql.alias(column)) }}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "classes." ~ kanon_sql.alias(column), "class_values." ~ kanon_sql.alias(column)
+        ) }}
 {% endfor %}
         and classes.kanon_lowest < classes.kanon_total
     inner join value_shares
-        on {{ kanon_sql.same("value_shares." ~ kanon_sql.alias(sensitive), "class_values." ~ kanon_sql.alias(sensitive)) }}
+        on {{ kanon_sql.same(
+            "value_shares." ~ kanon_sql.alias(sensitive),
+            "class_values." ~ kanon_sql.alias(sensitive)
+        ) }}
     group by
 {{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }}
 ),
@@ -63,7 +68,9 @@ compared_classes as (
     from classes
     left join distances
 {% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("distances." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)) }}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "distances." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)
+        ) }}
 {% endfor %}
 )
 {%- endmacro %}
