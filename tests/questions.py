@@ -47,17 +47,6 @@ class Asked:
     def of(cls, table: Filled, question: oracle.Question, reference: Filled | None = None) -> Asked:
         return cls(table, question, table.records, reference)
 
-    def are_kept(self, keeps: Callable[[Any], bool]) -> bool:
-        """Whether a database can hold what it is asked about."""
-        tables = (self.table, *([self.reference] if self.reference else []))
-        return all(keeps(cell) for table in tables for row in table.rows for cell in row)
-
-    def only(self, keeps: Callable[[Any], bool]) -> Asked:
-        """The same of the records that a database can hold."""
-        rows = tuple(row for row in self.table.rows if all(map(keeps, row)))
-        records = [record for record in self.records if all(map(keeps, record.values()))]
-        return replace(self, table=replace(self.table, rows=rows), records=records)
-
     @property
     def expected(self) -> Any:
         return asking.near(oracle.audit(self.records, self.question))

@@ -70,6 +70,16 @@ def test_conditions_choose_the_same_records(database: Database) -> None:
     assert sum(everywhere.values()) > len(SAME)
 
 
+@pytest.mark.parametrize("where", ["yes", "(yes)", "not yes"])
+def test_a_condition_that_is_a_column(database: Database, where: str) -> None:
+    """Where a table has one column, Spark would take `where (yes)` for a name of both."""
+    database.load("answers", Filled(("yes",), (pyarrow.bool_(),), ((True,), (False,), (None,))))
+
+    result = kanon.audit("answers", quasi_identifiers="yes", where=where, engine=database.url)
+
+    assert [table.summary.records for table in result.tables] == [1]
+
+
 @pytest.mark.parametrize("where", REFUSED)
 def test_what_databases_differ_in_is_refused(where: str) -> None:
     with pytest.raises(SpecError, match="where: "):

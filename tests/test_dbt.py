@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import oracle
 import pytest
 import sqlglot
@@ -33,7 +34,6 @@ from kanon_sql.levels import ColumnLevels
 from kanon_sql.models import MODELS
 
 pytest.importorskip("dbt.cli.main", reason="dbt-core is not installed")
-duckdb = pytest.importorskip("duckdb")
 
 PROJECT = Path(__file__).parent / "dbt_project"
 PACKAGE = templates.folder()

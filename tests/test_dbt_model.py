@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -210,7 +211,6 @@ def _run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", EMITTED)
 def test_dbt_makes_the_release_that_was_audited(name: str, project: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
     columns = ", ".join(f'"{each}"' for each in pq.read_schema(project / f"{name}.parquet").names)
     with duckdb.connect(str(project / "clinic.duckdb"), read_only=True) as connection:
         in_dbt, released = (

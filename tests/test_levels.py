@@ -476,7 +476,7 @@ def test_a_hierarchy_is_nested_where_its_rows_are(tmp_path: Path) -> None:
 def worked_examples() -> dict[str, Any]:
     file = DATA.parent / "worked_examples.json"
     if not file.exists():
-        pytest.skip(f"{file.name} is not here; put shared/ beside the checkout")
+        pytest.skip(f"{file.name} is not here; put it above the folder of KANON_SQL_DATA")
     examples = json.loads(file.read_text(encoding="utf-8"))["examples"]
     return {example["id"]: example for example in examples}
 

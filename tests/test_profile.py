@@ -25,6 +25,7 @@ import sqlglot
 from generated import KINDS, NAMES, PERSON, Filled, Kind, few, filled
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text
 from test_privacy import BIRTHS, DIAGNOSES, INCOMES, ROW, ZIPS, people, traces
 
 import kanon_sql as kanon
@@ -568,7 +569,7 @@ def test_colours_change_no_word() -> None:
     coloured = render(result, colour=True)
 
     assert "\x1b[" in coloured
-    assert pytest.importorskip("rich.text").Text.from_ansi(coloured).plain == render(result)
+    assert Text.from_ansi(coloured).plain == render(result)
 
 
 def test_markdown_holds_the_same_figures() -> None:

@@ -540,7 +540,8 @@ def test_a_column_of_no_part_may_be_of_any_type(database: Database) -> None:
 
 
 def test_an_engine_that_is_asked_again_takes_nothing_back(database: Database) -> None:
-    psycopg = pytest.importorskip("psycopg")
+    import psycopg
+
     with psycopg.connect(database.url) as connection:
         connection.execute("create table kept (zip text)")
         connection.commit()

@@ -67,7 +67,16 @@ def _is_whole(node: exp.EQ) -> exp.Expr:
     return node
 
 
+def _where(node: exp.Where) -> exp.Expr:
+    """`from t where (b)` would call the table `where` and its column `b`, and leave nothing out."""
+    condition = node.this.unnest()
+    if isinstance(condition, exp.Column):
+        node.set("this", condition)
+    return node
+
+
 RULES: Rules = {
+    exp.Where: _where,
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,
     exp.EQ: _is_whole,

@@ -59,6 +59,19 @@ def _like(node: exp.Like) -> exp.Expr:
     return exp.Glob(this=node.this, expression=exp.Literal.string(pattern))
 
 
+def _values(node: exp.Values) -> exp.Expr:
+    """The columns of such a table are called column1 and so on."""
+    alias = node.args.get("alias")
+    if alias is None or not alias.columns:
+        return node
+    bare = exp.Values(expressions=node.expressions)
+    named = [
+        exp.column(f"column{place}").as_(name.copy())
+        for place, name in enumerate(alias.columns, start=1)
+    ]
+    return exp.select(*named).from_(bare).subquery(alias.this.copy())
+
+
 def _padded(node: exp.Pad) -> exp.Expr:
     length = int(node.expression.name)
     stars = exp.Literal.string(node.args["fill_pattern"].name * length)
@@ -116,5 +129,6 @@ RULES: Rules = {
     exp.Right: _written("substr(x, -n, n)", x="this", n="expression"),
     exp.Pad: _padded,
     exp.Like: _like,
+    exp.Values: _values,
     exp.Encode: _written("cast(x as blob)", x="this"),
 }
