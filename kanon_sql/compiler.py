@@ -179,12 +179,17 @@ def _tables(
 
 def _for_elsewhere(spec: AuditSpec, place: int, there: Elsewhere, quote: Quote) -> CompiledTable:
     plan = planned(spec, place, there, all_hierarchies=False).plan
+    tables = [plan.bound.table, *(each.table for each in plan.bound.references.values())]
+    types = frozenset(
+        (table.sql, each.name, each.type) for table in tables for each in table.columns
+    )
     steps = {}
     for step in (*_texts(plan.bound, there.dialect), *plan.steps):
         step.check()
-        for table in (plan.bound.table, *(each.table for each in plan.bound.references.values())):
+        for table in tables:
             refuse_hidden_table(table, sets_of(step.sql))
-        sql = quoted(translated(step.sql, there.dialect), there.dialect, quote, spelled=False)
+        text = translated(step.sql, there.dialect, types=types)
+        sql = quoted(text, there.dialect, quote, spelled=False)
         steps[step.name] = step.text(_label(there.dialect), sql, list(_notes(plan.bound)))
     return CompiledTable(name_of(plan), steps)
 

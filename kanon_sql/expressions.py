@@ -30,7 +30,7 @@ _ALLOWED = (
     exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.Tuple,
 )  # fmt: skip
 _CASTS = (
-    "VARCHAR", "TEXT", "CHAR", "INT", "BIGINT", "SMALLINT", "TINYINT", "DOUBLE", "FLOAT",
+    "VARCHAR", "TEXT", "CHAR", "INT", "BIGINT", "SMALLINT", "TINYINT", "DOUBLE",
     "DECIMAL", "DATE", "TIMESTAMP", "TIMESTAMPNTZ", "BOOLEAN",
 )  # fmt: skip
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
@@ -40,7 +40,9 @@ _OF_NUMBERS = (*_ARITHMETIC, exp.Abs, exp.Floor, exp.Ceil)
 _PREDICATES = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Case, exp.Coalesce,
                exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike)  # fmt: skip
 _ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+_NARROW = ("FLOAT", "REAL")
 _FRACTIONS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
+_ROUNDING = (*exp.DataType.INTEGER_TYPES, exp.DType.DECIMAL)
 _PARTS_OF_DATES = ("YEAR", "QUARTER", "MONTH", "DAY")
 _NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
 _DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4}.*)?\s*")
@@ -75,6 +77,7 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         column.replace(_as_spelled(column, table, columns))
     for cast in expression.find_all(exp.Cast):
         _refuse_text_of_fractions(cast, columns, text)
+        _refuse_rounding(cast, columns, text)
     if not _is_predicate(expression, columns):
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
     casts = dict.fromkeys(
@@ -82,6 +85,8 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         for node in expression.find_all(*_COMPARISONS, *_OF_NUMBERS, *_OF_DATES)
         for cast in _cast_text(node, columns, text)
     )
+    for column in list(expression.find_all(exp.Column)):
+        _widen(column, columns)
     read = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
     return Condition(expression.sql(dialect=DIALECT, comments=False), tuple(read), tuple(casts))
 
@@ -141,7 +146,10 @@ def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
         raise SpecError("where: a text with a line break may not stand in a condition.")
     _refuse_what_databases_differ_in(node, text)
     if isinstance(node, exp.Cast) and node.to.this.name not in _CASTS:
-        raise SpecError(f"where: a cast to {node.to.sql(DIALECT)} may not stand in a condition.")
+        of_floats = " Cast to double." if node.to.this == exp.DType.FLOAT else ""
+        raise SpecError(
+            f"where: a cast to {node.to.sql(DIALECT)} may not stand in a condition.{of_floats}"
+        )
 
 
 def _refuse_what_databases_differ_in(node: exp.Expr, text: str) -> None:
@@ -176,6 +184,31 @@ def _refuse_text_of_fractions(cast: exp.Cast, types: Mapping[str, str], text: st
             f'where: "{column.name}" is {types[column.name]}, whose text databases spell in their '
             f"own ways ({text!r}). Compare it as a number."
         )
+
+
+def _refuse_rounding(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
+    value = cast.this.unnest()
+    is_whole = isinstance(value, exp.Floor | exp.Ceil) and cast.to.this != exp.DType.DECIMAL
+    of_text = () if cast.to.this in exp.DataType.INTEGER_TYPES else ("VARCHAR", "")
+    rounded = (
+        isinstance(each, exp.Div)
+        or (isinstance(each, exp.Literal) and not each.is_string and not each.is_int)
+        or (isinstance(each, exp.Column) and types[each.name].startswith(_FRACTIONS))
+        or (isinstance(each, exp.Column) and types[each.name] in of_text)
+        for each in value.walk()
+    )
+    if cast.to.this in _ROUNDING and not is_whole and any(rounded):
+        raise SpecError(
+            f"where: databases round to {cast.to.sql(DIALECT)} in their own ways ({text!r}). "
+            "Compare the number as it is, or its floor or ceil."
+        )
+
+
+def _widen(column: exp.Column, types: Mapping[str, str]) -> None:
+    """Have a float of 32 bits compared as the number that it is: 0.1 is another one in 64, which
+    some databases compare it with, and some round."""
+    if types[column.name] in _NARROW and not isinstance(column.parent, exp.Cast | exp.Is):
+        column.replace(exp.cast(column.copy(), "DOUBLE"))
 
 
 def _spoken(node: exp.Expr) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +27,7 @@ from sqlglot.errors import ParseError
 from warehouses import STARTED, ChDB
 
 import kanon_sql as kanon
+from kanon_sql.auditor import dry_run, validate
 from kanon_sql.engines import connect
 from kanon_sql.engines.clickhouse import SETTINGS, ClickHouse
 from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
@@ -326,6 +329,78 @@ def ends(chdb: ChDB) -> bool:
     return False
 
 
+# --- it sees every row ----------------------------------------------------------------------
+
+USERS = """
+<clickhouse>
+    <profiles><default/></profiles>
+    <quotas><default/></quotas>
+    <users><default>
+        <password/>
+        <networks><ip>::/0</ip></networks>
+        <databases><default>
+            <tree><filter>a &lt; 5</filter></tree>
+            <memory><filter>a &lt; 5</filter></memory>
+            <narrow><filter>a &lt; 5</filter></narrow>
+        </default></databases>
+    </default></users>
+</clickhouse>
+"""
+UNDER_POLICIES = """
+import sys
+import clickhouse_connect
+import kanon_sql as kanon
+
+client = clickhouse_connect.get_client(
+    interface="chdb", path=":memory:?config-file=" + sys.argv[1]
+)
+for name, stored in (
+    ("tree", "MergeTree order by a"),
+    ("memory", "Memory"),
+    ("free", "MergeTree order by a"),
+    ("merged", "Merge('default', '^tree$')"),
+):
+    client.command(f"create table {name} (a Int64) engine = {stored}")
+    if name != "merged":
+        client.command(f"insert into {name} select number from numbers(10)")
+client.command("create view of_tree as select a from tree")
+client.command("create view narrow as select a from free")
+client.command("create view chosen as select a from free where a < 7")
+for name in ("tree", "memory", "merged", "of_tree", "narrow", "free", "chosen"):
+    try:
+        [table] = kanon.audit(name, engine=client, quasi_identifiers=["a"]).tables
+        print(name, table.summary.records)
+    except kanon.InputError as error:
+        print(name, error)
+"""
+
+
+def test_rows_that_a_policy_hides_are_not_left_out(tmp_path: Path) -> None:
+    """A process has one chDB, whose users are settled when it starts."""
+    pytest.importorskip("chdb", reason="there is no ClickHouse to run")
+    users = tmp_path / "users.xml"
+    users.write_text(USERS, encoding="utf-8")
+    config = tmp_path / "config.xml"
+    config.write_text(
+        f"<clickhouse><users_config>{users}</users_config><user_directories><users_xml>"
+        f"<path>{users}</path></users_xml></user_directories></clickhouse>",
+        encoding="utf-8",
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-c", UNDER_POLICIES, str(config)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    refused = 'a row policy hides records of "default"."{0}" from this ClickHouse user'
+    said = dict(line.split(" ", 1) for line in ran.stdout.splitlines())
+    for name in ("tree", "memory", "merged", "of_tree", "narrow"):
+        assert said.pop(name, ran.stderr).startswith(refused.format(name))
+    assert said == {"free": "10", "chosen": "7"}
+
+
 # --- it only reads, and can be stopped ------------------------------------------------------
 
 
@@ -415,6 +490,39 @@ def test_an_estimate_is_of_the_records_to_be_read(chdb: ChDB) -> None:
         assert engine.estimate('select "age" from "default"."people"').records is None
 
 
+THROWS = "throwIf(n >= 0, 'it ran')"
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        f"select n, z from counted where {THROWS} = 0",
+        f"select n, (select any({THROWS}) from counted) as z from counted",
+        f"select n, z from counted where n in (select {THROWS} from counted)",
+    ],
+)
+def test_nothing_of_a_view_runs_before_the_audit(chdb: ChDB, view: str) -> None:
+    """ClickHouse' EXPLAIN would run subqueries."""
+    chdb.run("create or replace table counted (n Int64, z String) engine = MergeTree order by n")
+    chdb.run("insert into counted select number, '0213*' from numbers(10)")
+    chdb.run(f"create or replace view throwing as {view}")
+    people = {
+        "quasi_identifiers": ["n", "z"],
+        "references": {"r": kanon.ReferenceSpec(source="throwing")},
+        "checks": [kanon.KMap(k=2)],
+    }
+
+    for name in ("throwing", "counted"):
+        spec = kanon.AuditSpec(tables=[kanon.TableSpec(source=name, **people)])
+        [planned] = dry_run(spec, engine=chdb.url)
+
+        assert len(planned.steps) > 1
+        assert len(validate(spec, engine=chdb.url)) == 1
+    assert "FUNCTION_THROW_IF_VALUE_IS_NON_ZERO" in str(
+        kanon.audit("throwing", engine=chdb.url, **people).tables[0].error
+    )
+
+
 def test_an_error_holds_no_value(chdb: ChDB) -> None:
     chdb.run("create or replace table t (secret String) engine = Memory")
     chdb.run("insert into t values ('Ann Smith')")
@@ -454,9 +562,11 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch, chdb: ChDB) 
 
 
 @pytest.mark.parametrize("options", ["", "?secure=true", "?nobody=1", "?port=x"])
-def test_a_password_is_in_no_error(options: str) -> None:
+def test_a_password_is_in_no_error(options: str, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(EngineError) as raised:
         connect(f"clickhouse://ann:s3cret@127.0.0.1:1/db{options}")
+
+    assert [each for each in caplog.records if each.name.startswith("clickhouse_connect")] == []
 
     assert str(raised.value).startswith("ClickHouse at 127.0.0.1 can't be reached.")
     assert "s3cret" not in repr(raised.value) + str(raised.value.__cause__)

@@ -40,6 +40,7 @@ POSTGRES_TYPES = {
     pyarrow.string(): "text",
     pyarrow.int32(): "integer",
     pyarrow.int64(): "bigint",
+    pyarrow.float32(): "real",
     pyarrow.float64(): "double precision",
     pyarrow.date32(): "date",
     pyarrow.bool_(): "boolean",
@@ -114,6 +115,7 @@ CLICKHOUSE_TYPES = {
     pyarrow.string(): "String",
     pyarrow.int32(): "Int32",
     pyarrow.int64(): "Int64",
+    pyarrow.float32(): "Float32",
     pyarrow.float64(): "Float64",
     pyarrow.date32(): "Date32",
     pyarrow.bool_(): "Bool",
@@ -164,6 +166,7 @@ SQLITE_TYPES = {
     pyarrow.string(): "text",
     pyarrow.int32(): "integer",
     pyarrow.int64(): "bigint",
+    pyarrow.float32(): "real",
     pyarrow.float64(): "real",
     pyarrow.date32(): "date",
     pyarrow.bool_(): "boolean",
@@ -202,7 +205,7 @@ class SQLiteMemory:
     def load(self, name: str, table: Filled) -> None:
         if not all(is_kept(cell) for row in table.rows for cell in row):
             raise UnsatisfiedAssumption
-        rows = [tuple(map(stored, row)) for row in table.rows]
+        rows = [tuple(map(stored, row.values())) for row in table.arrow.to_pylist()]
         columns = ", ".join(
             f"{quoted(column)} {SQLITE_TYPES.get(type, 'decimal')}"
             for column, type in zip(table.names, table.types, strict=True)

@@ -7,6 +7,7 @@ right by the rules of a dialect, one file each. Knows no database.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import Literal
@@ -32,16 +33,29 @@ Views = tuple[tuple[str, str], ...]
 """By the name of a table as the templates spell it: the SELECT of the dialect that is read in its
 place, because the values of a column have to be put right before they can be grouped."""
 
+Types = frozenset[tuple[str, str, str]]
+"""What columns hold: the name of a table as the templates spell it, a column of it, its type."""
+
 _OF_THE_TEMPLATES = "duckdb"
+_TOLD = {"DOUBLE": exp.DType.DOUBLE, "FLOAT": exp.DType.DOUBLE, "VARCHAR": exp.DType.VARCHAR}
+"""The types that a rule may go by."""
 _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
 """What sqlglot calls some types that DuckDB's catalogue calls otherwise."""
 
 
 @lru_cache(maxsize=256)
-def translated(sql: str, dialect: str, views: Views = (), *, materialized: bool = False) -> str:
+def translated(
+    sql: str,
+    dialect: str,
+    views: Views = (),
+    *,
+    types: Types = frozenset(),
+    materialized: bool = False,
+) -> str:
     """A SELECT of the templates, as `dialect` has it.
 
-    `materialized` asks for a set that is read twice to be kept, where it would be made anew.
+    `types` are told to the rules of what stands in a condition. `materialized` asks for a set that
+    is read twice to be kept, where it would be made anew.
 
     Raises `SpecError` for a dialect that is not known, or that has no words for something in it.
     """
@@ -49,6 +63,8 @@ def translated(sql: str, dialect: str, views: Views = (), *, materialized: bool 
         return sql
     rules = rules_of(dialect)
     tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
+    if types:
+        _tell_types(tree, {(table, column): type for table, column, type in types})
     for node in reversed(list(tree.walk())):
         rule = rules.get(type(node))
         if rule is not None and (replacement := rule(node)) is not node:
@@ -93,12 +109,30 @@ def quoted(sql: str, dialect: str, quote: Quote, *, spelled: bool) -> str:
     return sql if quote == "always" else with_needed_quotes(sql, dialect, spelled=spelled)
 
 
+def _tell_types(tree: exp.Expr, types: Mapping[tuple[str, str], str]) -> None:
+    """Have the columns in each condition on a table know what they hold."""
+    for condition in tree.find_all(exp.Where):
+        read = condition.parent.args.get("from_") if condition.parent else None
+        if read is None or not isinstance(read.this, exp.Table):
+            continue
+        table = _bare(read.this)
+        for column in condition.find_all(exp.Column):
+            type = types.get((table, column.name))
+            if type in _TOLD:
+                column.type = _TOLD[type]
+
+
+def _bare(table: exp.Table) -> str:
+    """The name of a table, as the templates spell it, without the one that it has here."""
+    bare = table.copy()
+    bare.set("alias", None)
+    return bare.sql(_OF_THE_TEMPLATES)
+
+
 def _read_through(tree: exp.Expr, name: str, select: exp.Expr) -> None:
     """Have a SELECT stand where a table of this name is read."""
     for table in list(tree.find_all(exp.Table)):
-        bare = table.copy()
-        bare.set("alias", None)
-        if bare.sql(_OF_THE_TEMPLATES) == name:
+        if _bare(table) == name:
             alias = exp.to_identifier(table.alias_or_name, quoted=True)
             table.replace(exp.Subquery(this=select.copy(), alias=exp.TableAlias(this=alias)))
 

@@ -10,18 +10,13 @@ from kanon_sql.dialects.rules import (
     Rules,
     backslash_in_like,
     casts,
+    full_match,
     nulls_last,
-    phrase,
     try_cast,
     written,
 )
 
 _written = partial(written, dialect="bigquery")
-
-
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    pattern = exp.Literal.string(f"^({node.expression.name})$")
-    return phrase("regexp_contains(x, pattern)", "bigquery", x=node.this, pattern=pattern)
 
 
 RULES: Rules = {
@@ -38,7 +33,7 @@ RULES: Rules = {
     ),
     # A numeric has 29 digits before the point.
     exp.Cast: casts({exp.DType.DECIMAL: "cast(x as bignumeric)"}, "bigquery"),
-    exp.RegexpFullMatch: _full_match,
+    exp.RegexpFullMatch: full_match("regexp_contains(x, pattern)", "bigquery"),
     exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
     exp.Order: nulls_last,
     exp.Like: backslash_in_like,

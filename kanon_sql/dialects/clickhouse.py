@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules, backslash_in_like, phrase
+from kanon_sql.dialects.rules import (
+    Rule,
+    Rules,
+    backslash_in_like,
+    full_match,
+    in_condition,
+    phrase,
+    try_cast,
+    written,
+)
 from kanon_sql.errors import SpecError
 
 _MOMENT = (
@@ -15,10 +26,15 @@ _MOMENT = (
     r"([ T]([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?)?$"
 )
 _UTC = "DateTime64(6, 'UTC')"
+_AS_MOMENT = (
+    f"case when match(toString(x), '{_MOMENT}') and toYear(parseDateTime64BestEffortOrNull("
+    "toString(x), 6, 'UTC')) = toUInt16OrZero(extract(toString(x), '^[0-9]+')) "
+    "then parseDateTime64BestEffortOrNull(toString(x), 6, 'UTC') end"
+)
+"""ClickHouse takes 30 February for a day of March, and a day beyond its calendar for its last one:
+a date must be of the year that it spells."""
 
-
-def _phrase(text: str, **parts: exp.Expr) -> exp.Expr:
-    return phrase(text, "clickhouse", **parts)
+_phrase = partial(phrase, dialect="clickhouse")
 
 
 def _type(node: exp.DataType) -> exp.Expr:
@@ -33,36 +49,16 @@ def _type(node: exp.DataType) -> exp.Expr:
     return node
 
 
-def _try_cast(node: exp.TryCast) -> exp.Expr:
-    """ClickHouse takes 30 February for a day of March, and a day beyond its calendar for its last
-    one: a date must be of the year that it spells."""
-    moment = (
-        f"case when match(toString(x), '{_MOMENT}') and toYear(parseDateTime64BestEffortOrNull("
-        "toString(x), 6, 'UTC')) = toUInt16OrZero(extract(toString(x), '^[0-9]+')) "
-        "then parseDateTime64BestEffortOrNull(toString(x), 6, 'UTC') end"
-    )
-    match node.to.this:
-        case exp.DType.DOUBLE:
-            text = "toFloat64OrNull(trimBoth(toString(x)))"
-        case exp.DType.DATE32:
-            text = f"toDate32({moment})"
-        case exp.DType.DATETIME64:
-            text = moment
-        case exp.DType.BIGINT:
-            text = "accurateCastOrNull(x, 'Int64')"
-        case exp.DType.DECIMAL:
-            text = "accurateCastOrNull(x, 'Decimal(38, 0)')"
-        case other:
-            raise NotImplementedError(f"try_cast to {other}")
-    return _phrase(text, x=node.this)
-
-
 def _cast(node: exp.Cast) -> exp.Expr:
     match node.to.this, node.this:
         case exp.DType.DATE32 | exp.DType.DATETIME64, exp.Literal(is_string=True) as moment:
             _refuse_no_date(moment.name)
-        case exp.DType.DOUBLE, exp.Column(this=exp.Identifier(quoted=True)) as column:
-            return _phrase("toFloat64(trimBoth(toString(x)))", x=column)
+        case exp.DType.DOUBLE, exp.Column(this=exp.Identifier(quoted=True)) as column if (
+            not column.is_type(exp.DType.DOUBLE)
+        ):
+            number = _phrase("toFloat64(trimBoth(toString(x)))", x=column)
+            number.type = node.to
+            return number
         case exp.DType.TEXT | exp.DType.VARCHAR, exp.Cast(this=number, to=to) if (
             to.this == exp.DType.DECIMAL and len(to.expressions) == 2
         ):
@@ -114,14 +110,67 @@ def _sum(node: exp.Sum) -> exp.Expr:
 
 
 def _case(node: exp.Case) -> exp.Expr:
+    if node.this is not None and _chooses_by_float(node):
+        for branch in node.args["ifs"]:
+            branch.set("this", _equal(node.this, branch.this))
+        node.set("this", None)
     outcomes = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
     given = [each for each in outcomes if each is not None and not isinstance(each, exp.Null)]
     return _signed(node) if given and all(each.is_int for each in given) else node
 
 
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    pattern = exp.Literal.string(f"^({node.expression.name})$")
-    return _phrase("match(x, pattern)", x=node.this, pattern=pattern)
+# --- what is no number, which is equal to itself and greater than any, as in DuckDB ---------
+
+
+def _of_floats(comparison: Callable[[Any], exp.Expr]) -> Rule:
+    """A comparison of a condition as it has to be put, if what it compares may be no number."""
+
+    def rule(node: exp.Expr) -> exp.Expr:
+        return exp.Paren(this=comparison(node)) if _chooses_by_float(node) else node
+
+    return rule
+
+
+def _chooses_by_float(node: exp.Expr) -> bool:
+    return in_condition(node) and any(map(_may_be_no_number, node.iter_expressions()))
+
+
+def _may_be_no_number(value: exp.Expr) -> bool:
+    return any(each.is_type(exp.DType.DOUBLE) or isinstance(each, exp.Div) for each in value.walk())
+
+
+def _equal(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    if isinstance(a, exp.Literal) or isinstance(b, exp.Literal):
+        return _phrase("a = b", a=a, b=b)
+    return _phrase("(a = b or (a <> a and b <> b))", a=a, b=b)
+
+
+def _greater(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    if isinstance(a, exp.Literal):
+        return _phrase("a > b", a=a, b=b)
+    if isinstance(b, exp.Literal):
+        return _phrase("(a > b or a <> a)", a=a, b=b)
+    return _phrase("(a > b or (a <> a and b = b))", a=a, b=b)
+
+
+def _between(node: exp.Between) -> exp.Expr:
+    low, high = node.args["low"], node.args["high"]
+    return exp.and_(exp.not_(_greater(low, node.this)), exp.not_(_greater(node.this, high)))
+
+
+def _same(node: exp.NullSafeEQ | exp.NullSafeNEQ) -> exp.Expr:
+    equal = _equal(node.this, node.expression)
+    return _phrase(
+        "coalesce(equal, a is null and b is null)", equal=equal, a=node.this, b=node.expression
+    )
+
+
+def _null_if(node: exp.Nullif) -> exp.Expr:
+    equal = _equal(node.this, node.expression)
+    return _phrase("case when equal then null else x end", equal=equal, x=node.this)
+
+
+# --- texts ----------------------------------------------------------------------------------
 
 
 def _text_of_group(node: exp.GroupConcat) -> exp.Expr:
@@ -161,11 +210,6 @@ def _select(node: exp.Select) -> exp.Expr:
     return node
 
 
-def _lead(node: exp.Lead) -> exp.Expr:
-    """There is nothing behind the last row, which of a type without NULL would be 0."""
-    return _phrase("lead(toNullable(x))", x=node.this)
-
-
 def _named(name: str, *arguments: str) -> Callable[[exp.Expr], exp.Expr]:
     """The same function under the name that it has for characters, where bytes have the usual."""
 
@@ -184,20 +228,41 @@ def _padded(node: exp.Pad) -> exp.Expr:
 
 
 RULES: Rules = {
+    exp.EQ: _of_floats(lambda node: _equal(node.this, node.expression)),
+    exp.NEQ: _of_floats(lambda node: exp.not_(_equal(node.this, node.expression))),
+    exp.GT: _of_floats(lambda node: _greater(node.this, node.expression)),
+    exp.LT: _of_floats(lambda node: _greater(node.expression, node.this)),
+    exp.GTE: _of_floats(lambda node: exp.not_(_greater(node.expression, node.this))),
+    exp.LTE: _of_floats(lambda node: exp.not_(_greater(node.this, node.expression))),
+    exp.Between: _of_floats(_between),
+    exp.In: _of_floats(lambda node: exp.or_(*(_equal(node.this, e) for e in node.expressions))),
+    exp.NullSafeEQ: _of_floats(_same),
+    exp.NullSafeNEQ: _of_floats(lambda node: exp.not_(_same(node))),
+    exp.Nullif: _of_floats(_null_if),
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,
     exp.Select: _select,
     exp.DataType: _type,
-    exp.TryCast: _try_cast,
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: "toFloat64OrNull(trimBoth(toString(x)))",
+            exp.DType.DATE32: f"toDate32({_AS_MOMENT})",
+            exp.DType.DATETIME64: _AS_MOMENT,
+            exp.DType.BIGINT: "accurateCastOrNull(x, 'Int64')",
+            exp.DType.DECIMAL: "accurateCastOrNull(x, 'Decimal(38, 0)')",
+        },
+        "clickhouse",
+    ),
     exp.Cast: _cast,
     exp.Alias: _constant,
     exp.Case: _case,
     exp.Count: _signed,
     exp.Window: _window,
     exp.Sum: _sum,
-    exp.RegexpFullMatch: _full_match,
+    exp.RegexpFullMatch: full_match("match(x, pattern)", "clickhouse"),
     exp.GroupConcat: _text_of_group,
-    exp.Lead: _lead,
+    # There is nothing behind the last row, which of a type without NULL would be 0.
+    exp.Lead: written("lead(toNullable(x))", "clickhouse", x="this"),
     exp.Length: _named("lengthUTF8", "this"),
     exp.Substring: _named("substringUTF8", "this", "start", "length"),
     exp.StrPosition: _named("positionUTF8", "this", "substr"),

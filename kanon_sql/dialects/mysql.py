@@ -7,14 +7,17 @@ from functools import partial
 from sqlglot import exp
 
 from kanon_sql.dialects.rules import (
+    AS_LONG,
+    AS_WHOLE,
     DATE,
     NUMBER,
+    TO_THE_END,
     Rules,
     backslash_in_like,
+    full_match,
     nulls_last,
     phrase,
     try_cast,
-    without_dollar,
     written,
 )
 
@@ -25,12 +28,8 @@ _TEXT = "convert(x using utf8mb4) collate utf8mb4_0900_bin"
 
 
 def _matches(pattern: str) -> str:
-    text = exp.Literal.string(without_dollar(pattern)).sql("mysql")
+    text = exp.Literal.string(pattern.removesuffix("$") + r"\z").sql("mysql")
     return f"cast(x as char) regexp {text}"
-
-
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    return phrase(_matches(f"^({node.expression.name})$"), "mysql", x=node.this)
 
 
 def _as_text(node: exp.Cast) -> exp.Expr:
@@ -73,14 +72,13 @@ RULES: Rules = {
         {
             exp.DType.DOUBLE: f"case when {_matches(NUMBER)} then cast(x as double) end",
             exp.DType.TIMESTAMP: f"case when {_matches(DATE)} then cast(x as datetime(6)) end",
-            exp.DType.BIGINT: "case when x between -9223372036854775808 and 9223372036854774784 "
-            "then cast(x as signed) end",
-            exp.DType.DECIMAL: "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end",
+            exp.DType.BIGINT: AS_WHOLE,
+            exp.DType.DECIMAL: AS_LONG,
         },
         "mysql",
     ),
     exp.Cast: _as_text,
-    exp.RegexpFullMatch: _full_match,
+    exp.RegexpFullMatch: full_match("cast(x as char) regexp pattern", "mysql", TO_THE_END),
     exp.IgnoreNulls: _written("max(x)", x="this.this"),
     exp.Order: nulls_last,
     exp.Like: _like,

@@ -7,22 +7,18 @@ from functools import partial
 from sqlglot import exp
 
 from kanon_sql.dialects.rules import (
-    BETWEEN_WHOLE,
+    AS_LONG,
+    AS_WHOLE,
     DATE,
     NUMBER,
     Rules,
     backslash_in_like,
-    phrase,
+    full_match,
     try_cast,
     written,
 )
 
 _written = partial(written, dialect="redshift")
-
-
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    pattern = exp.Literal.string(f"^({node.expression.name})$")
-    return phrase("x ~ pattern", "redshift", x=node.this, pattern=pattern)
 
 
 RULES: Rules = {
@@ -36,12 +32,12 @@ RULES: Rules = {
             "then cast(x as double precision) end",
             exp.DType.TIMESTAMP: f"case when cast(x as varchar(max)) ~ '{DATE}' "
             "then cast(x as timestamp) end",
-            exp.DType.BIGINT: BETWEEN_WHOLE,
-            exp.DType.DECIMAL: "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end",
+            exp.DType.BIGINT: AS_WHOLE,
+            exp.DType.DECIMAL: AS_LONG,
         },
         "redshift",
     ),
-    exp.RegexpFullMatch: _full_match,
+    exp.RegexpFullMatch: full_match("x ~ pattern", "redshift"),
     exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,

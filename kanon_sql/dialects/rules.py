@@ -19,6 +19,8 @@ NUMBER = "^ *[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9
 """What casts to a number and is no more than a double holds, as a regular expression."""
 DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?$"
 """What may be a date or a time, written from the year down."""
+TO_THE_END = r"^({})\z"
+"""A whole pattern where `$` may come before a last line break."""
 
 
 def phrase(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
@@ -74,7 +76,8 @@ def try_cast(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
 
     def rule(node: exp.TryCast) -> exp.Expr:
         type = node.to.this
-        return rules[exp.DType.TIMESTAMP if type == exp.DType.TIMESTAMPNTZ else type](node)
+        type = exp.DType.TIMESTAMP if type == exp.DType.TIMESTAMPNTZ else type
+        return rules.get(type, refused(f"a try_cast to {node.to.sql(dialect)}", dialect))(node)
 
     return rule
 
@@ -89,10 +92,31 @@ def casts(texts: Mapping[exp.DType, str], dialect: str) -> Rule:
     return rule
 
 
-BETWEEN_WHOLE = (
+AS_WHOLE = (
     "case when x between -9223372036854775808 and 9223372036854774784 then cast(x as bigint) end"
 )
-"""A number as a whole one of 64 bits, where it is one."""
+"""A number as a whole one of 64 bits, where that holds it."""
+AS_LONG = "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end"
+"""A number as a whole one of 38 digits, where these hold it."""
+
+
+def full_match(text: str, dialect: str, whole: str = "^({})$") -> Rule:
+    """A rule for whether a text is all of a pattern: `whole` says so of it, and `text` whether `x`
+    has a part like `pattern`."""
+
+    def rule(node: exp.RegexpFullMatch) -> exp.Expr:
+        pattern = exp.Literal.string(whole.format(node.expression.name))
+        return phrase(text, dialect, x=node.this, pattern=pattern)
+
+    return rule
+
+
+def in_condition(node: exp.Expr) -> bool:
+    """Whether it is part of a condition on columns of the data, whose names are quoted."""
+    columns = node.find_all(exp.Column)
+    return node.find_ancestor(exp.Where) is not None and any(
+        isinstance(each.this, exp.Identifier) and each.this.quoted for each in columns
+    )
 
 
 def nulls_last(node: exp.Order) -> exp.Order:
@@ -120,11 +144,6 @@ def _is_flag(value: exp.Expr) -> bool:
     return isinstance(value, exp.Case) and all(
         isinstance(each, exp.Literal) for each in [*results, value.args.get("default")]
     )
-
-
-def without_dollar(pattern: str) -> str:
-    """The pattern with an end that is the very end: `$` may come before a last line break."""
-    return pattern.removesuffix("$") + r"\z"
 
 
 def backslash_in_like(node: exp.Like | exp.ILike) -> exp.Like | exp.ILike:

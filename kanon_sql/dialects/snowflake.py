@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import BETWEEN_WHOLE, DATE, Rules, try_cast, written
+from kanon_sql.dialects.rules import AS_LONG, AS_WHOLE, DATE, Rules, try_cast, written
 
 _written = partial(written, dialect="snowflake")
 
@@ -17,8 +17,8 @@ RULES: Rules = {
             exp.DType.DOUBLE: "try_cast(cast(x as varchar) as double)",
             exp.DType.TIMESTAMP: f"case when regexp_like(cast(x as varchar), '{DATE}') "
             "then try_cast(cast(x as varchar) as timestamp_ntz) end",
-            exp.DType.BIGINT: BETWEEN_WHOLE,
-            exp.DType.DECIMAL: "case when abs(x) < 1e38 then cast(x as decimal(38, 0)) end",
+            exp.DType.BIGINT: AS_WHOLE,
+            exp.DType.DECIMAL: AS_LONG,
         },
         "snowflake",
     ),

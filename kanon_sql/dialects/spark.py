@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules, backslash_in_like, phrase
+from kanon_sql.dialects.rules import (
+    Rules,
+    backslash_in_like,
+    full_match,
+    in_condition,
+    phrase,
+    try_cast,
+)
 
 _NUMBER = r"^\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\s*\z"
 _TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
@@ -12,46 +21,20 @@ _DATE = rf"^\s*[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}{_TIME}\s*\z"
 _TWO_TO_THE_63 = "9.223372036854775807E18D"
 
 
-def _phrase(text: str, **parts: exp.Expr) -> exp.Expr:
-    return phrase(text, "spark", **parts)
+_phrase = partial(phrase, dialect="spark")
 
 
-def _spelled(pattern: str, type: str, text: exp.Expr) -> exp.Expr:
+def _spelled(pattern: str, type: str) -> str:
     """A cast of what looks like a number or a date: Spark reads `1d` and `2025` as such, too."""
-    return _phrase(
-        f"case when cast(x as string) rlike pattern then try_cast(x as {type}) end",
-        x=text,
-        pattern=exp.Literal.string(pattern),
-    )
-
-
-def _try_cast(node: exp.TryCast) -> exp.Expr:
-    """A text that is no number or date, or a number too large, is NULL."""
-    match node.to.this:
-        case exp.DType.DOUBLE:
-            return _spelled(_NUMBER, "double", node.this)
-        case exp.DType.DATE:
-            return _spelled(_DATE, "date", node.this)
-        case exp.DType.TIMESTAMP | exp.DType.TIMESTAMPNTZ:
-            return _spelled(_DATE, "timestamp_ntz", node.this)
-        case exp.DType.BIGINT:
-            # 2 ** 63 itself would be taken for one less.
-            text = f"case when x < {_TWO_TO_THE_63} then try_cast(x as bigint) end"
-            return _phrase(text, x=node.this)
-    return node
-
-
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    """The whole text: `$` would let a line break behind it pass."""
-    pattern = exp.Literal.string(rf"^(?:{node.expression.name})\z")
-    return _phrase("x rlike pattern", x=node.this, pattern=pattern)
+    text = exp.Literal.string(pattern).sql("spark")
+    return f"case when cast(x as string) rlike {text} then try_cast(x as {type}) end"
 
 
 def _whole(node: exp.Floor | exp.Ceil) -> exp.Expr:
     """A float's floor as a float: a bigint would hold 2 ** 63 for all that is larger."""
     above = node.find_ancestor(exp.TryCast)
     of_float = node.find(exp.Div) or (above and above.to.this == exp.DType.BIGINT)
-    if not of_float:
+    if not of_float and not in_condition(node):
         return node
     inner = node.copy()
     # From 2 ** 53 on, and where it is no number, a float is its own floor.
@@ -80,8 +63,18 @@ RULES: Rules = {
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,
     exp.EQ: _is_whole,
-    exp.TryCast: _try_cast,
-    exp.RegexpFullMatch: _full_match,
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: _spelled(_NUMBER, "double"),
+            exp.DType.DATE: _spelled(_DATE, "date"),
+            exp.DType.TIMESTAMP: _spelled(_DATE, "timestamp_ntz"),
+            # 2 ** 63 itself would be taken for one less.
+            exp.DType.BIGINT: f"case when x < {_TWO_TO_THE_63} then try_cast(x as bigint) end",
+            exp.DType.DECIMAL: "try_cast(x as decimal(38, 0))",
+        },
+        "spark",
+    ),
+    exp.RegexpFullMatch: full_match("x rlike pattern", "spark", r"^(?:{})\z"),
     exp.Floor: _whole,
     exp.Ceil: _whole,
 }

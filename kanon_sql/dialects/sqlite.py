@@ -7,7 +7,16 @@ from functools import partial
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rule, Rules, phrase, refused, try_cast, written
+from kanon_sql.dialects.rules import (
+    AS_WHOLE,
+    Rule,
+    Rules,
+    in_condition,
+    phrase,
+    refused,
+    try_cast,
+    written,
+)
 
 _written = partial(written, dialect="sqlite")
 _PLAIN = "'-?[0-9]+([.][0-9]+)?'"
@@ -50,6 +59,25 @@ def _part(name: str) -> Rule:
     return written(_PARTS[name], "sqlite", x="this")
 
 
+def _mod(node: exp.Mod) -> exp.Expr:
+    """What `%` does of whole numbers alone. The rest of an infinite one would be NULL."""
+    if not in_condition(node):
+        return node
+    text = (
+        "case when typeof(x) <> 'real' and typeof(y) <> 'real' then whole "
+        "when abs(x) > 1.7976931348623157e308 then json('no rest') else mod(x, y) end"
+    )
+    return phrase(text, "sqlite", x=node.this, y=node.expression, whole=node.copy())
+
+
+def _div(node: exp.Div) -> exp.Expr:
+    """Nothing is divided by 0, which would be NULL without a word."""
+    if in_condition(node) and not isinstance(node.expression, exp.Literal):
+        text = "case when y = 0 then json('a division by 0') else y end"
+        node.set("expression", phrase(text, "sqlite", y=node.expression))
+    return node
+
+
 def _like(node: exp.Like) -> exp.Expr:
     """LIKE knows no case; GLOB does, and has other signs."""
     if not isinstance(node.expression, exp.Literal):
@@ -72,6 +100,14 @@ def _values(node: exp.Values) -> exp.Expr:
     return exp.select(*named).from_(bare).subquery(alias.this.copy())
 
 
+def _of_ascii(node: exp.Lower | exp.Upper | exp.ILike) -> exp.Expr:
+    """SQLite knows the case of no letter beyond ASCII, and would take such a text for another."""
+    if in_condition(node):
+        text = "case when x glob ('*[^' || char(1) || '-~]*') then json('beyond ASCII') else x end"
+        node.set("this", phrase(text, "sqlite", x=node.this))
+    return node
+
+
 def _padded(node: exp.Pad) -> exp.Expr:
     length = int(node.expression.name)
     stars = exp.Literal.string(node.args["fill_pattern"].name * length)
@@ -83,9 +119,21 @@ def _padded(node: exp.Pad) -> exp.Expr:
     return phrase(text, "sqlite", x=node.this, n=node.expression, stars=stars)
 
 
-def _decimal(node: exp.Cast) -> exp.Expr:
+_OR_FAIL = "case when {} then cast(x as {}) else json('a value that does not cast') end"
+"""What SQLite would make a number of, whatever it is; a text that is no JSON is an error."""
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
     """A whole number is exact up to 64 bits; there are no decimals."""
     match node.to.this:
+        case exp.DType.DOUBLE | exp.DType.FLOAT if in_condition(node):
+            text = _OR_FAIL.format(f"x is null or {_IS_NUMBER}", "real")
+            return phrase(text, "sqlite", x=node.this)
+        case type if type in exp.DataType.INTEGER_TYPES and in_condition(node):
+            text = _OR_FAIL.format(
+                f"x is null or (cast(x as integer) = x + 0 and ({_IS_NUMBER}))", "integer"
+            )
+            return phrase(text, "sqlite", x=node.this)
         case exp.DType.DECIMAL:
             digits = [each.name for each in node.to.expressions]
             whole = digits[-1:] == ["0"]
@@ -108,17 +156,17 @@ _as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
         exp.DType.DOUBLE: f"case when {_IS_NUMBER} then cast(x as real) end",
         exp.DType.TIMESTAMP: f"case when {_DATE} then strftime('%Y-%m-%d %H:%M:%f', x) end",
         exp.DType.DATE: f"case when {_DATE} then date(x) end",
-        exp.DType.BIGINT: "case when x between -9223372036854775808 and 9223372036854774784 "
-        "then cast(x as integer) end",
-        exp.DType.DECIMAL: "case when x between -9223372036854775808 and 9223372036854774784 "
-        "then cast(x as integer) end",
+        exp.DType.BIGINT: AS_WHOLE,
+        exp.DType.DECIMAL: AS_WHOLE,
     },
     "sqlite",
 )
 
 RULES: Rules = {
     exp.TryCast: _as_whole,
-    exp.Cast: _decimal,
+    exp.Cast: _cast,
+    exp.Mod: _mod,
+    exp.Div: _div,
     exp.RegexpFullMatch: _full_match,
     exp.IgnoreNulls: _written("max(x)", x="this.this"),
     exp.Extract: _extract,
@@ -130,5 +178,6 @@ RULES: Rules = {
     exp.Pad: _padded,
     exp.Like: _like,
     exp.Values: _values,
+    **dict.fromkeys((exp.Lower, exp.Upper, exp.ILike), _of_ascii),
     exp.Encode: _written("cast(x as blob)", x="this"),
 }

@@ -6,18 +6,13 @@ from functools import partial
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules, phrase, without_dollar, written
+from kanon_sql.dialects.rules import TO_THE_END, Rules, full_match, written
 
 _written = partial(written, dialect="trino")
 
 
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    pattern = exp.Literal.string(without_dollar(f"^({node.expression.name})$"))
-    return phrase("regexp_like(x, pattern)", "trino", x=node.this, pattern=pattern)
-
-
 RULES: Rules = {
-    exp.RegexpFullMatch: _full_match,
+    exp.RegexpFullMatch: full_match("regexp_like(x, pattern)", "trino", TO_THE_END),
     exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
     # `substr` from before the first character is empty.
     exp.Right: _written(

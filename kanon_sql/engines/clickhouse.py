@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
+import sqlglot
 from sqlglot import exp
 
 from kanon_sql.dialects import translated
-from kanon_sql.engines.base import Column, Estimate, Table
+from kanon_sql.engines.base import Column, Estimate, Row, Table
 from kanon_sql.engines.failures import (
     no_such_value,
     refused_to_write,
@@ -89,6 +91,14 @@ NEEDED = ("join_use_nulls", "aggregate_functions_null_for_empty", "final", "sess
 
 LONGEST = 24 * 60 * 60
 """How many seconds are waited for an answer, where no limit is asked for."""
+
+_READ_AS_TABLE = (exp.From, exp.Join, exp.CTE, exp.SetOperation, exp.Subquery, type(None))
+"""Where a query stands that is read as a table is, or alone. Any other is part of an expression."""
+
+_POLICY = re.compile(r"\W*(Row level filter|Filter\b.*Row-level security filter)")
+_FILTER = re.compile(r"\W*(Row level filter|Filter\b)")
+"""How a line of a plan begins that hides rows: that of a view, which may choose some itself, and
+that of any other table."""
 
 _STOPPED = {159, 394}
 _FORBIDDEN = {497, 195, 291}
@@ -168,28 +178,86 @@ class ClickHouse(Warehouse):
         self._in_process = hasattr(client, "path")
         self._comment = f"kanon-sql {uuid.uuid4()}"
         self._seconds = 0.0
-        self._views: dict[str, str] = {}
+        self._unseen: dict[str, re.Pattern[str]] = {}
         self._asking = threading.Lock()
 
     def table(self, target: Any) -> Table:
-        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        """The table or view of this name. Raises `InputError` unless there is exactly one, and
+        unless all of its rows can be seen."""
         table = super().table(target)
-        view = self._view(table)
+        found = [part.name for part in exp.to_table(table.sql, dialect="duckdb").parts]
+        relation = ".".join(map(_identifier, found))
+        view = self._view(relation, self._catalogued(found))
         if view is not None:
-            self._views[table.sql] = view
+            self._stand_ins[table.sql] = view
+        [stored] = self._stored([tuple(map(_literal, found))])
+        self._unseen[relation] = _POLICY if stored.endswith("View") else _FILTER
+        if stored.endswith("MergeTree"):
+            self._require_all_rows()
         return table
+
+    def query(self, sql: str) -> list[Row]:
+        """The rows of one SELECT of the templates."""
+        self._require_all_rows()
+        return super().query(sql)
+
+    def _require_all_rows(self) -> None:
+        """Raise `InputError` if a row policy hides rows of a table, as only a plan tells everyone.
+
+        The plan of a view may run a part of it, and waits until the view is read anyway.
+        """
+        for relation, hides in list(self._unseen.items()):
+            _, plan = self._asked(render("clickhouse_plan", relation=relation))
+            if any(hides.match(line) for (line,) in plan):
+                raise InputError(
+                    f"a row policy hides records of {relation} from this ClickHouse user, so that "
+                    "they would not be counted. Audit as a user who sees all of them."
+                )
+            del self._unseen[relation]
 
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates as ClickHouse has it."""
         # Whether it is kept is for the user's profile to say, as long as that is an experiment of
         # ClickHouse'.
         kept = self._knows("enable_materialized_cte")
-        return translated(sql, self.dialect, tuple(self._views.items()), materialized=kept)
+        return translated(
+            sql,
+            self.dialect,
+            tuple(self._stand_ins.items()),
+            types=frozenset(self._types),
+            materialized=kept,
+        )
+
+    def check(self, sql: str) -> None:
+        """Raise `SpecError` if it can't read the statement, by its names and types alone.
+
+        A plan would find a join that it can't do, but for one subqueries run: an EXPLAIN of a view
+        reads data.
+        """
+        self._asked(f"describe table view(\n{self.in_dialect(sql)}\n)")
 
     def estimate(self, sql: str) -> Estimate:
-        """How many records it expects to read of tables that keep count; it reckons no cost."""
-        names, rows = self._asked(f"explain estimate {self.in_dialect(sql)}")
+        """How many records it expects to read, where nothing runs for that: of tables that keep
+        count, in a statement without a subquery among its expressions. It reckons no cost."""
+        self.check(sql)
+        statement = self.in_dialect(sql)
+        if not self._can_be_planned(statement):
+            return Estimate()
+        names, rows = self._asked(f"explain estimate {statement}")
         return Estimate(sum(row[names.index("rows")] for row in rows) if rows else None)
+
+    def _can_be_planned(self, statement: str) -> bool:
+        """Whether its plan runs nothing of it."""
+        tree = sqlglot.parse_one(statement, read=self.dialect)
+        if any(not isinstance(each.parent, _READ_AS_TABLE) for each in tree.find_all(exp.Query)):
+            return False
+        read = {(table.db, table.name) for table in tree.find_all(exp.Table) if table.db}
+        tables = [(_literal(database), _literal(name)) for database, name in sorted(read)]
+        return all(stored.endswith("MergeTree") for stored in self._stored(tables))
+
+    def _stored(self, tables: Sequence[tuple[str, ...]]) -> list[str]:
+        """The engine of each of these tables: literals of its database and its name."""
+        return [name for (name,) in self._asked(render("clickhouse_engines", tables=tables))[1]]
 
     def renew(self) -> None:
         """Let go of the limit of the audit before."""
@@ -219,22 +287,19 @@ class ClickHouse(Warehouse):
         return place[0], place[1]
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
-        return [Column(name, type_of_templates(type)) for name, type in self._described(found)]
+        return [Column(name, duckdb_type(type)) for name, type in self._catalogued(found)]
 
-    def _described(self, found: Sequence[str]) -> Sequence[Sequence[Any]]:
+    def _catalogued(self, found: Sequence[str]) -> Sequence[Sequence[Any]]:
         database, table = map(_literal, found[-2:])
         return self._asked(render("clickhouse_columns", database=database, table=table))[1]
 
-    def _view(self, table: Table) -> str | None:
+    def _view(self, relation: str, described: Sequence[Sequence[Any]]) -> str | None:
         """The SELECT to read in place of a table that has columns to be put right."""
-        found = [part.name for part in exp.to_table(table.sql, dialect="duckdb").parts]
         columns = [
-            (_identifier(name), put_right(_identifier(name), type))
-            for name, type in self._described(found)
+            (_identifier(name), put_right(_identifier(name), type)) for name, type in described
         ]
         if not any(expression for _, expression in columns):
             return None
-        relation = ".".join(map(_identifier, found))
         return render("clickhouse_view", relation=relation, columns=columns)
 
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
@@ -246,7 +311,7 @@ class ClickHouse(Warehouse):
             # Last, because nothing can be set from here on.
             "readonly": 1,
         }
-        with self._asking:
+        with self._asking, _unlogged():
             answer = self._run(sql, settings)
         return list(answer.column_names), answer.result_rows
 
@@ -309,11 +374,24 @@ def _connected(sentence: str, **options: Any) -> Any:
             "ClickHouse needs clickhouse-connect. Install it: pip install 'kanon-sql[clickhouse]'"
         ) from None
     try:
-        return connect.get_client(**options)
+        with _unlogged():
+            return connect.get_client(**options)
     except Exception as error:
         if getattr(error, "code", None) in _NOT_LET_IN:
             sentence = "ClickHouse knows no such user with this password."
         raise EngineError(sentence) from None
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep the driver from printing errors, which are told in words of our own."""
+    logger = logging.getLogger("clickhouse_connect")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _embedded(path: str) -> Any:
@@ -363,10 +441,10 @@ _NAMES = {
 }
 
 
-def type_of_templates(type: str) -> str:
+def duckdb_type(type: str) -> str:
     """A column's type by DuckDB's name; what can't be compared has one that is refused.
 
-    >>> [type_of_templates(type) for type in ("LowCardinality(Nullable(String))", "Decimal(9, 2)")]
+    >>> [duckdb_type(type) for type in ("LowCardinality(Nullable(String))", "Decimal(9, 2)")]
     ['VARCHAR', 'DECIMAL(9, 2)']
     """
     inner = _unwrapped(type)

@@ -51,7 +51,9 @@ class Definitions:
 
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates as the database has it, whatever it reads."""
-        return translated(sql, self.dialect)
+        return translated(
+            sql, self.dialect, tuple(self._stand_ins.items()), types=frozenset(self._types)
+        )
 
     def in_dialect(self, sql: str) -> str:
         """A SELECT of the templates as it is sent, with the definitions that it reads."""
@@ -69,6 +71,16 @@ class Definitions:
     def _defined(self) -> dict[str, str]:
         """The statements by name, in the dialect and in the order in which they were defined."""
         return {}
+
+    @cached_property
+    def _stand_ins(self) -> dict[str, str]:
+        """By table, as the templates spell it, the SELECT of the dialect to read in its place."""
+        return {}
+
+    @cached_property
+    def _types(self) -> set[tuple[str, str, str]]:
+        """What the columns of the tables hold: table, column, type."""
+        return set()
 
     def _read_by(self, statement: str) -> Iterator[str]:
         """What a statement reads, and what that reads: each definition after those it needs.

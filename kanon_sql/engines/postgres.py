@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from sqlglot import exp
+
 from kanon_sql.dialects import type_of_templates
-from kanon_sql.engines.base import Column, Estimate
+from kanon_sql.engines.base import Column, Estimate, Table
 from kanon_sql.engines.dbapi import DBAPI, in_a_transaction
 from kanon_sql.engines.failures import explained, primary_message
 from kanon_sql.engines.urls import Url
@@ -52,6 +54,17 @@ class Postgres(DBAPI):
         """What the URL lacks is libpq's to find: PGPASSWORD, a passfile."""
         password = {} if url.password is None else {"password": url.password}
         return package.connect(url.text, **password)
+
+    def table(self, target: Any) -> Table:
+        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        table = super().table(target)
+        schema, name = (part.name for part in exp.to_table(table.sql, dialect="duckdb").parts)
+        columns = self._asked(render("postgres_collations", schema=schema, table=name))[1]
+        if any(is_own for _, is_own in columns):
+            self._stand_ins[table.sql] = render(
+                "postgres_view", relation=table.sql, columns=columns
+            )
+        return table
 
     def estimate(self, sql: str) -> Estimate:
         _, [[plans]] = self._asked(f"explain (format json) {self.in_dialect(sql)}")

@@ -28,6 +28,26 @@ order by position
 {%- endmacro %}
 
 
+{# How each of these tables, of which there is at least one, is stored. #}
+{% macro clickhouse_engines(tables) %}
+select engine
+from system.tables
+where (database, name) in (
+{% for database, name in tables %}
+    ({{ database }}, {{ name }}){{ "," if not loop.last }}
+{% endfor %}
+)
+{%- endmacro %}
+
+
+{# How a table would be read, all that is done to its rows included. #}
+{% macro clickhouse_plan(relation) %}
+explain actions = 1
+select 1
+from {{ relation }}
+{%- endmacro %}
+
+
 {# A table whose columns are what they are for everyone who compares them: each name comes with
    the expression that it stands for, or with none. #}
 {% macro clickhouse_view(relation, columns) %}

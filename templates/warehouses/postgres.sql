@@ -74,6 +74,40 @@ order by pg_attribute.attnum
 {%- endmacro %}
 
 
+{# The columns of a table that may be read, and whether the order of a column's texts is its own
+   and not that of the database. #}
+{% macro postgres_collations(schema, table) %}
+select
+    pg_attribute.attname,
+    coalesce(pg_collation.collname <> 'default', false)
+from pg_attribute
+left join pg_collation
+    on pg_collation.oid = pg_attribute.attcollation
+inner join pg_class
+    on pg_class.oid = pg_attribute.attrelid
+inner join pg_namespace
+    on pg_namespace.oid = pg_class.relnamespace
+where
+    pg_namespace.nspname = {{ kanon_sql.literal(schema) }}
+    and pg_class.relname = {{ kanon_sql.literal(table) }}
+    and pg_attribute.attnum > 0
+    and not pg_attribute.attisdropped
+    and has_column_privilege(pg_class.oid, pg_attribute.attnum, 'select')
+order by pg_attribute.attnum
+{%- endmacro %}
+
+
+{# A table whose texts are all in the order of the database: those of two orders can't be
+   compared. Each name comes with whether it has an order of its own. #}
+{% macro postgres_view(relation, columns) %}
+select
+{% for name, is_own in columns %}
+    {{ kanon_sql.ident(name) }}{{ ' collate "default" as ' ~ kanon_sql.ident(name) if is_own }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
+
+
 {# Whether the transaction has written nothing, and so can be ended without a loss. #}
 {% macro postgres_has_written_nothing() %}
 select pg_current_xact_id_if_assigned() is null
