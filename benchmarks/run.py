@@ -60,9 +60,12 @@ def seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def paired(ours: Callable[[], object], theirs: Callable[[], object], runs: int) -> Pair:
-    """Both once to warm up, then in turns; the median of the ratios."""
-    ours(), theirs()
+def paired(
+    ours: Callable[[], object], theirs: Callable[[], object], runs: int, *, warm: bool = False
+) -> Pair:
+    """Both once to warm up, unless they are warm; then in turns, and the median of the ratios."""
+    if not warm:
+        ours(), theirs()
     return Pair.of([(seconds(theirs), seconds(ours)) for _ in range(runs)])
 
 
@@ -262,14 +265,19 @@ def machine() -> str:
 
 
 def publish(title: str, sections: Iterable[tuple[str, Iterable[str]]]) -> None:
-    """Print the sections as they are measured, then write them in the place of the part of
-    results.md that has this title. The parts of other scripts stay."""
+    """Print the sections as they are measured, and write what there is of them after each row, so
+    that nothing is lost if the rest takes too long."""
     lines = [f"# {title}", "", machine()]
     for heading, rows in sections:
         lines += ["", f"## {heading}", ""]
         for row in rows:
             print(row, flush=True)
             lines.append(row)
+            write(lines)
+
+
+def write(lines: Sequence[str]) -> None:
+    """Put a part in the place of the one of results.md that has its title. The others stay."""
     results = HERE / "results.md"
     found = re.split("^(?=# )", results.read_text(), flags=re.M) if results.exists() else []
     parts = {part.partition("\n")[0]: part.strip() for part in found if part.strip()}

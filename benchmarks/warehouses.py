@@ -5,14 +5,18 @@
     python benchmarks/warehouses.py duckdb --rows 10000000     the same on DuckDB, to compare
 
 Postgres is started for the run, unless `--url` names one; Spark runs locally on all cores, in as
-much memory as PYSPARK_SUBMIT_ARGS gives it ("--driver-memory 8g pyspark-shell"). Each
-writes its part of benchmarks/results.md; the tables lie in a folder of their own (`--data`).
+much memory as PYSPARK_SUBMIT_ARGS gives it ("--driver-memory 8g pyspark-shell"). Each size of an
+engine is a part of benchmarks/results.md of its own, written as it is measured; the tables lie in
+a folder of their own (`--data`). From 50 million rows on, each side is asked once; with
+`--minutes`, no further question of a size is asked after so long.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -25,6 +29,8 @@ from run import QUESTIONS, SENSITIVE, Pair, by_hand, census, paired, publish
 import kanon_sql as kanon
 
 ASKED = ("thousands of classes", "many classes", "millions of classes", "nearly one a record")
+ONCE = 50_000_000
+"""The rows from which a question takes so long that it is asked once and without a warm-up."""
 SPARK = "spark:local[*]"
 POSTGRES_TYPES = {
     "VARCHAR": "text",
@@ -99,29 +105,49 @@ def copy_into(connection: Any, path: Path) -> None:
 
 @contextmanager
 def in_spark(path: Path, options: argparse.Namespace) -> Iterator[Place]:
-    """The Parquet file where it lies, in one session for both sides."""
+    """The Parquet file where it lies, in one session for both sides, which is warm."""
     from kanon_sql.engines.spark_sessions import started
 
-    with closing(started(SPARK)) as spark:
-        spark.session.read.parquet(str(path)).createOrReplaceTempView("census")
-        yield Place(str(path), SPARK, "census", lambda sql: spark.session.sql(sql).collect())
+    with closing(started(SPARK)) as spark, kanon.connect(SPARK) as engine:
+
+        def of(path: Path) -> Place:
+            return Place(
+                str(path), engine, f"parquet.`{path}`", lambda sql: spark.session.sql(sql).collect()
+            )
+
+        for columns in map(QUESTIONS.__getitem__, ASKED):
+            audited(of(census(100_000, options.data)), columns, 2)
+        yield of(path)
 
 
 PLACES = {"duckdb": in_duckdb, "postgres": in_postgres, "spark": in_spark}
 
 
-def questions(place: Place, rows: int, runs: int) -> Iterator[str]:
-    """One line a question, and one with a sensitive attribute."""
-    for label in ASKED:
+def questions(place: Place, rows: int, options: argparse.Namespace) -> Iterator[str]:
+    """One line a question, and one with a sensitive attribute; the quickest first."""
+    end = time.monotonic() + 60 * options.minutes
+    asked: list[tuple[str, str | None]] = [(label, None) for label in ASKED]
+    asked.insert(2, (ASKED[0], SENSITIVE))
+    for label, sensitive in asked:
+        if time.monotonic() > end:
+            return
         columns = QUESTIONS[label]
-        yield audited(place, columns, runs).row(f"{rows:,} | k of {', '.join(columns)} ({label})")
-    columns = QUESTIONS["thousands of classes"]
-    yield audited(place, columns, runs, SENSITIVE).row(
-        f"{rows:,} | k and l of {', '.join(columns)} with {SENSITIVE}"
-    )
+        runs = options.runs if rows < ONCE else 1
+        pair = audited(place, columns, runs, sensitive, warm=rows >= ONCE)
+        if sensitive:
+            yield pair.row(f"k and l of {', '.join(columns)} with {sensitive}")
+        else:
+            yield pair.row(f"k of {', '.join(columns)} ({label})")
 
 
-def audited(place: Place, columns: list[str], runs: int, sensitive: str | None = None) -> Pair:
+def audited(
+    place: Place,
+    columns: list[str],
+    runs: int,
+    sensitive: str | None = None,
+    *,
+    warm: bool = False,
+) -> Pair:
     listed = ", ".join(columns)
     counted = "count(*) as n" + (f", count(distinct {sensitive}) as l" if sensitive else "")
     least = "min(n)" + (", min(l)" if sensitive else "")
@@ -141,16 +167,16 @@ def audited(place: Place, columns: list[str], runs: int, sensitive: str | None =
         ),
         lambda: place.by_hand(plain),
         runs,
+        warm=warm,
     )
 
 
-def lines(options: argparse.Namespace) -> Iterator[str]:
-    yield "| rows | question | by hand | audit | ratio |"
-    yield "|---|---|---|---|---|"
-    for rows in options.rows:
-        path = census(rows, options.data)
-        with PLACES[options.engine](path, options) as place:
-            yield from questions(place, rows, options.runs)
+def lines(rows: int, options: argparse.Namespace) -> Iterator[str]:
+    yield "| question | by hand | audit | ratio |"
+    yield "|---|---|---|---|"
+    path = census(rows, options.data)
+    with PLACES[options.engine](path, options) as place:
+        yield from questions(place, rows, options)
 
 
 def main() -> None:
@@ -158,6 +184,7 @@ def main() -> None:
     parser.add_argument("engine", choices=PLACES)
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000])
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--url", help="a Postgres that runs already")
     parser.add_argument(
         "--data", type=Path, default=Path(tempfile.gettempdir()) / "kanon-sql-bench"
@@ -165,7 +192,9 @@ def main() -> None:
     options = parser.parse_args()
     options.data.mkdir(parents=True, exist_ok=True)
     title = {"duckdb": "DuckDB", "postgres": "Postgres", "spark": "Spark"}[options.engine]
-    publish(title, [("An audit beside the query by hand", lines(options))])
+    for rows in options.rows:
+        heading = "An audit beside the query by hand"
+        publish(f"{title}, {rows:,} rows", [(heading, lines(rows, options))])
 
 
 if __name__ == "__main__":

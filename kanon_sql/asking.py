@@ -14,8 +14,10 @@ from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.spec import TableSpec
 from kanon_sql.steps import Step
 
-Watch = Callable[[str], None]
-"""Is told in words what each statement asks as it starts."""
+Progress = Callable[[], str]
+"""How far the running statement is, in a few words, or in none."""
+Watch = Callable[[str, Progress], None]
+"""Is told in words what each statement asks as it starts, and what tells how far it is."""
 GRACE = 1.0
 """How many seconds later than here the server itself stops a statement, in case that nobody is left
 here to do it: whoever waits is told of the time limit."""
@@ -98,7 +100,7 @@ class Asker:
         """Refuse a step that does not only read what it declares; say that it starts now."""
         step.check()
         if self.watch:
-            self.watch(step.question)
+            self.watch(step.question, self.engine.progress)
         if self.expired.is_set():
             raise EngineError("the time limit was reached between two statements.")
         self.asked[step.name] = self.engine.in_dialect(step.sql)

@@ -42,6 +42,7 @@ from kanon_sql.options import (
 
 if TYPE_CHECKING:
     from kanon_sql.anonymization_result import AnonymizationResult, GeneralizationStep
+    from kanon_sql.asking import Watch
     from kanon_sql.baseline import Baseline
     from kanon_sql.compiler import CompiledAudit
     from kanon_sql.diff import Diff
@@ -249,9 +250,7 @@ def _required(target: str | None) -> str:
     return target
 
 
-def _audit_of(
-    spec: AuditSpec | None, watch: Callable[[str], None], values: dict[str, Any]
-) -> AuditResult:
+def _audit_of(spec: AuditSpec | None, watch: Watch, values: dict[str, Any]) -> AuditResult:
     """The audit of a spec; of none where nothing was selected."""
     if spec is None:
         from kanon_sql.result import AuditResult
@@ -613,26 +612,20 @@ def _writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) -
 
 
 @contextmanager
-def _watching(context: click.Context) -> Iterator[Callable[[str], None]]:
+def _watching(context: click.Context) -> Iterator[Watch]:
     """What is told each step: a line with -v, else a spinner where stderr is a terminal."""
     if context.meta.get(VERBOSITY, 0):
-        yield lambda step: click.echo(step, err=True)
+        yield lambda step, progress: click.echo(step, err=True)
     elif sys.stderr.isatty():
         from rich.console import Console
-        from rich.text import Text
 
-        console = Console(stderr=True)
-        context.meta[CONSOLE] = console
-        with console.status("Opening the data") as status:
+        from kanon_sql.spinner import spinning
 
-            def show(step: str) -> None:
-                line = Text(step)
-                line.truncate(console.width - len("⠋ "), overflow="ellipsis")
-                status.update(line)
-
-            yield show
+        context.meta[CONSOLE] = console = Console(stderr=True)
+        with spinning(console) as watch:
+            yield watch
     else:
-        yield lambda step: None
+        yield lambda step, progress: None
 
 
 @contextmanager

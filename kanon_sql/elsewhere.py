@@ -99,6 +99,10 @@ class Elsewhere(Definitions):
     def cancel(self) -> None:
         """Nothing runs."""
 
+    def progress(self) -> str:
+        """Nothing runs."""
+        return ""
+
     def verify_unchanged(self) -> None:
         """Nothing was read."""
 

@@ -40,7 +40,7 @@ utility release
 dbt_model
 suppression
 anonymizer profiler
-api options demo
+api options demo spinner
 cli
 """.strip().splitlines()
 """The rooms from the ground up. A room imports only rooms of the lines above its own."""

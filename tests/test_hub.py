@@ -8,6 +8,7 @@ import os
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,21 @@ def test_cancel_stops_a_running_query_and_the_engine_lives_on() -> None:
         assert message == "the query was stopped before its end. Nothing was left behind."
         assert time.monotonic() - started < 5
         assert engine.query("select 1 as one") == [{"one": 1}]
+
+
+def test_a_running_query_tells_how_far_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+    with DuckDBEngine() as engine, ThreadPoolExecutor() as other:
+        assert engine.progress() == ""
+        running = other.submit(refusal, engine, "select sum(a.range) from range(10000000000) a")
+        while not (told := engine.progress()):
+            time.sleep(0.05)
+        while not running.done():
+            engine.cancel()
+
+    assert re.fullmatch(r"\d+ %", told)
+    assert "stopped" in running.result()
+    assert engine.progress() == ""
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

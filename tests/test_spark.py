@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -18,13 +20,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from java import java_home
-from sparks import cluster, connect_server, environment, free_port, local_spark
+from sparks import cluster, connect_server, environment, free_port, local_spark, until
 from test_levels import CITIES, MASKS, VALUES_AT_LEVELS, column
 
 import kanon_sql as kanon
 from kanon_sql.dialects import translated
+from kanon_sql.engines.canaries import CANARIES_OF, require_trustworthy
 from kanon_sql.engines.spark import Spark, is_session
 from kanon_sql.engines.spark_sessions import Launched
+from kanon_sql.templates import render
 
 if java_home() is None:
     pytest.skip("there is no Java 17 for Spark to run on", allow_module_level=True)
@@ -323,6 +327,77 @@ def test_a_setting_that_would_change_answers_is_refused_and_left(
     assert session.conf.get(setting) == value
 
 
+def test_settings_that_change_between_two_audits_are_noticed(session: Any) -> None:
+    asked = {"quasi_identifiers": ["zip"]}
+    with kanon.connect(with_view(session)) as engine:
+        assert kanon.audit("people", engine=engine, **asked)
+        session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+
+        with pytest.raises(kanon.SpecError, match=r"Set spark\.sql\.session\.timeZone to UTC"):
+            kanon.audit("people", engine=engine, **asked)
+
+
+WRONGS = {
+    "kanon_literals": (r"length('a\\\'b')", r"length('a\\\\\'b')"),
+    "kanon_texts_compare": ("'a' <> 'A'", "'a' <> 'A' collate utf8_lcase"),
+    "kanon_oldest_dates": ("'yyyy-MM-dd'", "'yy-MM-dd'"),
+    "kanon_moments": ("as timestamp)", "as date)"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONGS)
+def test_a_canary_sings_where_spark_does_otherwise(wrong: str, session: Any) -> None:
+    right, otherwise = WRONGS[wrong]
+
+    class Otherwise(Spark):
+        def in_dialect(self, sql: str) -> str:
+            said = super().in_dialect(sql)
+            assert right in said
+            return said.replace(right, otherwise)
+
+    sentence = CANARIES_OF["spark"][wrong].sentence("spark")
+    with pytest.raises(kanon.InputError, match=re.escape(sentence)):
+        require_trustworthy(Otherwise(session))
+
+
+def test_every_canary_of_spark_is_tested() -> None:
+    assert list(WRONGS) == list(CANARIES_OF["spark"])
+
+
+def test_some_records_of_files_are_read_by_a_single_task(folder: Path, session: Any) -> None:
+    """Each of a million files would be opened else, for what is no more than a warning."""
+    with_view(session).table("people").write.mode("overwrite").saveAsTable("stored_people")
+    path = str(folder).replace("[", "\\[").replace("]", "\\]")
+    try:
+        with Spark(session) as spark:
+            plans = [some_records(spark, each) for each in ("stored_people", f"{path}/", "people")]
+    finally:
+        session.sql("drop table stored_people")
+
+    assert ["Coalesce 1" in plan for plan in plans] == [True, True, False]
+    assert ["Exchange" in plan for plan in plans] == [False, False, True]
+    assert not any("Expand" in plan for plan in plans)
+
+
+def some_records(spark: Spark, target: str) -> str:
+    """How the session would count the values of the first records."""
+    table = spark.table(target)
+    columns = [column.name for column in table.columns]
+    sql = render("distinct_in_first", relation=table.sql, columns=columns, first=10)
+    [[plan]] = spark._session.sql(f"explain {spark.in_dialect(sql)}").collect()
+    return str(plan)
+
+
+def test_a_column_that_may_identify_people_is_warned_of(session: Any) -> None:
+    numbered = PEOPLE.append_column("number", pa.array(range(8)))
+    asked = {"quasi_identifiers": ["sex"]}
+
+    found = kanon.audit("people", engine=with_view(session, table=numbered), **asked)
+
+    assert found.tables[0].warnings == kanon.audit(numbered, **asked).tables[0].warnings
+    assert any(each.startswith('"number" has a different') for each in found.tables[0].warnings)
+
+
 def test_what_looks_like_a_variable_is_not_replaced(session: Any) -> None:
     table = pa.table({"plan": ["${x}", "b", "b"]})
     asked = {
@@ -378,6 +453,20 @@ def test_a_time_limit_ends_a_query_and_not_the_session(session: Any) -> None:
     assert "time limit" in result.to_dict()["tables"][0]["error"]
     assert session.sql("select count(*) from big limit 0").collect() == []
     assert figures("people", quasi_identifiers=["zip"], engine=with_view(session))
+
+
+def test_a_query_tells_how_far_it_is(session: Any) -> None:
+    session.range(10**12).selectExpr("id % 7 as zip", "id as n").createOrReplaceTempView("big")
+    with Spark(session) as spark, ThreadPoolExecutor() as other:
+        sql = f"select max(n) as n from {spark.table('big').sql}"
+        assert spark.progress() == ""
+        running = other.submit(spark.query, sql)
+        until(lambda: spark.progress() == "0 of 2 tasks")
+        spark.cancel()
+
+        with pytest.raises(kanon.EngineError, match="stopped"):
+            running.result()
+        until(lambda: spark.progress() == "")
 
 
 def test_other_queries_of_the_session_go_on_when_one_is_cancelled(session: Any) -> None:
@@ -510,22 +599,31 @@ def test_spark_connect_answers(folder: Path, tmp_path: Path, expected: Any) -> N
 
 
 ON_CONNECT = """
-import json, sys, warnings
+import json, sys, time, warnings
+from concurrent.futures import ThreadPoolExecutor
 warnings.simplefilter("ignore")
 import pyarrow.parquet
 from pyspark.sql import SparkSession
 import kanon_sql as kanon
 
-spark = SparkSession.builder.remote("local[2]").getOrCreate()
+builder = SparkSession.builder.remote("local[2]")
+builder.config("spark.connect.progress.reportInterval", "100ms")
+spark = builder.getOrCreate()
 spark.conf.set("spark.sql.session.timeZone", "UTC")
 table = pyarrow.parquet.read_table(sys.argv[1])
 spark.createDataFrame(table).createOrReplaceTempView("people")
 spark.range(10**12).selectExpr("id % 7 as zip").createOrReplaceTempView("big")
 asked = {"quasi_identifiers": ["zip", "age"], "engine": spark}
-slow = kanon.audit("big", quasi_identifiers=["zip"], engine=spark, timeout=2)
+told = set()
+with kanon.connect(spark) as engine, ThreadPoolExecutor() as other:
+    running = other.submit(kanon.audit, "big", quasi_identifiers=["zip"], engine=engine, timeout=4)
+    while not running.done():
+        told.add(engine.progress())
+        time.sleep(0.1)
+    slow = running.result()
 found = kanon.audit("people", **asked)
 views = sorted(view.name for view in spark.catalog.listTables())
-print(json.dumps([slow.to_dict(), found.to_dict(), views]))
+print(json.dumps([slow.to_dict(), found.to_dict(), views, sorted(told)]))
 """
 
 
@@ -542,11 +640,12 @@ def test_a_connect_session_that_is_open_is_asked(tmp_path: Path) -> None:
     )
 
     assert run.returncode == 0, run.stderr
-    slow, found, views = json.loads(run.stdout.splitlines()[-1])
+    slow, found, views, told = json.loads(run.stdout.splitlines()[-1])
     assert "time limit" in slow["tables"][0]["error"]
     [here] = kanon.audit(PEOPLE, quasi_identifiers=["zip", "age"]).to_dict()["tables"]
     assert found["tables"][0]["summary"] == asking.near(here["summary"])
     assert views == ["big", "people"]
+    assert {"", "0 of 2 tasks"} <= set(told)
 
 
 def test_a_folder_in_a_folder_is_not_left_out(folder: Path) -> None:

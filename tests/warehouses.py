@@ -229,7 +229,7 @@ def sqlite(folder: Path) -> Iterator[Database]:
 STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark, "sqlite": sqlite}
 """What starts each engine that the tests run."""
 
-EXAMPLES = {"spark": 5}
+EXAMPLES = {"spark": 5, "clickhouse": 15}
 """How many tables an engine is asked about, where that is not as many as the others."""
 
 NOTHING = r"(?!)"

@@ -15,7 +15,7 @@ from typing import Literal
 import sqlglot
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules
+from kanon_sql.dialects.rules import Rules, is_some_records
 from kanon_sql.dialects.spelling import in_lower_case, with_needed_quotes
 from kanon_sql.errors import SpecError, did_you_mean
 
@@ -51,11 +51,13 @@ def translated(
     *,
     types: Types = frozenset(),
     materialized: bool = False,
+    stored: frozenset[str] = frozenset(),
 ) -> str:
     """A SELECT of the templates, as `dialect` has it.
 
     `types` are told to the rules of what stands in a condition. `materialized` asks for a set that
-    is read twice to be kept, where it would be made anew.
+    is read twice to be kept, where it would be made anew. Of the tables that are `stored`, some
+    records are read by one task of Spark, which then stops.
 
     Raises `SpecError` for a dialect that is not known, or that has no words for something in it.
     """
@@ -72,6 +74,8 @@ def translated(
             node.replace(replacement)
     for name, select in views:
         _read_through(tree, name, sqlglot.parse_one(select, read=dialect))
+    if stored:
+        _read_some_by_one_task(tree, stored)
     if materialized:
         _keep_what_is_read_twice(tree)
     try:
@@ -135,6 +139,18 @@ def _read_through(tree: exp.Expr, name: str, select: exp.Expr) -> None:
         if _bare(table) == name:
             alias = exp.to_identifier(table.alias_or_name, quoted=True)
             table.replace(exp.Subquery(this=select.copy(), alias=exp.TableAlias(this=alias)))
+
+
+def _read_some_by_one_task(tree: exp.Expr, stored: frozenset[str]) -> None:
+    """Have so many records of a stored table read by one task.
+
+    Otherwise each task of the whole table would read as many, of which nearly all are thrown away.
+    Of a view that is not to be hoped: one task might go through all that it leaves out.
+    """
+    for select in tree.find_all(exp.Select):
+        if is_some_records(select) and select.args["from_"].this.sql(_OF_THE_TEMPLATES) in stored:
+            one = exp.Coalesce(this=exp.Literal.number(1))
+            select.set("hint", exp.Hint(expressions=[one]))
 
 
 def _keep_what_is_read_twice(tree: exp.Expr) -> None:

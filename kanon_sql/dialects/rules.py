@@ -146,6 +146,23 @@ def _is_flag(value: exp.Expr) -> bool:
     )
 
 
+def is_some_records(node: exp.Expr) -> bool:
+    """Whether it is a SELECT of so many records of one table, whichever they are.
+
+    >>> is_some_records(sqlglot.parse_one("select a from b limit 9"))
+    True
+    >>> is_some_records(sqlglot.parse_one("select a from b order by a limit 9"))
+    False
+    """
+    others = ("with_", "joins", "where", "group", "distinct", "having", "order")
+    return (
+        isinstance(node, exp.Select)
+        and bool(node.args.get("limit"))
+        and isinstance(node.args["from_"].this, exp.Table)
+        and not any(node.args.get(each) for each in others)
+    )
+
+
 def backslash_in_like(node: exp.Like | exp.ILike) -> exp.Like | exp.ILike:
     """A pattern in a dialect in which a backslash escapes what follows it."""
     pattern = node.expression

@@ -118,6 +118,10 @@ class Engine(Protocol):
     def cancel(self) -> None:
         """Stop the running statement, in the server too. Safe from another thread."""
 
+    def progress(self) -> str:
+        """How far the running statement is, in a few words, or in none where that isn't known.
+        Safe from another thread."""
+
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if what was read is not what it was when it was opened."""
 

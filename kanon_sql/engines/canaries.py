@@ -85,16 +85,44 @@ CANARIES = {
 }
 """By the column that holds the answer, which is 1 where all is well."""
 
+_OF_SPARK = "Take a session without legacy settings, or functions of its own in place of Spark's."
+CANARIES_OF = {
+    "spark": {
+        "kanon_literals": Canary(
+            "reads a backslash before a quote in a text of the question otherwise than it is "
+            "written",
+            "values that a spec names would be sought under another spelling and not be found",
+            _OF_SPARK,
+        ),
+        "kanon_texts_compare": Canary(
+            "finds 'A' or 'a ' equal to 'a'",
+            "conditions would keep other records than they say",
+            _OF_SPARK,
+        ),
+        "kanon_oldest_dates": Canary(
+            "does not write the date 0999-12-31 as such",
+            "generalised dates would not be what their level says",
+            _OF_SPARK,
+        ),
+        "kanon_moments": Canary(
+            "does not write a moment as it is in UTC",
+            "generalised times would not be what their level says",
+            "Set spark.sql.session.timeZone to UTC. " + _OF_SPARK,
+        ),
+    },
+}
+"""The same of what a dialect alone is asked besides."""
+
 
 def require_trustworthy(engine: Engine) -> None:
     """Raise `InputError` with the first reason for which an audit there would be wrong."""
     try:
-        [answers] = engine.query(render("canaries"))
+        [answers] = engine.query(render("canaries", dialect=engine.dialect))
     except EngineError as error:
         raise EngineError(
             f"{engine.name} can't answer what shows whether it can be trusted with an audit: "
             f"{error}"
         ) from None
-    for column, canary in CANARIES.items():
+    for column, canary in (CANARIES | CANARIES_OF.get(engine.dialect, {})).items():
         if int(answers[column]) != 1:
             raise InputError(canary.sentence(engine.name))

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -100,6 +101,7 @@ class DuckDBEngine:
         self._paths: set[str] = set()
         self._kept: dict[str, str] = {}
         self._temporary: set[str] = set()
+        self._closing = threading.Lock()
         if connection is not None:
             self._session, spill = cursor_of(connection), None
             names = connection.execute(render("temporary_names")).fetchall()
@@ -281,6 +283,13 @@ class DuckDBEngine:
         """Stop the running statement, unless it runs in a relation's session."""
         self._session.interrupt()
 
+    def progress(self) -> str:
+        """How much of the running statement is done, in a session of our own."""
+        with self._closing:
+            told = self._owned and self._let_go.alive
+            percent = self._session.query_progress() if told else 0
+        return f"{percent:.0f} %" if percent > 0 else ""
+
     def renew(self) -> None:
         """In a user's session, end the snapshot and begin the next one."""
         if not self._owned:
@@ -291,7 +300,8 @@ class DuckDBEngine:
         """Close the session and remove what spilled to disk."""
         self._relation = None
         self._frames.clear()
-        self._let_go()
+        with self._closing:
+            self._let_go()
 
     def evidence(self) -> list[FileEvidence]:
         """The files read, as they were at the start."""
@@ -564,6 +574,9 @@ def open_hub(
         ) from None
     # A day begins at the same moment on every machine.
     hub.execute("set TimeZone = 'UTC'")
+    # Progress is kept to be asked for, and not shown.
+    hub.execute("set enable_progress_bar_print = false")
+    hub.execute("set enable_progress_bar = true")
     if duckdb.__version__ < "2":
         # It copies plans, which DuckDB 1.5 can't where they read a CSV file.
         hub.execute("set disabled_optimizers = 'window_self_join'")

@@ -6,21 +6,21 @@ but temporary views of what has no name in the catalogue, which `close` drops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
 from uuid import uuid4
 
-from kanon_sql.dialects import type_of_templates
+from kanon_sql.dialects import translated, type_of_templates
 from kanon_sql.engines import spark_sessions as sessions
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.failures import no_such_value, stopped, unreadable, withheld
 from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.readers import in_hive_folders, require_usable_names
 from kanon_sql.engines.warehouse import Warehouse
-from kanon_sql.errors import EngineError, InputError, KanonError, SpecError, did_you_mean
-from kanon_sql.templates import identifier, render
+from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean
+from kanon_sql.templates import identifier
 
 FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 VARIABLES = "spark.sql.variable.substitute"
@@ -58,14 +58,17 @@ class Spark(Warehouse):
         self._started = started
         self._tag = f"kanon_sql {uuid4()}"
         self._views: list[str] = []
+        self._stored: frozenset[str] = frozenset()
         # A classic session's own tags are those of a thread, and another one could not stop them.
         context = getattr(session, "sparkContext", None)
         self._add_tag = context.addJobTag if context else session.addTag
         self._remove_tag = context.removeJobTag if context else session.removeTag
         self._interrupt = context.cancelJobsWithTag if context else session.interruptTag
-        if started is None:
-            sessions.require_settings(session)
-        self._require_same_meaning()
+        self._tracker = context.statusTracker() if context else None
+        self._stages: Sequence[Any] = ()
+        if context is None:
+            session.registerProgressHandler(self._told)
+        sessions.require_settings(session)
 
     def table(self, target: Any) -> Table:
         """A table or view by name, or Parquet by its path. Raises `InputError` for anything else.
@@ -82,11 +85,16 @@ class Spark(Warehouse):
                 "without --connect, or write it as Parquet."
             )
         with self._explaining():
+            # They may have been set anew since the session was first trusted.
+            sessions.require_settings(self._session)
             name, found, schema = (self._path if _is_path(target) else self._named)(target)
         require_usable_names(target, schema.names)
         columns = tuple(_column(field) for field in schema.fields)
-        sql = ".".join(map(identifier, found))
-        return Table(name, sql, columns, ordered=False, embedded=False)
+        return Table(name, _relation(found), columns, ordered=False, embedded=False)
+
+    def in_own_words(self, sql: str) -> str:
+        """A SELECT of the templates in the dialect, in which one task reads some records."""
+        return translated(sql, self.dialect, stored=self._stored)
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if Spark can't make sense of the statement; nothing of it runs."""
@@ -96,7 +104,21 @@ class Spark(Warehouse):
     def cancel(self) -> None:
         self._interrupt(self._tag)
 
+    def progress(self) -> str:
+        """How many tasks are done of the stages that run in the session: more are to follow."""
+        if self._tracker is None:
+            return _done((each.num_completed_tasks, each.num_tasks) for each in self._stages)
+        stages = map(self._tracker.getStageInfo, self._tracker.getActiveStageIds())
+        return _done((each.numCompletedTasks, each.numTasks) for each in stages if each)
+
+    def _told(self, stages: Any, done: bool, **_: Any) -> None:
+        """Remember what Spark Connect tells of the stages that run."""
+        self._stages = () if done else [each for each in stages or () if not each.done]
+
     def close(self) -> None:
+        if self._tracker is None:
+            with suppress(Exception):
+                self._session.removeProgressHandler(self._told)
         while self._views:
             with suppress(Exception):
                 self._session.catalog.dropTempView(self._views.pop())
@@ -117,6 +139,8 @@ class Spark(Warehouse):
                 "folder of Parquet files is named with a slash at its end."
             ) from None
         found = (*([known.catalog] if known.catalog else []), *(known.namespace or []), known.name)
+        if known.tableType in ("MANAGED", "EXTERNAL"):
+            self._stored |= {_relation(found)}
         records = self._session.table(_spelled(found))
         if len(found) == 1:
             # It has no schema to tell it from a set of its name, which would be read in its place.
@@ -133,7 +157,9 @@ class Spark(Warehouse):
             .parquet(path)
         )
         self._require_folders_as_text(target, files)
-        return target, (self._viewed(target, files),), files.schema
+        found = (self._viewed(target, files),)
+        self._stored |= {_relation(found)}
+        return target, found, files.schema
 
     def _require_folders_as_text(self, target: str, files: Any) -> None:
         """Refuse to take year=02 and year=2 for one."""
@@ -178,20 +204,6 @@ class Spark(Warehouse):
                 f"Set {VARIABLES} to false."
             )
         return sql
-
-    def _require_same_meaning(self) -> None:
-        with self._explaining():
-            sql = self.in_dialect(render("spark_means_the_same"))
-            [row] = self._session.sql(sql).collect()
-        wrong = [name.removeprefix("kanon_") for name, same in row.asDict().items() if not same]
-        if self._started is None and wrong == ["variables"]:
-            return
-        if wrong:
-            raise EngineError(
-                f"in this Spark session {', '.join(wrong)} don't mean what they do elsewhere, so "
-                "that its answers may be wrong. Take a session without legacy settings or "
-                "functions of its own in place of Spark's."
-            )
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
@@ -249,6 +261,15 @@ def _is_path(target: str) -> bool:
     )
 
 
+def _relation(found: Sequence[str]) -> str:
+    """What stands after FROM in the templates.
+
+    >>> _relation(["health", "people"])
+    '"health"."people"'
+    """
+    return ".".join(map(identifier, found))
+
+
 def _spelled(parts: Sequence[str]) -> str:
     """A name as Spark's catalogue takes it.
 
@@ -275,6 +296,16 @@ def _column(field: Any) -> Column:
         type_of_templates(plain, Spark.dialect),
         merges=fault if merging else None,
     )
+
+
+def _done(tasks: Iterable[tuple[int, int]]) -> str:
+    """How many tasks are done, of how many.
+
+    >>> _done([(3, 8), (0, 12)]), _done([])
+    ('3 of 20 tasks', '')
+    """
+    completed, all = (sum(each) for each in zip((0, 0), *tasks, strict=True))
+    return f"{completed:,} of {all:,} tasks" if all else ""
 
 
 def _first_line(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import logging
+import os
 import re
 import shutil
 import signal
@@ -286,8 +287,10 @@ def _configuration(master: str, folder: Path) -> dict[str, str]:
 
 def _partitions(master: str) -> int:
     """Four pieces of work for each core: enough to even them out, few enough for small tables."""
-    cores = re.match(r"local\[(\d+)", master)
-    return 4 * (int(cores[1]) if cores else 8 if master.startswith("local[*") else 1)
+    cores = re.match(r"local\[(\d+|\*)", master)
+    if cores is None:
+        return 4
+    return 4 * (os.cpu_count() or 1 if cores[1] == "*" else int(cores[1]))
 
 
 def _is_news(record: logging.LogRecord) -> bool:

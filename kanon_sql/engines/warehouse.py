@@ -95,6 +95,10 @@ class Warehouse(Definitions):
     def limit(self, seconds: float) -> None:
         """Without a limit of its own, a database is cancelled by who waits."""
 
+    def progress(self) -> str:
+        """Nothing, where a driver does not tell."""
+        return ""
+
     def verify_unchanged(self) -> None:
         """A database is asked in one snapshot, or has no other word than its counts."""
 

@@ -1,9 +1,9 @@
 {#
     What an engine is asked before it is trusted with an audit: each column is 1 if the engine does
-    what every question relies on.
+    what every question relies on. Some dialects are asked for more.
 #}
 
-{% macro canaries() %}
+{% macro canaries(dialect) %}
 with texts as (
     select 'a' as kanon_text
     union all
@@ -84,4 +84,7 @@ select
         then 1
         else 0
     end as kanon_logarithms
+{%- if dialect == "spark" %},
+{{ kanon_sql.spark_canaries() | indent(4, first=true) }}
+{%- endif %}
 {%- endmacro %}
