@@ -16,7 +16,6 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from kanon_sql.dialects import translated
 from kanon_sql.engines.base import Column, Estimate, Row, Table
 from kanon_sql.engines.failures import (
     no_such_value,
@@ -219,14 +218,7 @@ class ClickHouse(Warehouse):
         """A SELECT of the templates as ClickHouse has it."""
         # Whether it is kept is for the user's profile to say, as long as that is an experiment of
         # ClickHouse'.
-        kept = self._knows("enable_materialized_cte")
-        return translated(
-            sql,
-            self.dialect,
-            tuple(self._stand_ins.items()),
-            types=frozenset(self._types),
-            materialized=kept,
-        )
+        return self._translated(sql, materialized=self._knows("enable_materialized_cte"))
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if it can't read the statement, by its names and types alone.

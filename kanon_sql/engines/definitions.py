@@ -51,8 +51,18 @@ class Definitions:
 
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates as the database has it, whatever it reads."""
+        return self._translated(sql)
+
+    def _translated(
+        self, sql: str, *, materialized: bool = False, stored: frozenset[str] = frozenset()
+    ) -> str:
         return translated(
-            sql, self.dialect, tuple(self._stand_ins.items()), types=frozenset(self._types)
+            sql,
+            self.dialect,
+            tuple(self._stand_ins.items()),
+            types=frozenset(self._types),
+            materialized=materialized,
+            stored=stored,
         )
 
     def in_dialect(self, sql: str) -> str:

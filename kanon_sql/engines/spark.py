@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 from uuid import uuid4
 
-from kanon_sql.dialects import translated, type_of_templates
+from kanon_sql.dialects import type_of_templates
 from kanon_sql.engines import spark_sessions as sessions
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.failures import no_such_value, stopped, unreadable, withheld
@@ -94,7 +94,7 @@ class Spark(Warehouse):
 
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates in the dialect, in which one task reads some records."""
-        return translated(sql, self.dialect, stored=self._stored)
+        return self._translated(sql, stored=self._stored)
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if Spark can't make sense of the statement; nothing of it runs."""
