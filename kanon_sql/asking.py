@@ -130,6 +130,9 @@ def time_limit(engine: Engine, seconds: float | None, expired: threading.Event) 
             raise
     finally:
         done.set()
+        if seconds is not None:
+            # A word that comes late would stop what is asked next.
+            watchdog.join(GRACE)
     if expired.is_set():
         raise EngineError(
             "stopped, because the time limit was reached. Raise --timeout, or ask less."

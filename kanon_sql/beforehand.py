@@ -9,13 +9,14 @@ from typing import Any
 from kanon_sql.binding import (
     BoundColumn,
     Known,
+    bound_condition,
     column_levels,
     hierarchy_sources,
     masked_columns,
     masked_references,
+    refuse_merging,
 )
 from kanon_sql.engines.base import Engine, Row, Table
-from kanon_sql.expressions import condition
 from kanon_sql.hierarchy import HierarchyTable, table_of_rows
 from kanon_sql.spec import TableSpec
 from kanon_sql.templates import checked_select, render
@@ -62,18 +63,20 @@ def longest_value(
 
 def _chosen(spec: TableSpec, table: Table, column: BoundColumn) -> str:
     """The records that a question is about."""
-    types = {each.name: each.type for each in table.columns}
+    where = bound_condition(spec.where, table, ("where",))
     return render(
         "records",
         relation=table.sql,
         columns=[column],
-        where=condition(spec.where, table.name, types).sql if spec.where else None,
+        where=where.sql if where else None,
         first=spec.first,
     )
 
 
 def hierarchy_rows(engine: Engine, name: str, table: Table) -> HierarchyTable:
     """The hierarchy in a table: the raw value, then a column a level, all as text."""
+    for column in table.columns:
+        refuse_merging(column, table)
     rows = _asked(engine, table, "hierarchy_rows", columns=list(table.columns))
     return table_of_rows(name, table.column_names, [tuple(row.values()) for row in rows])
 

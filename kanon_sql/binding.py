@@ -240,7 +240,7 @@ def bind(
             "with_other_sensitive needs two sensitive attributes or more; there "
             f"{'is one' if sensitive else 'are none'}."
         )
-    identifiers = [_column(name, table, ("identifiers", name)) for name in spec.identifiers]
+    identifiers = [_found(name, table, ("identifiers", name)) for name in spec.identifiers]
     entity = _column(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
     weight = _column(spec.weight, table, ("weight",)) if spec.weight else None
     _refuse_two_parts(
@@ -252,7 +252,7 @@ def bind(
     )
     for column in (*quasi_identifiers, *sensitive, *([entity] if entity else [])):
         _refuse_nested(column, table)
-        _refuse_merging(column, table)
+        _refuse_span(column, table)
     if spec.first and not table.ordered:
         raise SpecError(
             f"{table.name} has no first records, because its records have no order. --first is "
@@ -276,7 +276,7 @@ def bind(
         sensitive=sensitive,
         entity=entity,
         weight=weight,
-        where=_condition(spec.where, table, ("where",)),
+        where=bound_condition(spec.where, table, ("where",)),
         references={
             name: _bind_reference(name, spec, references[name], quasi_identifiers, known)
             for name in spec.references
@@ -307,10 +307,23 @@ def find(name: str, table: Table) -> Column:
     return matches[0]
 
 
-def _column(name: str, table: Table, location: Location, alias: str | None = None) -> BoundColumn:
+def _found(name: str, table: Table, location: Location) -> Column:
     with _at(*location):
-        column = find(name, table)
+        return find(name, table)
+
+
+def _column(name: str, table: Table, location: Location, alias: str | None = None) -> BoundColumn:
+    """A column whose values are compared. Raises `SpecError` where some that differ are equal."""
+    column = _found(name, table, location)
+    with _at(*location):
+        refuse_merging(column, table)
     return BoundColumn(column.name, column.type, alias or column.name, column.few_values)
+
+
+def refuse_merging(column: Column, table: Table) -> None:
+    """Raise `SpecError` for a column of which the database takes different values for one."""
+    if column.merges is not None:
+        raise SpecError(f'column "{column.name}" of {table.name} {column.merges}')
 
 
 def named_columns(spec: TableSpec) -> list[str]:
@@ -528,7 +541,7 @@ def _refuse_nested(column: BoundColumn, table: Table) -> None:
         )
 
 
-def _refuse_merging(column: BoundColumn, table: Table) -> None:
+def _refuse_span(column: BoundColumn, table: Table) -> None:
     """Refuse types of which SQL takes different values for one: 1 month and 30 days."""
     if family(column.type) == "span":
         raise SpecError(
@@ -537,11 +550,15 @@ def _refuse_merging(column: BoundColumn, table: Table) -> None:
         )
 
 
-def _condition(text: str | None, table: Table, location: Location) -> Condition | None:
+def bound_condition(text: str | None, table: Table, location: Location) -> Condition | None:
+    """A condition on the records of a table. Raises `SpecError` for one that can't be asked."""
     if text is None:
         return None
     with _at(*location):
-        return condition(text, table.name, {column.name: column.type for column in table.columns})
+        found = condition(text, table.name, {each.name: each.type for each in table.columns})
+        for name in found.columns:
+            refuse_merging(find(name, table), table)
+    return found
 
 
 def _bind_reference(
@@ -563,7 +580,7 @@ def _bind_reference(
         if spec.entity
         else None,
         weight=_column(spec.weight, table, (*here, "weight")) if spec.weight else None,
-        where=_condition(spec.where, table, (*here, "where")),
+        where=bound_condition(spec.where, table, (*here, "where")),
         levels=levels,
     )
     with _at(*here, "levels"):

@@ -117,8 +117,9 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(f"{error.ctx.command_path} --help tells how it is used.", err=True)
         return error.exit_code
-    except click.Abort:
-        click.echo("Interrupted; nothing was written.", err=True)
+    except click.Abort as error:
+        notes = getattr(error.__cause__, "__notes__", [])
+        click.echo(" ".join(["Interrupted; nothing was written.", *notes]), err=True)
         return INTERRUPTED
 
 

@@ -20,7 +20,8 @@ def table_there(found: Table, name: str | None = None) -> Table:
     A text file has no types, and the table there has some.
     """
     columns = tuple(
-        Column(column.name, "" if found.text else column.type) for column in found.columns
+        Column(column.name, "" if found.text else column.type, merges=column.merges)
+        for column in found.columns
     )
     return Table(
         found.name,

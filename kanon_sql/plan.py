@@ -546,7 +546,8 @@ def _first_records(bound: BoundSpec) -> Iterator[tuple[Step, tuple[str, ...]]]:
     columns = [
         column.name
         for column in bound.unassigned
-        if not column.few_values and (bound.table.embedded or family(column.type) in _COUNTED)
+        if not (column.few_values or column.merges)
+        and (bound.table.embedded or family(column.type) in _COUNTED)
     ]
     for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):
         looked_at = tuple(columns[start : start + AT_ONCE])

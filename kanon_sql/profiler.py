@@ -209,7 +209,7 @@ def _named(name: str, bound: BoundSpec, free: set[str]) -> str:
 
 def _comparable(column: Column) -> bool:
     """Whether the column holds single values that SQL tells apart."""
-    return family(column.type) not in ("nested", "span")
+    return column.merges is None and family(column.type) not in ("nested", "span")
 
 
 def _classes(bound: BoundSpec) -> Step:
@@ -411,8 +411,9 @@ def _warnings(plan: ProfilePlan) -> Iterator[str]:
     if plan.passed_over:
         them = "it" if len(plan.passed_over) == 1 else "them"
         yield (
-            f"{', '.join(plan.passed_over)} can't be compared value by value (nested, or an "
-            f"interval), so nothing is said of {them}."
+            f"{', '.join(plan.passed_over)} can't be compared value by value (nested, an "
+            "interval, or texts of which the database takes some for one), so nothing is said of "
+            f"{them}."
         )
 
 

@@ -193,7 +193,11 @@ class Chain:
         if self.suppressed_as == "star":
             generalised |= {each.name for each in self.bound.quasi_identifiers}
         columns = tuple(
-            Column(each.name, "VARCHAR" if each.name in generalised else each.type)
+            Column(
+                each.name,
+                "VARCHAR" if each.name in generalised else each.type,
+                merges=each.merges,
+            )
             for each in self.columns
         )
         return Table(

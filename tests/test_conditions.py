@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
 from datetime import date
 from math import inf, nan
-from pathlib import Path
 from typing import Any
 
 import pyarrow
@@ -119,50 +116,14 @@ REFUSED = (
 )
 
 
-class SQLite:
-    """A database in memory, which has no NaN."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.url = connection
-
-    def load(self, name: str, table: Filled) -> None:
-        types = {
-            pyarrow.string(): "text",
-            pyarrow.date32(): "date",
-            pyarrow.int64(): "integer",
-            pyarrow.bool_(): "boolean",
-        }
-        columns = ", ".join(
-            f"{column} {types.get(type, 'real')}"
-            for column, type in zip(table.names, table.types, strict=True)
-        )
-        self.run(f"drop table if exists {name}")
-        self.run(f"create table {name} ({columns})")
-        places = ", ".join("?" * len(table.names))
-        for row in zip(*(column.to_pylist() for column in table.arrow.columns), strict=True):
-            stored = [cell.isoformat() if isinstance(cell, date) else cell for cell in row]
-            self.url.execute(f"insert into {name} values ({places})", stored)
-        self.url.commit()
-
-    def run(self, sql: str) -> Sequence[Sequence[Any]]:
-        return self.url.execute(sql).fetchall()
-
-
-@contextmanager
-def sqlite(_: Path) -> Iterator[Database]:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        yield SQLite(connection)
-
-
-@pytest.fixture(scope="module", params=["sqlite", *STARTED])
+@pytest.fixture(scope="module", params=STARTED)
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
 def database(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    started = {"sqlite": sqlite, **STARTED}[engine]
-    with started(tmp_path_factory.mktemp(engine)) as running:
+    with STARTED[engine](tmp_path_factory.mktemp(engine)) as running:
         yield running
 
 

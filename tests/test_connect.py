@@ -26,11 +26,11 @@ from test_house import HOUSE
 from warehouses import Database, postgres
 
 import kanon_sql as kanon
-from kanon_sql.engines import SCHEMES, connect
+from kanon_sql.asking import time_limit
+from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.canaries import CANARIES, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.engines.drivers import DRIVERS
-from kanon_sql.engines.read_only import MANNERS
+from kanon_sql.engines.servers import SERVERS
 from kanon_sql.engines.urls import url_of
 
 PEOPLE = """
@@ -210,7 +210,7 @@ def test_a_psycopg_connection_in_a_transaction_is_refused(database: Database) ->
             connect(connection)
         assert connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
         connection.close()
-        with pytest.raises(kanon.InputError, match="closed or in a transaction"):
+        with pytest.raises(kanon.InputError, match="the Postgres connection is closed"):
             connect(connection)
 
 
@@ -267,6 +267,8 @@ def test_a_sqlite_connection_with_uncommitted_rows_is_refused() -> None:
         connect(connection)
     connection.rollback()
     connection.close()
+    with pytest.raises(kanon.InputError, match="the SQLite connection is closed"):
+        connect(connection)
 
 
 def test_a_collation_of_sqlite_is_refused() -> None:
@@ -274,6 +276,23 @@ def test_a_collation_of_sqlite_is_refused() -> None:
     connection.execute("create table people (zip text collate nocase)")
     with pytest.raises(kanon.InputError, match="collation other than binary"):
         kanon.audit("people", quasi_identifiers="zip", engine=connection)
+    connection.close()
+
+
+def test_what_sqlite_can_not_count_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "ORDERED", (99, 0))
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table people as select 1 as zip, 2 as id")
+
+    with pytest.raises(kanon.SpecError, match=r"joins texts in no order.* 99\.0 or later"):
+        kanon.audit("people", quasi_identifiers="zip", entity="id", engine=connection)
+    with pytest.raises(kanon.SpecError, match=r"no pairs of values.* --pull-frequencies"):
+        kanon.anonymize("people", quasi_identifiers="zip", k=1, engine=connection)
+    pulled = kanon.anonymize(
+        "people", quasi_identifiers="zip", k=1, pull_frequencies=True, engine=connection
+    )
+
+    assert pulled.holds
     connection.close()
 
 
@@ -461,13 +480,20 @@ print([name for name in optional if name in sys.modules])
 # --- drivers that no server stands behind here ------------------------------------------------
 
 
+BY_SCHEME = {server.name: server for server in SERVERS}
+NUMBERS = {
+    server.session_number: [["7"]] for server in SERVERS if server.session_number is not None
+}
+"""What a session is told of its number."""
+
+
 class Recorded:
     """A stand-in for a driver's connection: it notes what is said, and answers by the first
     pattern that a statement has in it."""
 
     def __init__(self, answers: dict[str, Sequence[Sequence[Any]]] | None = None) -> None:
         self.said: list[str] = []
-        self.answers = answers or {}
+        self.answers = {**NUMBERS, **(answers or {})}
         self.wrong: frozenset[str] = frozenset()
         self.closed = False
         self.autocommit = False
@@ -650,19 +676,19 @@ TRINO = {"trino.auth": {"BasicAuthentication": lambda user, password: (user, pas
 def test_a_driver_is_given_the_parts_of_the_url(
     stub: Any, url: str, more: dict[str, Any], given: dict[str, Any]
 ) -> None:
-    driver = DRIVERS[url.partition(":")[0]]
-    found = stub(driver.package, Recorded(), **more)
+    server = BY_SCHEME[url.partition(":")[0]]
+    found = stub(server.driver, Recorded(), **more)
 
-    driver.connect(url)
+    server.of_url(url).close()
 
     assert found == given
 
 
 def test_bigquery_takes_its_client_with_the_usual_dataset(stub: Any) -> None:
-    driver = DRIVERS["bigquery"]
-    found = stub(driver.package, Recorded(), **BIGQUERY)
+    server = BY_SCHEME["bigquery"]
+    found = stub(server.driver, Recorded(), **BIGQUERY)
 
-    driver.connect("bigquery://my-project/health?location=EU")
+    server.of_url("bigquery://my-project/health?location=EU").close()
 
     [client] = found["arguments"]
     assert (client.project, client.location) == ("my-project", "EU")
@@ -683,7 +709,7 @@ URLS = {
 @pytest.mark.parametrize("scheme", URLS)
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
     # None is what Python takes for a package that can't be imported.
-    package = DRIVERS[scheme].package
+    package = BY_SCHEME[scheme].driver
     for end in range(1, package.count(".") + 2):
         monkeypatch.setitem(sys.modules, ".".join(package.split(".")[:end]), None)
 
@@ -696,17 +722,17 @@ def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch, schem
 
 @pytest.mark.parametrize("scheme", URLS)
 def test_a_session_opened_here_is_told_to_read_only(stub: Any, scheme: str) -> None:
-    driver, connection = DRIVERS[scheme], Recorded()
-    stub(driver.package, connection, **BIGQUERY, **TRINO)
+    server, connection = BY_SCHEME[scheme], Recorded()
+    stub(server.driver, connection, **BIGQUERY, **TRINO)
 
     with connect(URLS[scheme]) as engine:
         engine.limit(1.5)
 
-    manners = MANNERS[driver.dialect]
-    limit = [manners.limit.format(seconds=2, milliseconds=1500)] if manners.limit else []
-    assert connection.said[: len(manners.session)] == list(manners.session)
-    begun = [*manners.transaction, "rollback"] if manners.transaction else []
-    assert connection.asked == [*manners.session, *begun, *limit]
+    opened = [*server.session, *([server.session_number] if server.session_number else [])]
+    begun = [*server.transaction, "rollback"] if server.transaction else []
+    limit = [server.limited_by.format(seconds=2, milliseconds=1500)] if server.limited_by else []
+    assert connection.said[: len(opened)] == opened
+    assert connection.asked == [*opened, *begun, *limit]
     assert connection.closed
 
 
@@ -815,8 +841,8 @@ def test_a_column_whose_collation_merges_texts_is_refused(dialect: str, collatio
             "select ": [("DB", "S")],
         }
     )
-    with pytest.raises(kanon.InputError, match=rf'"zip" has the collation {collation}'):
-        connect(connection, dialect=dialect).table("people")
+    with pytest.raises(kanon.SpecError, match=f'"zip" of people has the collation {collation}'):
+        kanon.audit("people", quasi_identifiers="zip", engine=connect(connection, dialect=dialect))
 
 
 def test_a_collation_that_databricks_writes_behind_the_type_is_refused() -> None:
@@ -827,8 +853,10 @@ def test_a_collation_that_databricks_writes_behind_the_type_is_refused() -> None
             "select ": [("DB", "S")],
         }
     )
-    with pytest.raises(kanon.InputError, match="UTF8_LCASE"):
-        connect(connection, dialect="databricks").table("people")
+    [column] = connect(connection, dialect="databricks").table("people").columns
+
+    assert column.type == "VARCHAR"
+    assert str(column.merges).startswith("has the collation UTF8_LCASE")
 
 
 def test_the_names_of_snowflakes_answers_are_those_of_the_question() -> None:
@@ -984,6 +1012,149 @@ def test_a_cursor_is_cancelled_where_the_connection_cannot_be() -> None:
     assert stopped.is_set()
 
 
+class Session(Recorded):
+    """A session that is busy until someone stops it, or Ctrl-C is pressed."""
+
+    def __init__(self) -> None:
+        super().__init__({"busy": []})
+        self.busy, self.stopped = threading.Event(), threading.Event()
+        self.is_interrupted = False
+
+    def cursor(self) -> RecordedCursor:
+        return SessionCursor(self)
+
+
+class SessionCursor(RecordedCursor):
+    _connection: Session
+
+    def execute(self, sql: str) -> None:
+        super().execute(sql)
+        if "busy" not in sql:
+            return
+        if self._connection.is_interrupted:
+            raise KeyboardInterrupt
+        self._connection.busy.set()
+        assert self._connection.stopped.wait(10)
+        raise RuntimeError("the server stopped it")
+
+
+STOPPED = {
+    "mysql": ("kill query 7", "select connection_id()"),
+    "redshift": ("select pg_terminate_backend(7)", "select pg_backend_pid()"),
+    "snowflake": ("select system$cancel_all_queries(7)", "select current_session()"),
+}
+
+
+def opened_twice(stub: Any, monkeypatch: pytest.MonkeyPatch, scheme: str) -> tuple[Session, Any]:
+    """A busy session, and the one that the next connection of the same URL has."""
+    busy, beside = Session(), Session()
+    sessions = iter([busy, beside])
+    stub(BY_SCHEME[scheme].driver, busy)
+    module = sys.modules[BY_SCHEME[scheme].driver]
+    monkeypatch.setattr(module, "connect", lambda **_: next(sessions))
+    return busy, busy if scheme == "snowflake" else beside
+
+
+@pytest.mark.parametrize("scheme", STOPPED)
+def test_a_query_is_stopped_by_a_word_beside_it(
+    stub: Any, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    busy, beside = opened_twice(stub, monkeypatch, scheme)
+    stop, number = STOPPED[scheme]
+    engine = connect(URLS[scheme])
+    failed: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            engine.query("select busy")
+        except kanon.KanonError as error:
+            failed.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert busy.busy.wait(10)
+    engine.cancel()
+    busy.stopped.set()
+    asking.join(10)
+
+    assert engine.can_cancel
+    assert number in busy.said
+    assert beside.said[-1] == stop
+    assert beside.closed is (beside is not busy)
+    assert not busy.closed
+    assert len(failed) == 1
+
+
+def test_a_session_that_was_ended_is_followed_by_another(
+    stub: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, beside, second = Session(), Session(), Session()
+    sessions = iter([first, beside, second])
+    stub("redshift_connector", first)
+    monkeypatch.setattr(sys.modules["redshift_connector"], "connect", lambda **_: next(sessions))
+    engine = connect(URLS["redshift"])
+
+    engine.cancel()
+    engine.renew()
+    engine.query("select 1 as one")
+    engine.close()
+
+    assert beside.said[-1] == "select pg_terminate_backend(7)"
+    assert second.said[:3] == [*BY_SCHEME["redshift"].session, "select pg_backend_pid()"]
+    assert "begin read only" in second.said
+    assert second.closed
+
+
+def test_no_word_to_stop_comes_after_the_time_limit() -> None:
+    class Slow:
+        stopping = False
+
+        def limit(self, seconds: float) -> None: ...
+
+        def cancel(self) -> None:
+            self.stopping = True
+            time.sleep(0.3)
+            self.stopping = False
+
+    engine: Any = Slow()
+    with (
+        pytest.raises(kanon.EngineError, match="time limit"),
+        time_limit(engine, 0.05, threading.Event()),
+    ):
+        time.sleep(0.2)
+
+    assert not engine.stopping
+
+
+@pytest.mark.parametrize("scheme", STOPPED)
+def test_ctrl_c_is_told_to_the_server(
+    stub: Any, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    busy, beside = opened_twice(stub, monkeypatch, scheme)
+    busy.is_interrupted = True
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        connect(URLS[scheme]).query("select busy")
+
+    assert beside.said[-1] == STOPPED[scheme][0]
+    assert not hasattr(interrupted.value, "__notes__")
+
+
+@pytest.mark.parametrize("scheme", [*STOPPED, "mssql", "bigquery"])
+def test_who_lends_a_connection_that_can_stop_nothing_is_told(scheme: str) -> None:
+    connection = Session()
+    connection.is_interrupted = True
+    engine = connect(connection, dialect=scheme)
+
+    assert not engine.can_cancel
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        engine.query("select busy")
+
+    assert interrupted.value.__notes__ == [
+        f"The last query may go on in {scheme}, where this connection can't stop one."
+    ]
+    assert STOPPED.get(scheme, ("",))[0] not in connection.said
+
+
 def test_a_time_limit_that_no_one_can_keep_is_refused() -> None:
     connection = Recorded(
         {
@@ -1045,7 +1216,7 @@ def test_a_driver_that_repeats_the_password_is_not_quoted(
 
     url = URLS[scheme].replace(MARKER, spelled)
     error = ValueError(f"can't connect with {unquote(spelled)} as {spelled}")
-    stub(DRIVERS[scheme].package, error, **BIGQUERY, **TRINO)
+    stub(BY_SCHEME[scheme].driver, error, **BIGQUERY, **TRINO)
 
     with pytest.raises(kanon.EngineError, match="repeats a secret and is withheld") as failed:
         connect(url)

@@ -169,6 +169,11 @@ def test_every_level_has_as_many_labels_of_what_was_pulled_from_spark(spark: Dat
     counts_as_many(spark)
 
 
+def test_every_level_has_as_many_labels_of_what_was_pulled_from_sqlite(tmp_path: Path) -> None:
+    with STARTED["sqlite"](tmp_path) as database:
+        counts_as_many(database)
+
+
 @BOTH_WAYS
 def test_a_value_without_a_label(database: Database, pulled: bool) -> None:
     database.load("people", filled(asking.table(["q"], [("x",), ("z",), ("z",)])))

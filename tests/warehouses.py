@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow
 import pytest
 from generated import Filled
+from hypothesis.errors import UnsatisfiedAssumption
 from java import java_home
 from sparks import local_spark
 
@@ -157,15 +162,89 @@ def clickhouse(folder: Path) -> Iterator[Database]:
     database.close()
 
 
-STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark}
+SQLITE_TYPES = {
+    pyarrow.string(): "text",
+    pyarrow.int32(): "integer",
+    pyarrow.int64(): "bigint",
+    pyarrow.float32(): "real",
+    pyarrow.float64(): "real",
+    pyarrow.date32(): "date",
+    pyarrow.bool_(): "boolean",
+    pyarrow.timestamp("us"): "timestamp",
+    pyarrow.null(): "text",
+}
+
+
+def stored(value: Any) -> Any:
+    """A value as SQLite keeps it, which has but texts and numbers."""
+    match value:
+        case bool():
+            return int(value)
+        case Decimal():
+            return float(value)
+        case datetime():
+            return value.isoformat(" ")
+        case date():
+            return value.isoformat()
+    return value
+
+
+def is_kept(value: Any) -> bool:
+    """Whether SQLite keeps a value, which has NULL for NaN, and of a decimal what a float has."""
+    if isinstance(value, Decimal):
+        return Decimal(repr(float(value))) == value
+    return not (isinstance(value, float) and math.isnan(value))
+
+
+class SQLiteMemory:
+    """Holds tables in memory, and is the connection to them."""
+
+    def __init__(self) -> None:
+        self.url = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+    def load(self, name: str, table: Filled) -> None:
+        if not all(is_kept(cell) for row in table.rows for cell in row):
+            raise UnsatisfiedAssumption
+        rows = [tuple(map(stored, row.values())) for row in table.arrow.to_pylist()]
+        columns = ", ".join(
+            f"{quoted(column)} {SQLITE_TYPES.get(type, 'decimal')}"
+            for column, type in zip(table.names, table.types, strict=True)
+        )
+        self.run(f"drop table if exists {quoted(name)}")
+        self.run(f"create table {quoted(name)} ({columns})")
+        places = ", ".join("?" * len(table.names))
+        self.url.executemany(f"insert into {quoted(name)} values ({places})", rows)
+
+    def run(self, sql: str) -> Sequence[Sequence[Any]]:
+        return self.url.execute(sql).fetchall()
+
+
+@contextmanager
+def sqlite(folder: Path) -> Iterator[Database]:
+    database = SQLiteMemory()
+    with closing(database.url):
+        yield database
+
+
+STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark, "sqlite": sqlite}
 """What starts each engine that the tests run."""
 
 EXAMPLES = {"spark": 5, "clickhouse": 15}
 """How many tables an engine is asked about, where that is not as many as the others."""
 
 NOTHING = r"(?!)"
-REFUSALS: dict[str, str] = {}
+REFUSALS = {"sqlite": "joins texts in no order|no words for a time"}
 """What an engine says of a drawn question that it can't answer, as a regular expression."""
 
-LACKING: dict[str, tuple[str, ...]] = {}
+SPELLED_OTHERWISE = {"sqlite": ("width of floats", "top", "bottom")}
+"""The hierarchies of which an engine spells labels in another way: SQLite writes a float with 17
+digits, and a decimal as a float."""
+
+_OF_PEOPLE = ("people", "a survey of people", "beside a union", "beside people")
+LACKING = {
+    "sqlite": (
+        *("any value known", "any value sensitive"),
+        *(_OF_PEOPLE if sqlite3.sqlite_version_info < (3, 44) else ()),
+    ),
+}
 """Which of all questions an engine refuses, or can't hold the tables of."""

@@ -32,7 +32,8 @@ _IS_NUMBER = (
     "or (json_valid(trim(x)) and trim(x) glob '[-0-9]*')"
 )
 """There is no regular expression; what has an exponent is a number of JSON."""
-_DATE = "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
+_DATE = "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' and date(x) = substr(x, 1, 10)"
+"""The 31st of February would be taken for a day of March."""
 _PARTS = {
     "YEAR": "cast(strftime('%Y', x) as integer)",
     "MONTH": "cast(strftime('%m', x) as integer)",
@@ -84,6 +85,19 @@ def _like(node: exp.Like) -> exp.Expr:
     signs = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
     pattern = "".join(signs.get(each, each) for each in node.expression.name)
     return exp.Glob(this=node.this, expression=exp.Literal.string(pattern))
+
+
+def _values(node: exp.Values) -> exp.Expr:
+    """The columns of such a table are called column1 and so on."""
+    alias = node.args.get("alias")
+    if alias is None or not alias.columns:
+        return node
+    bare = exp.Values(expressions=node.expressions)
+    named = [
+        exp.column(f"column{place}").as_(name.copy())
+        for place, name in enumerate(alias.columns, start=1)
+    ]
+    return exp.select(*named).from_(bare).subquery(alias.this.copy())
 
 
 def _of_ascii(node: exp.Lower | exp.Upper | exp.ILike) -> exp.Expr:
@@ -141,6 +155,7 @@ _as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
     {
         exp.DType.DOUBLE: f"case when {_IS_NUMBER} then cast(x as real) end",
         exp.DType.TIMESTAMP: f"case when {_DATE} then strftime('%Y-%m-%d %H:%M:%f', x) end",
+        exp.DType.DATE: f"case when {_DATE} then date(x) end",
         exp.DType.BIGINT: AS_WHOLE,
         exp.DType.DECIMAL: AS_WHOLE,
     },
@@ -159,9 +174,10 @@ RULES: Rules = {
     exp.Month: _part("MONTH"),
     exp.Day: _part("DAY"),
     exp.Left: _written("substr(x, 1, n)", x="this", n="expression"),
-    exp.Right: _written("substr(x, -n)", x="this", n="expression"),
+    exp.Right: _written("substr(x, -n, n)", x="this", n="expression"),
     exp.Pad: _padded,
     exp.Like: _like,
+    exp.Values: _values,
     **dict.fromkeys((exp.Lower, exp.Upper, exp.ILike), _of_ascii),
     exp.Encode: _written("cast(x as blob)", x="this"),
 }

@@ -19,15 +19,15 @@ SCHEMES = {
     "sc": ("spark", "Spark"),
     "clickhouse": ("clickhouse", "ClickHouse"),
     "chdb": ("clickhouse", "ClickHouse"),
-    "snowflake": ("drivers", "DRIVERS"),
-    "bigquery": ("drivers", "DRIVERS"),
-    "trino": ("drivers", "DRIVERS"),
-    "databricks": ("drivers", "DRIVERS"),
-    "redshift": ("drivers", "DRIVERS"),
-    "mssql": ("drivers", "DRIVERS"),
-    "mysql": ("drivers", "DRIVERS"),
+    "snowflake": ("servers", "Snowflake"),
+    "bigquery": ("servers", "BigQuery"),
+    "trino": ("servers", "Trino"),
+    "databricks": ("servers", "Databricks"),
+    "redshift": ("servers", "Redshift"),
+    "mssql": ("servers", "SQLServer"),
+    "mysql": ("servers", "MySQL"),
 }
-"""By what a URL begins with: where in this package its engine is, or the driver for it."""
+"""By what a URL begins with: where in this package its engine is."""
 
 
 def connect(
@@ -124,16 +124,13 @@ def _trusted(engine: Engine) -> Engine:
 
 
 def _found(scheme: str) -> Any:
-    """The engine's class, or the drivers by their schemes."""
+    """The engine's class."""
     room, name = SCHEMES[scheme]
     return getattr(import_module(f"kanon_sql.engines.{room}"), name)
 
 
 def _of_url(url: str, scheme: str) -> Engine:
     found = _found(scheme)
-    if SCHEMES[scheme][0] == "drivers":
-        driver = found[scheme]
-        return _of_connection(driver.connect(url), driver.dialect, owned=True)
     way_in = found.of_folder if scheme == "chdb" else found.of_url
     try:
         engine: Engine = way_in(url.removeprefix("chdb:"))
@@ -148,7 +145,7 @@ def _of_url(url: str, scheme: str) -> Engine:
 
 
 def _of_object(target: Any, dialect: str | None) -> Engine:
-    from kanon_sql.engines.drivers import dialect_of, dialect_of_server
+    from kanon_sql.engines.servers import dialect_of, dialect_of_server, engine_of
 
     if dialect is not None:
         dialect = dialect_of_server(dialect)
@@ -160,7 +157,7 @@ def _of_object(target: Any, dialect: str | None) -> Engine:
         if _awaits(target, "execute") or target.in_transaction():
             raise _not_ours(target, "It must be synchronous, and in no transaction.")
         dialect = dialect or dialect_of_server(target.dialect.name)
-        return _of_connection(target.connection.driver_connection, dialect)
+        return engine_of(target.connection.driver_connection, dialect)
     if not callable(getattr(target, "cursor", None)) or _awaits(target, "commit"):
         raise _not_ours(
             target,
@@ -172,7 +169,7 @@ def _of_object(target: Any, dialect: str | None) -> Engine:
         raise _not_ours(
             target, "Say its dialect, as in kanon.connect(connection, dialect='snowflake')."
         )
-    return _of_connection(target, dialect)
+    return engine_of(target, dialect)
 
 
 def _of_own_client(target: Any) -> Engine | None:
@@ -190,6 +187,8 @@ def _of_own_client(target: Any) -> Engine | None:
 
 def _of_pool(pool: Any, dialect: str) -> Engine:
     """What a SQLAlchemy engine lends, given back in the end."""
+    from kanon_sql.engines.servers import engine_of
+
     try:
         lent = pool.raw_connection()
     except Exception as error:
@@ -201,27 +200,9 @@ def _of_pool(pool: Any, dialect: str) -> Engine:
     if connection is None or _awaits(connection, "commit") or inspect.isawaitable(lent):
         raise _not_ours(pool, "It must be a synchronous one, of SQLAlchemy 2.")
     try:
-        return _of_connection(connection, dialect, let_go=lent.close)
+        return engine_of(connection, dialect, let_go=lent.close)
     except BaseException:
         lent.close()
-        raise
-
-
-def _of_connection(
-    connection: Any, dialect: str, *, owned: bool = False, let_go: Any = None
-) -> Engine:
-    """The engine for a connection of DB-API 2.0."""
-    if dialect == "postgres":
-        from kanon_sql.engines.postgres import Postgres
-
-        return Postgres(connection, owned=owned, let_go=let_go)
-    from kanon_sql.engines.dbapi import DBAPI
-
-    try:
-        return DBAPI(connection, owned=owned, dialect=dialect, let_go=let_go)
-    except BaseException:
-        if owned:
-            connection.close()
         raise
 
 

@@ -2,52 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import closing, suppress
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 from kanon_sql.dialects import rules_of, translated, type_of_templates
-from kanon_sql.engines.base import Batches, Column, Table
+from kanon_sql.engines.base import Batches, Column
 from kanon_sql.engines.failures import explained
-from kanon_sql.engines.names import name_parts
-from kanon_sql.engines.read_only import MANNERS, Manners
+from kanon_sql.engines.urls import Url, said_of, spellings, url_of
 from kanon_sql.engines.warehouse import Warehouse
-from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
+from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
 from kanon_sql.templates import identifier, render
-
-TITLES = {
-    "postgres": "Postgres",
-    "snowflake": "Snowflake",
-    "bigquery": "BigQuery",
-    "redshift": "Redshift",
-    "databricks": "Databricks",
-    "trino": "Trino",
-    "tsql": "SQL Server",
-    "mysql": "MySQL",
-    "sqlite": "SQLite",
-    "duckdb": "DuckDB",
-    "clickhouse": "ClickHouse",
-    "spark": "Spark",
-}
-
-FULL_TYPES = {"mysql": "COLUMN_TYPE", "databricks": "FULL_DATA_TYPE"}
-"""Where the catalogue has a column's whole type under another name."""
-WHOLE_TYPES = ("mysql", "databricks", "bigquery", "trino", "duckdb")
-"""The dialects whose catalogue writes the digits of a number into its type."""
-TELL_COLLATIONS = ("mysql", "tsql", "snowflake", "bigquery")
-"""The dialects whose catalogue tells the collation of a column."""
 
 _BYTES = re.compile(r"binary|utf8mb4_0900_bin|.*_nopad_bin|utf8|UTF8_BINARY")
 """Collations in which texts are equal only if their bytes are: utf8mb4_bin and every one of SQL
 Server's pad with spaces."""
-_MERGING_IN_SQLITE = re.compile(
-    r"\bcollate\b(?:\s|/\*.*?\*/|--[^\n]*\n)*[\"'`\[]?(?!binary\b)\w+", re.IGNORECASE | re.DOTALL
-)
 _OPAQUE_NUMERIC = "type_name=numeric"
 """How ADBC calls a number that it brings as text."""
 
@@ -56,56 +31,126 @@ BATCH = 50_000
 
 
 class DBAPI(Warehouse):
-    """Asks through the cursors of one connection.
+    """Asks through the cursors of one connection. A server that has words of its own is a class
+    that says them; any other is asked in the words of the standard, by its `dialect`.
 
-    `owned` says that the connection was opened here: then it is closed here, and its session may
-    be set up. `let_go` is called in the end with a connection that is borrowed from a pool.
+    `again` opens one more connection like this one, which says that this one was opened here: then
+    it is closed here, and its session may be set up. `let_go` is called in the end with a
+    connection that is borrowed from a pool.
 
-    Raises `InputError` for a connection in a transaction, as far as it tells.
+    Raises `InputError` for a connection that is closed or in a transaction, as far as it tells.
     """
 
     dialect = ""
+    title = ""
+    """What people call the server."""
+    driver = ""
+    """The package that a URL is connected with."""
+    packages: tuple[str, ...] = ()
+    """The first names of packages whose connections are to it."""
+    also_called: tuple[str, ...] = ()
+    """What SQLAlchemy, ADBC or ODBC call it beside its dialect, in lower case."""
+    password_variable: str | None = None
+    """Where the driver itself looks for a password."""
+
+    session: tuple[str, ...] = ()
+    """Said once, on a connection that was opened here: a user's keeps its own settings."""
+    transaction: tuple[str, ...] = ()
+    """Begins the transaction of an audit, which is rolled back; said on an idle connection."""
+    limited_by: str | None = None
+    """Has the server stop each statement, on a connection that was opened here."""
+    session_number: str | None = None
+    """Asks for the number by which `stopped_by` knows the session."""
+    stopped_by: str = ""
+    """Stops what the session runs, said beside it, on a connection that was opened here."""
+    explains = True
+    """Whether EXPLAIN reads a statement and runs nothing of it."""
+
+    place = ("current_database()", "current_schema()")
+    """The database and the schema in which a name is looked up first."""
+    whole_type = "DATA_TYPE"
+    """What the catalogue calls the type of a column, with all that it says of it."""
+    tells_digits = True
+    """Whether the catalogue tells the digits of a number beside its type."""
+    tells_collations = False
+    """Whether the catalogue tells the collation of a column beside its type."""
+
+    @classmethod
+    def of_url(cls, text: str) -> Self:
+        """Connect to what the URL says.
+
+        Raises `SpecError`, `MissingDriverError` or `EngineError`, none of which holds a secret.
+        """
+        url = url_of(text)
+        again = partial(cls._connected, cls._imported(), url)
+        try:
+            connection = again()
+        except KanonError:
+            raise
+        except Exception as error:
+            secrets = url.secrets | spellings([os.environ.get(cls.password_variable or "")])
+            raise EngineError(f"{cls.title} can't be reached: {said_of(error, secrets)}") from None
+        try:
+            return cls(connection, again=again)
+        except BaseException:
+            connection.close()
+            raise
+
+    @classmethod
+    def _imported(cls) -> Any:
+        try:
+            return import_module(cls.driver)
+        except ImportError:
+            raise MissingDriverError(
+                f"{cls.title} needs {cls.driver}. Install it: pip install 'kanon-sql[{cls.name}]'"
+            ) from None
+
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        """A connection, made with the driver."""
+        raise NotImplementedError
 
     def __init__(
         self,
         connection: Any,
         *,
-        owned: bool = False,
         dialect: str | None = None,
+        again: Callable[[], Any] | None = None,
         let_go: Callable[[], object] | None = None,
     ) -> None:
         self._connection = connection
-        self._owned = owned
-        self._let_go = connection.close if owned else let_go
+        self._again = again
+        self._owned = again is not None
+        self._let_go = let_go
         self._cursor: Any = None
         self._asking = threading.Lock()
         self._begun = False
         if dialect is not None:
-            if dialect != "duckdb":
-                rules_of(dialect)
-            self.dialect = dialect
-            self.name = "mssql" if dialect == "tsql" else dialect
-        self._idle = owned or is_idle(connection)
-        if self._idle is False:
-            raise in_a_transaction(self.title)
-        for setting in self._manners.session if owned else ():
+            rules_of(dialect)
+            self.name = self.dialect = self.title = dialect
+        self._idle = self._owned or is_idle(connection, self.title)
+        self._session: int | None = None
+        if self._owned:
+            self._set_up()
+
+    def _set_up(self) -> None:
+        """Say to a session that was opened here how it is to answer, and ask for its number."""
+        for setting in self.session:
             self._say(setting)
+        if self.session_number:
+            [[number]] = self._say(self.session_number)
+            self._session = int(number)
 
     @property
-    def title(self) -> str:
-        """What people call the database."""
-        return TITLES.get(self.dialect, self.dialect)
-
-    @property
-    def can_cancel(self) -> bool:  # type: ignore[override]
+    def can_cancel(self) -> bool:
         """Whether the driver or the server stops what runs."""
-        return bool(self._ways_to_cancel() or (self._owned and self._manners.limit))
+        return bool(self._ways_to_cancel() or (self._owned and self.limited_by))
 
     def limit(self, seconds: float) -> None:
-        if self._owned and self._manners.limit:
+        if self._owned and self.limited_by:
             whole = max(int(seconds + 0.999), 1)
             milliseconds = max(int(seconds * 1000), 1)
-            self._say(self._manners.limit.format(seconds=whole, milliseconds=milliseconds))
+            self._say(self.limited_by.format(seconds=whole, milliseconds=milliseconds))
 
     def cancel(self) -> None:
         for stop in self._ways_to_cancel():
@@ -114,7 +159,7 @@ class DBAPI(Warehouse):
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if the database can't read the statement; nothing of it runs."""
-        if not self._manners.explains:
+        if not self.explains:
             raise SpecError(
                 f"{self.title} has no EXPLAIN, so a question can't be looked at there without "
                 "being asked. An audit asks it."
@@ -131,35 +176,23 @@ class DBAPI(Warehouse):
 
     def close(self) -> None:
         self.renew()
-        if self._let_go is not None:
+        if self._owned:
+            self._connection.close()
+        elif self._let_go is not None:
             self._let_go()
 
-    def table(self, target: Any) -> Table:
-        """The table or view of this name. In BigQuery a dataset has its own catalogue, so that it
-        stands in the name unless the connection has a usual one."""
-        if self.dialect != "bigquery" or not isinstance(target, str):
-            return super().table(target)
-        self._dataset = name_parts(target)[:-1]
-        found = super().table(target)
-        in_project = self._dataset[:-1]
-        return replace(found, sql=".".join([*map(identifier, in_project), found.sql]))
-
     # --- the transaction ------------------------------------------------------------------------
-
-    @property
-    def _manners(self) -> Manners:
-        return MANNERS.get(self.dialect, Manners())
 
     def _begin(self) -> None:
         """Begin what `_end` rolls back, where that takes back nothing of the user's."""
         if self._idle:
-            for statement in self._manners.transaction:
+            for statement in self.transaction:
                 self._execute(statement)
 
     def _end(self) -> None:
         if not self._idle:
             return
-        if self._manners.transaction:
+        if self.transaction:
             self._execute("rollback")
         # Where the driver began one of its own.
         with suppress(Exception):
@@ -173,15 +206,15 @@ class DBAPI(Warehouse):
 
     def _begin_once(self) -> None:
         if not self._begun:
-            if not self._owned and is_idle(self._connection) is False:
-                raise in_a_transaction(self.title)
+            if not self._owned:
+                is_idle(self._connection, self.title)
             self._begun = True
             self._begin()
 
-    def _say(self, setting: str) -> None:
-        """Set something for the session, outside of the audit's transaction."""
+    def _say(self, statement: str) -> Sequence[Sequence[Any]]:
+        """Set or ask something of the session, outside of the audit's transaction."""
         try:
-            self._execute(setting)
+            return self._execute(statement)[1]
         except Exception as error:
             raise self._explained(error) from None
 
@@ -221,104 +254,98 @@ class DBAPI(Warehouse):
         return plain_cursor(self._connection)
 
     def _own_name(self, name: str) -> str:
-        """A column's name as the question has it: Snowflake spells ours in capitals."""
-        ours = self.dialect == "snowflake" and name.startswith("KANON_")
-        return name.lower() if ours else name
+        """A column's name as the question has it."""
+        return name
 
     def _ways_to_cancel(self) -> list[Callable[[], object]]:
+        if self._session is not None:
+            return [self._stop_session]
         for name in ("cancel_safe", "adbc_cancel", "cancel", "interrupt"):
             if callable(stop := getattr(self._connection, name, None)):
                 return [stop]
-        cursor = self._cursor
-        for owner in (cursor, getattr(cursor, "query_job", None)):
-            if callable(stop := getattr(owner, "cancel", None)):
-                return [stop]
-        return []
+        stop = getattr(self._cursor, "cancel", None)
+        return [stop] if callable(stop) else []
+
+    def _stop_session(self) -> None:
+        assert self._again is not None
+        stop = self.stopped_by.format(session=self._session)
+        with closing(self._again()) as beside:
+            beside.cursor().execute(stop)
 
     def _explained(self, error: Exception) -> KanonError:
         return explained(error, self.title)
 
     # --- the catalogue --------------------------------------------------------------------------
 
-    _dataset: tuple[str, ...] = ()
-
     @property
     def _catalogue(self) -> str:
         """The standard's catalogue, as the templates spell it."""
-        return ".".join(map(identifier, [*self._dataset, "INFORMATION_SCHEMA"]))
+        return identifier("INFORMATION_SCHEMA")
 
     def _catalogued(self, macro: str, **arguments: Any) -> Sequence[Sequence[Any]]:
-        sql = render(macro, **arguments)
-        return self._asked(sql if self.dialect == "sqlite" else translated(sql, self.dialect))[1]
+        sql = render(macro, catalogue=self._catalogue, **arguments)
+        return self._asked(translated(sql, self.dialect))[1]
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
-        rows = (
-            self._catalogued("sqlite_tables")
-            if self.dialect == "sqlite"
-            else self._catalogued("catalogued_tables", catalogue=self._catalogue)
-        )
-        return [tuple(map(str, row)) for row in rows]
+        return [tuple(map(str, row)) for row in self._catalogued("catalogued_tables")]
 
     def _place(self) -> tuple[str, str]:
-        if self.dialect == "bigquery":
-            return ("", self._dataset[-1] if self._dataset else "")
-        [place] = self._asked(render("first_place", dialect=self.dialect))[1]
+        [place] = self._asked(render("first_place", place=self.place))[1]
         return str(place[0]), str(place[1])
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found
-        if self.dialect == "sqlite":
-            rows = self._catalogued("sqlite_columns", table=table)
-            self._refuse_collations_of_sqlite(table)
-        else:
-            rows = self._catalogued(
-                "catalogued_columns",
-                catalogue=self._catalogue,
-                schema=schema,
-                table=table,
-                type=FULL_TYPES.get(self.dialect, "DATA_TYPE"),
-                digits=self.dialect not in WHOLE_TYPES,
-                collation=self.dialect in TELL_COLLATIONS,
-            )
-        return list(self._described(table, rows))
+        rows = self._catalogued(
+            "catalogued_columns",
+            schema=schema,
+            table=table,
+            type=self.whole_type,
+            digits=self.tells_digits,
+            collation=self.tells_collations,
+        )
+        return list(self._described(rows))
 
-    def _described(self, table: str, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
+    def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
         for name, type, digits, decimals, collation in rows:
             collation = collation or _collation_in(str(type))
-            if collation and not _BYTES.fullmatch(str(collation)):
-                raise InputError(
-                    f'{table}: "{name}" has the collation {collation}, which may take different '
-                    "texts for one and would make classes look larger. Audit a view in which it "
-                    "has one that compares bytes and pads nothing, or a copy in a file."
-                )
-            yield Column(str(name), _type(str(type), digits, decimals, self.dialect))
-
-    def _refuse_collations_of_sqlite(self, table: str) -> None:
-        """A view may read any table, and no catalogue tells what a column is compared by."""
-        for (definition,) in self._catalogued("sqlite_definitions"):
-            if _MERGING_IN_SQLITE.search(str(definition)):
-                raise InputError(
-                    f"{table} lies in a database with a collation other than binary, which takes "
-                    "different texts for one and would make classes look larger. Audit a copy "
-                    "without it."
-                )
+            fault = (
+                f"has the collation {collation}, which may take different texts for one and would "
+                "make classes look larger. Audit a view in which it has one that compares bytes "
+                "and pads nothing, or a copy in a file."
+            )
+            yield Column(
+                str(name),
+                _type(str(type), digits, decimals, self.dialect),
+                merges=fault if collation and not _BYTES.fullmatch(str(collation)) else None,
+            )
 
 
 def in_a_transaction(title: str) -> InputError:
     return InputError(
-        f"the {title} connection is closed or in a transaction, whose changes no one else sees. "
-        "Commit or roll back first."
+        f"the {title} connection is in a transaction, whose changes no one else sees. Commit or "
+        "roll back first."
     )
 
 
-def is_idle(connection: Any) -> bool | None:
-    """Whether a connection is open and in no transaction; None where it does not tell."""
-    info = getattr(connection, "info", None)
-    status = getattr(info, "transaction_status", None)
-    if isinstance(status, int):
-        return status == 0
-    within = getattr(connection, "in_transaction", None)
-    return not within if isinstance(within, bool) else None
+def is_idle(connection: Any, title: str) -> bool | None:
+    """Whether a connection is in no transaction; None where it does not tell.
+
+    Raises `InputError` if it is in one, or closed.
+    """
+    closed = getattr(connection, "closed", None)
+    status = getattr(getattr(connection, "info", None), "transaction_status", None)
+    try:
+        within = getattr(connection, "in_transaction", None)
+    except Exception:
+        # SQLite's does not even tell that.
+        within, closed = None, True
+    if isinstance(closed, int) and closed:
+        raise InputError(f"the {title} connection is closed. Pass one that is open.")
+    idle = not within if isinstance(within, bool) else None
+    idle = status == 0 if isinstance(status, int) else idle
+    if idle is False:
+        raise in_a_transaction(title)
+    return idle
 
 
 def plain_cursor(connection: Any) -> Any:
@@ -370,13 +397,7 @@ def _type(type: str, digits: Any, decimals: Any, dialect: str) -> str:
     """
     if re.match(r"enum\b", type, re.IGNORECASE):
         return "ENUM"
-    if not type:
-        # SQLite needs no type, and keeps what comes.
-        return "VARCHAR"
     named = type_of_templates(type, dialect)
-    if dialect == "sqlite" and re.match(r"num|dec", type, re.IGNORECASE):
-        # Whatever digits it was declared with.
-        return "DOUBLE"
     if named.startswith("DECIMAL") and "(" not in type and digits is not None:
         return f"DECIMAL({digits}, {decimals or 0})"
     return named

@@ -4,7 +4,6 @@ the same rows."""
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -15,8 +14,8 @@ from kanon_sql.dialects import type_of_templates
 from kanon_sql.engines.base import Column, Estimate, Table
 from kanon_sql.engines.dbapi import DBAPI, in_a_transaction
 from kanon_sql.engines.failures import explained, primary_message
-from kanon_sql.engines.urls import said_of, spellings, url_of
-from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError
+from kanon_sql.engines.urls import Url
+from kanon_sql.errors import InputError, KanonError
 from kanon_sql.templates import render
 
 READ_ONLY = "transaction isolation level repeatable read, read only"
@@ -43,21 +42,18 @@ class Postgres(DBAPI):
     settings.
     """
 
-    name = "postgres"
-    dialect = "postgres"
+    name = dialect = "postgres"
+    title = "Postgres"
+    driver = "psycopg"
+    packages = ("psycopg", "psycopg2", "pg8000")
+    also_called = ("postgresql",)
+    password_variable = "PGPASSWORD"
 
-    @classmethod
-    def of_url(cls, url: str) -> Postgres:
-        """Connect to `postgresql://…`; what it lacks is libpq's to find: PGPASSWORD, a passfile."""
-        parts = url_of(url)
-        psycopg = _driver()
-        secrets = parts.secrets | spellings([os.environ.get("PGPASSWORD")])
-        password = {} if parts.password is None else {"password": parts.password}
-        try:
-            connection = psycopg.connect(url, **password)
-        except psycopg.Error as error:
-            raise EngineError(f"Postgres can't be reached: {said_of(error, secrets)}") from None
-        return cls(connection, owned=True)
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        """What the URL lacks is libpq's to find: PGPASSWORD, a passfile."""
+        password = {} if url.password is None else {"password": url.password}
+        return package.connect(url.text, **password)
 
     def table(self, target: Any) -> Table:
         """The table or view of this name. Raises `InputError` unless there is exactly one."""
@@ -134,20 +130,20 @@ class Postgres(DBAPI):
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found
-        return list(
-            self._described(
-                table, self._asked(render("postgres_columns", schema=schema, table=table))[1]
-            )
-        )
+        sql = render("postgres_columns", schema=schema, table=table)
+        return list(self._described(self._asked(sql)[1]))
 
-    def _described(self, table: str, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
+    def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
         for name, type, kind, merges in rows:
-            if merges or type.split(".")[-1] in MERGING:
-                raise InputError(
-                    f'{table}: "{name}" ({type}) takes different texts for one, which would make '
-                    f'classes look larger. Audit a view with cast({name} as text) collate "C".'
-                )
-            yield Column(name, _KINDS.get(kind) or type_of_templates(type, self.dialect))
+            fault = (
+                f"({type}) takes different texts for one, which would make classes look larger. "
+                f'Audit a view with cast({name} as text) collate "C".'
+            )
+            yield Column(
+                name,
+                _KINDS.get(kind) or type_of_templates(type, self.dialect),
+                merges=fault if merges or type.split(".")[-1] in MERGING else None,
+            )
 
     def _explained(self, error: Exception) -> KanonError:
         return explained(error, self.title, primary_message(error))
@@ -159,12 +155,3 @@ def _scanned(node: Mapping[str, Any]) -> Iterator[int]:
         yield int(node["Plan Rows"])
     for below in node.get("Plans", ()):
         yield from _scanned(below)
-
-
-def _driver() -> Any:
-    try:
-        return import_module("psycopg")
-    except ImportError:
-        raise MissingDriverError(
-            "Postgres needs psycopg. Install it: pip install 'kanon-sql[postgres]'"
-        ) from None

@@ -89,7 +89,7 @@ class Spark(Warehouse):
             sessions.require_settings(self._session)
             name, found, schema = (self._path if _is_path(target) else self._named)(target)
         require_usable_names(target, schema.names)
-        columns = tuple(_column(target, field) for field in schema.fields)
+        columns = tuple(_column(field) for field in schema.fields)
         return Table(name, _relation(found), columns, ordered=False, embedded=False)
 
     def in_own_words(self, sql: str) -> str:
@@ -279,19 +279,23 @@ def _spelled(parts: Sequence[str]) -> str:
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
-def _column(table: str, field: Any) -> Column:
+def _column(field: Any) -> Column:
     """A column of a schema, by DuckDB's name for its type."""
     type: str = field.metadata.get(_CHARACTER_TYPE) or field.dataType.simpleString()
-    if type.startswith("char(") or (type.startswith("string ") and "UTF8_BINARY" not in type):
-        raise InputError(
-            f'{table}: "{field.name}" ({type}) takes different texts for one, which would make '
-            f"classes look larger. Audit a view with cast({field.name} as string)"
-            f"{'' if type.startswith('char') else ' collate utf8_binary'}."
-        )
     if type == "void":
         return Column(field.name, '"NULL"')
     plain = "string" if type.startswith("string ") else type
-    return Column(field.name, type_of_templates(plain, Spark.dialect))
+    fault = (
+        f"({type}) takes different texts for one, which would make classes look larger. Audit a "
+        f"view with cast({field.name} as string)"
+        f"{'' if type.startswith('char') else ' collate utf8_binary'}."
+    )
+    merging = type.startswith("char(") or (plain != type and "UTF8_BINARY" not in type)
+    return Column(
+        field.name,
+        type_of_templates(plain, Spark.dialect),
+        merges=fault if merging else None,
+    )
 
 
 def _done(tasks: Iterable[tuple[int, int]]) -> str:

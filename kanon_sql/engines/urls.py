@@ -20,6 +20,8 @@ _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:@/\[\],\s]*)(?::(\d*))?")
 class Url:
     """The parts of a URL, decoded. What is secret is in no repr."""
 
+    text: str = field(repr=False)
+    """The URL as it was written."""
     scheme: str
     host: str
     port: int | None
@@ -76,6 +78,7 @@ def url_of(text: str) -> Url:
     resolved = _from_environment(given)
     secret = [value for name, value in options if _SECRET.search(name)]
     return Url(
+        text=text,
         scheme=scheme,
         host=unquote(found[0][1]).strip("[]"),
         port=int(found[0][2]) if found[0][2] else None,

@@ -32,7 +32,11 @@ class Warehouse(Definitions):
     """What the engines of other databases share. Below the line is what each has to say itself."""
 
     name: str
-    can_cancel = True
+
+    @property
+    def can_cancel(self) -> bool:
+        """Whether `cancel` stops what runs."""
+        return True
 
     def table(self, target: Any) -> Table:
         """The table or view of this name. Raises `InputError` unless there is exactly one."""
@@ -116,10 +120,15 @@ class Warehouse(Definitions):
         """Stop in the server what is interrupted here, and say what fails without a value."""
         try:
             yield
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             # The server would go on without the client.
             with suppress(Exception):
                 self.cancel()
+            if not self.can_cancel:
+                interrupt.add_note(
+                    f"The last query may go on in {self.name}, where this connection can't stop "
+                    "one."
+                )
             raise
         except KanonError:
             raise

@@ -31,49 +31,7 @@ order by "ORDINAL_POSITION"
 {%- endmacro %}
 
 
-{% macro sqlite_tables() %}
-select
-    'main',
-    'main',
-    name
-from main.sqlite_master
-where type in ('table', 'view')
-{%- endmacro %}
-
-
-{% macro sqlite_columns(table) %}
-select
-    name,
-    type,
-    null,
-    null,
-    null
-from pragma_table_info({{ kanon_sql.literal(table) }})
-order by cid
-{%- endmacro %}
-
-
-{# How everything in the database is defined: a view may read any table of it. #}
-{% macro sqlite_definitions() %}
-select sql
-from main.sqlite_master
-where sql is not null
-{%- endmacro %}
-
-
 {# The database and the schema in which a name is looked up first. #}
-{% macro first_place(dialect) %}
-{% if dialect == "mysql" %}
-select 'def', database()
-{% elif dialect == "tsql" %}
-select db_name(), schema_name()
-{% elif dialect == "sqlite" %}
-select 'main', 'main'
-{% elif dialect == "trino" %}
-select current_catalog, current_schema
-{% elif dialect in ("databricks", "spark") %}
-select current_catalog(), current_schema()
-{% else %}
-select current_database(), current_schema()
-{% endif %}
+{% macro first_place(place) %}
+select {{ place | join(", ") }}
 {%- endmacro %}

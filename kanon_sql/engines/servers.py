@@ -1,0 +1,346 @@
+"""The servers that are asked by a driver of the usual kind, each by what is its own: how a URL
+connects to it, what its session is told, what its catalogue tells, how it is stopped.
+
+Of these, the tests execute Postgres and SQLite, which have files of their own; the others are from
+the documentation of the database and of its driver. A driver is imported when a URL asks for it,
+and never to look at an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from kanon_sql.engines.base import Table
+from kanon_sql.engines.dbapi import DBAPI
+from kanon_sql.engines.names import name_parts
+from kanon_sql.engines.postgres import Postgres
+from kanon_sql.engines.sqlite import SQLite
+from kanon_sql.engines.urls import Url
+from kanon_sql.templates import identifier
+
+
+class Snowflake(DBAPI):
+    """Asks Snowflake, whose session runs one statement beside another."""
+
+    name = dialect = "snowflake"
+    title = "Snowflake"
+    driver = "snowflake.connector"
+    packages = ("snowflake",)
+    session = (
+        "alter session set timezone = 'UTC'",
+        "alter session set date_output_format = 'YYYY-MM-DD'",
+        "alter session set query_tag = 'kanon-sql'",
+    )
+    limited_by = "alter session set statement_timeout_in_seconds = {seconds}"
+    session_number = "select current_session()"
+    stopped_by = "select system$cancel_all_queries({session})"
+    tells_collations = True
+
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        url.with_path("snowflake://user:password@account/database/schema?warehouse=…", 1, 2)
+        options = ("warehouse", "role", "authenticator", "private_key_file", "private_key_file_pwd")
+        url.with_options(*options)
+        return package.connect(
+            account=url.host,
+            database=url.path[0],
+            **_known(user=url.user, password=url.password, schema=_part(url, 1)),
+            **url.options,
+        )
+
+    def _stop_session(self) -> None:
+        self._connection.cursor().execute(self.stopped_by.format(session=self._session))
+
+    def _own_name(self, name: str) -> str:
+        """It spells our names in capitals."""
+        return name.lower() if name.startswith("KANON_") else name
+
+
+class BigQuery(DBAPI):
+    """Asks BigQuery, whose driver stops nothing. A dataset has its own catalogue, so that it stands
+    in the name of a table unless the connection has a usual one."""
+
+    name = dialect = "bigquery"
+    title = "BigQuery"
+    driver = "google.cloud.bigquery.dbapi"
+    packages = ("google",)
+    also_called = ("google bigquery",)
+    explains = False
+    tells_digits = False
+    tells_collations = True
+    _dataset: tuple[str, ...] = ()
+
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        url.with_path("bigquery://project/dataset", 0, 1).with_options("location")
+        bigquery = import_module("google.cloud.bigquery")
+        dataset = _part(url, 0)
+        usual = bigquery.QueryJobConfig(
+            **_known(default_dataset=f"{url.host}.{dataset}" if dataset else None)
+        )
+        client = bigquery.Client(project=url.host, default_query_job_config=usual, **url.options)
+        return package.connect(client)
+
+    def table(self, target: Any) -> Table:
+        self._dataset = name_parts(target)[:-1] if isinstance(target, str) else ()
+        found = super().table(target)
+        in_project = self._dataset[:-1]
+        return replace(found, sql=".".join([*map(identifier, in_project), found.sql]))
+
+    @property
+    def _catalogue(self) -> str:
+        return ".".join([*map(identifier, self._dataset), super()._catalogue])
+
+    def _place(self) -> tuple[str, str]:
+        return "", self._dataset[-1] if self._dataset else ""
+
+
+class Trino(DBAPI):
+    """Asks Trino, whose cursor stops what it asked."""
+
+    name = dialect = "trino"
+    title = "Trino"
+    driver = "trino.dbapi"
+    packages = ("trino",)
+    limited_by = "set session query_max_execution_time = '{seconds}s'"
+    place = ("current_catalog", "current_schema")
+    tells_digits = False
+
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        url.with_path("trino://user:password@host:port/catalog/schema", 1, 2)
+        url.with_options("http_scheme")
+        secure = url.password is not None or url.port == 443
+        scheme = url.option("http_scheme") or ("https" if secure else "http")
+        signed_in = (
+            {"auth": import_module("trino.auth").BasicAuthentication(url.user, url.password)}
+            if url.password is not None
+            else {}
+        )
+        return package.connect(
+            host=url.host,
+            port=url.port or (443 if scheme == "https" else 8080),
+            user=url.user,
+            catalog=url.path[0],
+            http_scheme=scheme,
+            source="kanon-sql",
+            timezone="UTC",
+            **_known(schema=_part(url, 1)),
+            **signed_in,
+        )
+
+
+class Databricks(DBAPI):
+    """Asks a SQL warehouse of Databricks, whose cursor stops what it asked."""
+
+    name = dialect = "databricks"
+    title = "Databricks"
+    driver = "databricks.sql"
+    packages = ("databricks",)
+    also_called = ("databricks sql", "spark sql")
+    session = ("set time zone 'UTC'", "set ansi_mode = true")
+    limited_by = "set statement_timeout = {seconds}"
+    place = ("current_catalog()", "current_schema()")
+    whole_type = "FULL_DATA_TYPE"
+
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        url.with_path("databricks://token:…@host/catalog/schema?http_path=…", 0, 2)
+        url.with_options("http_path")
+        return package.connect(
+            server_hostname=url.host,
+            **_known(
+                http_path=url.option("http_path"),
+                access_token=url.password,
+                catalog=_part(url, 0),
+                schema=_part(url, 1),
+            ),
+        )
+
+
+class Redshift(DBAPI):
+    """Asks Redshift, where a query in a transaction may outlive its cancelling: its session is
+    ended."""
+
+    name = dialect = "redshift"
+    title = "Redshift"
+    driver = "redshift_connector"
+    packages = ("redshift_connector",)
+    also_called = ("amazon redshift",)
+    session = ("set timezone to 'UTC'", "set datestyle to 'ISO, YMD'")
+    transaction = ("begin read only",)
+    limited_by = "set statement_timeout to {milliseconds}"
+    session_number = "select pg_backend_pid()"
+    stopped_by = "select pg_terminate_backend({session})"
+    _ended = False
+
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        url.with_path("redshift://user:password@host:5439/database", 1, 1).with_options("sslmode")
+        connection = package.connect(
+            host=url.host,
+            port=url.port or 5439,
+            database=url.path[0],
+            **_known(user=url.user, password=url.password),
+            **url.options,
+        )
+        connection.autocommit = True
+        return connection
+
+    def _stop_session(self) -> None:
+        self._ended = True
+        super()._stop_session()
+
+    def renew(self) -> None:
+        """End the transaction, and go on in a new session where the old one was ended."""
+        super().renew()
+        if self._ended and self._again is not None:
+            self._ended = False
+            # Where there is none, the next question says so.
+            with suppress(Exception):
+                self._connection = self._again()
+                self._set_up()
+
+    def close(self) -> None:
+        self._ended = False
+        super().close()
+
+
+class SQLServer(DBAPI):
+    """Asks SQL Server, whose driver stops nothing."""
+
+    name = "mssql"
+    dialect = "tsql"
+    title = "SQL Server"
+    driver = "mssql_python"
+    packages = ("mssql_python", "pymssql")
+    also_called = ("mssql", "microsoft sql server")
+    session = ("set ansi_nulls on", "set quoted_identifier on", "set language us_english")
+    explains = False
+    place = ("db_name()", "schema_name()")
+    tells_collations = True
+
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        url.with_path("mssql://user:password@host:1433/database", 1, 1)
+        url.with_options("encrypt", "trust_server_certificate", "authentication")
+        parts = {
+            "Server": f"tcp:{url.host},{url.port or 1433}",
+            "Database": url.path[0],
+            "ApplicationIntent": "ReadOnly",
+            "Encrypt": url.option("encrypt") or "yes",
+            "TrustServerCertificate": url.option("trust_server_certificate"),
+            "Authentication": url.option("authentication"),
+            "UID": url.user,
+            "PWD": url.password,
+        }
+        known = _known(**parts)
+        return package.connect(";".join(f"{name}={_braced(known[name])}" for name in known))
+
+
+class MySQL(DBAPI):
+    """Asks MySQL."""
+
+    name = dialect = "mysql"
+    title = "MySQL"
+    driver = "pymysql"
+    packages = ("pymysql", "mysql", "MySQLdb")
+    also_called = ("mariadb",)
+    session = (
+        "set names utf8mb4 collate utf8mb4_0900_bin",
+        "set time_zone = '+00:00'",
+        "set session transaction read only",
+    )
+    transaction = ("start transaction with consistent snapshot, read only",)
+    limited_by = "set session max_execution_time = {milliseconds}"
+    session_number = "select connection_id()"
+    stopped_by = "kill query {session}"
+    place = ("'def'", "database()")
+    whole_type = "COLUMN_TYPE"
+    tells_collations = True
+
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        url.with_path("mysql://user:password@host:3306/database", 1, 1).with_options()
+        return package.connect(
+            host=url.host,
+            port=url.port or 3306,
+            database=url.path[0],
+            charset="utf8mb4",
+            **_known(user=url.user, password=url.password),
+        )
+
+
+class DuckDB(DBAPI):
+    """Asks DuckDB through a driver that is not its own, such as ADBC's."""
+
+    name = dialect = "duckdb"
+    title = "DuckDB"
+    transaction = ("begin transaction read only",)
+
+
+SERVERS: Sequence[type[DBAPI]] = (
+    *(Postgres, Snowflake, BigQuery, Trino, Databricks, Redshift, SQLServer, MySQL, SQLite),
+    DuckDB,
+)
+
+
+def engine_of(connection: Any, dialect: str, let_go: Any = None) -> DBAPI:
+    """The engine for someone's connection to a server of this dialect."""
+    for each in SERVERS:
+        if each.dialect == dialect:
+            return each(connection, let_go=let_go)
+    return DBAPI(connection, dialect=dialect, let_go=let_go)
+
+
+def dialect_of(connection: Any) -> str | None:
+    """The dialect that a connection speaks, as far as it or its package tells."""
+    package = type(connection).__module__.partition(".")[0]
+    for each in SERVERS:
+        if package in each.packages:
+            return each.dialect
+    try:
+        if hasattr(connection, "adbc_get_info"):
+            return dialect_of_server(connection.adbc_get_info()["vendor_name"])
+        if package == "pyodbc":
+            return dialect_of_server(connection.getinfo(_NAME_OF_THE_SERVER))
+    except Exception:
+        # It does not tell, and is asked no further.
+        return None
+    return None
+
+
+_NAME_OF_THE_SERVER = 17
+"""What ODBC calls SQL_DBMS_NAME."""
+
+
+def dialect_of_server(name: str) -> str:
+    """The dialect of a server as SQLAlchemy, ADBC or ODBC call it.
+
+    >>> dialect_of_server("PostgreSQL"), dialect_of_server("Snowflake")
+    ('postgres', 'snowflake')
+    """
+    name = name.casefold()
+    return next((each.dialect for each in SERVERS if name in each.also_called), name)
+
+
+def _known(**parameters: Any) -> dict[str, Any]:
+    """What is known of the parameters; a driver finds the others in its own configuration."""
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _part(url: Url, place: int) -> str | None:
+    return url.path[place] if place < len(url.path) else None
+
+
+def _braced(value: str) -> str:
+    """A value of a connection string, in which a brace is written twice.
+
+    >>> _braced("a;b}c")
+    '{a;b}}c}'
+    """
+    return "{" + value.replace("}", "}}") + "}"

@@ -1,0 +1,158 @@
+"""Is a column of which the database takes different texts for one refused wherever it plays a part,
+and nowhere else?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from warehouses import STARTED, Database
+
+import kanon_sql as kanon
+
+IN_POSTGRES = (
+    # What ICU would make, which not every build has.
+    'create collation caseless from "C"',
+    "update pg_collation set collisdeterministic = false where collname = 'caseless'",
+    "create domain padded as bpchar",
+    "create domain code as padded",
+    "create table {name} (zip text, age integer, word text collate caseless, code code, "
+    """letter "char")""",
+    "insert into {name} values ('1', 30, 'a', 'a', 'a'), ('1', 30, 'A', 'a ', 'A')",
+)
+IN_SPARK = (
+    "create table {name} (zip string, age int, word string collate utf8_lcase, code char(3), "
+    "letter char(1)) using parquet location '{folder}/{name}'",
+    "insert into {name} values ('1', 30, 'a', 'a', 'a'), ('1', 30, 'A', 'a ', 'A')",
+)
+MADE = {"postgres": IN_POSTGRES, "spark": IN_SPARK}
+"""What makes a table whose last three columns merge texts."""
+MERGING = ("word", "code", "letter")
+
+
+@pytest.fixture(scope="module", params=MADE)
+def database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    folder = tmp_path_factory.mktemp(request.param)
+    with STARTED[request.param](folder) as running:
+        for name in ("padded_people", "padded_voters"):
+            for statement in MADE[request.param]:
+                if "{name}" in statement or name == "padded_people":
+                    running.run(statement.format(name=name, folder=folder))
+        yield running
+        running.run("drop table padded_people")
+        running.run("drop table padded_voters")
+
+
+def referred(**more: Any) -> dict[str, Any]:
+    reference = kanon.ReferenceSpec(source="padded_voters", **more)
+    return {"references": {"voters": reference}, "checks": [kanon.KMap(k=2)]}
+
+
+PARTS: dict[str, dict[str, Any]] = {
+    "a quasi-identifier": {"quasi_identifiers": ["zip", "{}"]},
+    "one of all columns": {"quasi_identifiers": "*"},
+    "sensitive": {"sensitive": ["{}"]},
+    "what a check is about": {"checks": [("{}", kanon.LDiversity)]},
+    "the entity": {"entity": "{}"},
+    "the weight": {"weight": "{}"},
+    "in a condition": {"where": "age > 1 or lower(coalesce({}, '')) = 'a'"},
+    "in the condition of what is masked": {
+        "quasi_identifiers": {"zip": {"levels": [{"mask": "right"}]}},
+        "levels": {"zip": 1},
+        "where": "{} is null",
+    },
+    "at a level": {
+        "quasi_identifiers": {"{}": {"levels": [{"mask": "right"}]}},
+        "levels": {"{}": 1},
+    },
+    "compared with a reference": {"quasi_identifiers": ["{}"], **referred(columns={"{}": "zip"})},
+    "a reference's column": referred(columns={"zip": "{}"}),
+    "a reference's entity": referred(entity="{}"),
+    "a reference's weight": referred(weight="{}"),
+    "in a reference's condition": referred(where="{} = 'a'"),
+    "a hierarchy's column": {
+        "quasi_identifiers": {"zip": {"hierarchy": "padded_voters"}},
+        "levels": {"zip": 1},
+    },
+}
+
+
+def about(column: str, asked: Any) -> Any:
+    """The question with this column in the place of {}."""
+    match asked:
+        case str():
+            return asked.replace("{}", column)
+        case list():
+            return [about(column, each) for each in asked]
+        case dict():
+            return {about(column, key): about(column, value) for key, value in asked.items()}
+        case (name, model):
+            return model(l=2, sensitive=about(column, name))
+        case kanon.ReferenceSpec():
+            return kanon.ReferenceSpec(**about(column, asked.model_dump(exclude_unset=True)))
+    return asked
+
+
+@pytest.mark.parametrize("column", MERGING)
+@pytest.mark.parametrize("part", PARTS)
+def test_it_is_refused_where_it_plays_a_part(database: Database, part: str, column: str) -> None:
+    question = {"quasi_identifiers": ["zip"], **about(column, PARTS[part])}
+
+    with pytest.raises(kanon.SpecError, match="takes different texts for one") as refused:
+        kanon.audit("padded_people", engine=database.url, **question)
+
+    assert "Audit a view with cast(" in str(refused.value)
+
+
+def test_it_is_refused_by_whatever_is_asked(database: Database) -> None:
+    asked: dict[str, Any] = {"quasi_identifiers": ["zip", "word"], "engine": database.url}
+    for ask in (
+        lambda: kanon.profile("padded_people", **asked),
+        lambda: kanon.profile(
+            "padded_people", quasi_identifiers="zip", attacker_knows="word", engine=database.url
+        ),
+        lambda: kanon.compile("padded_people", **asked),
+        lambda: kanon.compile("padded_people", dialect="trino", **asked),
+        lambda: kanon.anonymize("padded_people", k=2, **asked),
+    ):
+        with pytest.raises(kanon.SpecError, match="takes different texts for one"):
+            ask()
+
+
+def test_a_column_without_a_part_is_left_alone(database: Database) -> None:
+    """Its values are not even counted."""
+    question: dict[str, Any] = {
+        "quasi_identifiers": ["zip", "age"],
+        "identifiers": ["code"],
+        "engine": database.url,
+    }
+    audit = kanon.audit("padded_people", **question)
+    profile = kanon.profile("padded_people", **question)
+
+    for found in (audit, profile):
+        [table] = found.tables
+        assert table.summary.records == 2
+        counted = re.findall(r"distinct [`\"](\w+)", "".join(table.sql.values()))
+        assert set(counted) <= {"zip", "age"}
+    assert "word, letter can't be compared value by value" in profile.tables[0].warnings[0]
+
+
+def test_a_release_carries_it_over(database: Database, tmp_path: Path) -> None:
+    result = kanon.anonymize(
+        "padded_people",
+        quasi_identifiers=["zip", "age"],
+        identifiers=["code"],
+        k=2,
+        output=tmp_path / "views.sql",
+        engine=database.url,
+    )
+
+    assert result.holds
+    shown = result.anonymization.views[-1].lower().replace("`", '"')
+    assert all(f'"{name}"' in shown for name in ("word", "letter"))
+    assert '"code"' not in shown
