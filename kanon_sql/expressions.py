@@ -159,21 +159,19 @@ def _refuse_what_databases_differ_in(node: exp.Expr, text: str) -> None:
             f"where: only the year, quarter, month and day of a date may be extracted ({text!r}); "
             "databases count the others in their own ways."
         )
-    least: dict[type[exp.Expr], tuple[str, int]] = {
-        exp.Substring: ("start", 1),
-        exp.Left: ("expression", 0),
-        exp.Right: ("expression", 0),
-    }
-    if type(node) in least:
-        name, bound = least[type(node)]
-        place = node.args[name]
-        if not place.is_int or place.to_py() < bound:
+    if isinstance(node, exp.Substring):
+        start, length = node.args.get("start"), node.args.get("length")
+        if not _is_whole(start, 1) or not (length is None or _is_whole(length, 0)):
             raise SpecError(
-                f"where: {node.key} must begin at a whole number from {bound} on ({text!r}), as "
-                "databases count the others in their own ways."
-                if node.key == "substring"
-                else f"where: {node.key} takes a whole number of characters ({text!r})."
+                f"where: substring takes a whole number from 1 on to begin at, and one from 0 on "
+                f"as its length ({text!r}), as databases count the others in their own ways."
             )
+    if isinstance(node, exp.Left | exp.Right) and not _is_whole(node.expression, 0):
+        raise SpecError(f"where: {node.key} takes a whole number of characters ({text!r}).")
+
+
+def _is_whole(number: exp.Expr | None, least: int) -> bool:
+    return number is not None and number.is_int and int(number.to_py()) >= least
 
 
 def _refuse_text_of_fractions(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
