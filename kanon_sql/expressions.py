@@ -42,6 +42,8 @@ _PREDICATES = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Case, e
 _ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _NARROW = ("FLOAT", "REAL")
 _FRACTIONS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
+_WHOLE = (exp.Length, *_OF_DATES, exp.Predicate)
+"""What has no fractions, whatever it is made of."""
 _ROUNDING = (*exp.DataType.INTEGER_TYPES, exp.DType.DECIMAL)
 _PARTS_OF_DATES = ("YEAR", "QUARTER", "MONTH", "DAY")
 _NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
@@ -75,9 +77,6 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         _refuse_unless_allowed(node, text)
     for column in expression.find_all(exp.Column):
         column.replace(_as_spelled(column, table, columns))
-    for cast in expression.find_all(exp.Cast):
-        _refuse_text_of_fractions(cast, columns, text)
-        _refuse_rounding(cast, columns, text)
     if not _is_predicate(expression, columns):
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
     casts = dict.fromkeys(
@@ -85,6 +84,9 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         for node in expression.find_all(*_COMPARISONS, *_OF_NUMBERS, *_OF_DATES)
         for cast in _cast_text(node, columns, text)
     )
+    for cast in expression.find_all(exp.Cast):
+        _refuse_text_of_fractions(cast, columns, text)
+        _refuse_rounding(cast, columns, text)
     for column in list(expression.find_all(exp.Column)):
         _widen(column, columns)
     read = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
@@ -175,31 +177,46 @@ def _is_whole(number: exp.Expr | None, least: int) -> bool:
 
 
 def _refuse_text_of_fractions(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
-    column = cast.this.unnest()
-    is_text = cast.to.this in exp.DataType.TEXT_TYPES
-    if is_text and isinstance(column, exp.Column) and types[column.name].startswith(_FRACTIONS):
+    if cast.to.this in exp.DataType.TEXT_TYPES and _may_have_fractions(cast.this, types):
         raise SpecError(
-            f'where: "{column.name}" is {types[column.name]}, whose text databases spell in their '
-            f"own ways ({text!r}). Compare it as a number."
+            f"where: {cast.this.sql(DIALECT)} may have fractions, whose text databases spell in "
+            f"their own ways ({text!r}). Compare it as a number."
         )
 
 
 def _refuse_rounding(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
     value = cast.this.unnest()
     is_whole = isinstance(value, exp.Floor | exp.Ceil) and cast.to.this != exp.DType.DECIMAL
-    of_text = () if cast.to.this in exp.DataType.INTEGER_TYPES else ("VARCHAR", "")
-    rounded = (
-        isinstance(each, exp.Div)
-        or (isinstance(each, exp.Literal) and not each.is_string and not each.is_int)
-        or (isinstance(each, exp.Column) and types[each.name].startswith(_FRACTIONS))
-        or (isinstance(each, exp.Column) and types[each.name] in of_text)
-        for each in value.walk()
+    of_text = cast.to.this == exp.DType.DECIMAL and any(
+        types[column.name] in ("VARCHAR", "") for column in value.find_all(exp.Column)
     )
-    if cast.to.this in _ROUNDING and not is_whole and any(rounded):
+    rounds = not is_whole and (of_text or _may_have_fractions(value, types))
+    if cast.to.this in _ROUNDING and rounds:
         raise SpecError(
             f"where: databases round to {cast.to.sql(DIALECT)} in their own ways ({text!r}). "
             "Compare the number as it is, or its floor or ceil."
         )
+
+
+def _may_have_fractions(value: exp.Expr, types: Mapping[str, str]) -> bool:
+    """Whether a value may have a fraction, or be of a type that may, as floor(1.5) is."""
+    return any(_is_fractional(part, types) for part in value.walk(prune=_is_whole_number))
+
+
+def _is_fractional(part: exp.Expr, types: Mapping[str, str]) -> bool:
+    match part:
+        case exp.Column():
+            return types[part.name].startswith(_FRACTIONS)
+        case exp.Literal():
+            return not part.is_string and not part.is_int
+        case exp.Cast():
+            return part.to.sql(DIALECT).startswith(_FRACTIONS)
+    return isinstance(part, exp.Div | exp.Floor | exp.Ceil)
+
+
+def _is_whole_number(part: exp.Expr) -> bool:
+    is_cast = isinstance(part, exp.Cast) and part.to.this in exp.DataType.INTEGER_TYPES
+    return is_cast or isinstance(part, _WHOLE)
 
 
 def _widen(column: exp.Column, types: Mapping[str, str]) -> None:

@@ -42,6 +42,8 @@ SAME = (
     *("a between -1 and 3", "case when a > 0 then true else false end"),
     *("d > '1960-01-01'", "d < date '1000-01-01'", "year(d) = 999", "extract(quarter from d) = 1"),
     *("extract(month from d) = 12", "cast(d as varchar) = '2025-01-05'"),
+    *("cast(cast(floor(f) as int) as varchar) = '3'", "cast(length(z) as varchar) = '3'"),
+    "cast(case when f > 2 then 1 else 0 end as varchar) = '1'",
     "a * 1000000000 = 5000000000",
 )
 MEASURED = Filled(
@@ -112,6 +114,11 @@ REFUSED = (
     *("substring(z, 2, -1) = 'a'", "substring(z, 1, a) = 'a'", "substring(z) = 'abc'"),
     *("right(z, -1) = 'bc'", "left(z, a) = 'a'", "extract(dow from d) = 0"),
     *("extract(epoch from d) > 0", "cast(f as varchar) = '3.0'"),
+    *("cast(f * 1 as varchar) = '3.0'", "cast(coalesce(f, 0) as varchar) = '3.0'"),
+    *("cast(cast(a as double) as varchar) = '5.0'", "cast(a / 1 as varchar) = '3.0'"),
+    *("cast(floor(a) as varchar) = '3.0'", "cast(a * 1.0 as varchar) = '3.0'"),
+    *("cast(cast(a as decimal(9, 2)) as varchar) = '3.00'", "cast(z * 1 as varchar) = '3'"),
+    *("cast(z * 1 as int) = 3", "cast(cast(a as double) as int) = 3"),
     *("cast(f as int) = 3", "cast(f as decimal(9, 1)) > 2", "cast(a / 2 as bigint) = 3"),
     *("cast(z as decimal(9, 2)) = 1", "try_cast(1.5 as int) = 2", "cast(f as float) = 1.5"),
 )
