@@ -35,8 +35,10 @@ _CASTS = (
 )  # fmt: skip
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
+_CHOICES = (exp.Case, exp.If, exp.Coalesce, exp.Nullif)
 _OF_DATES = (exp.Extract, exp.Year, exp.Month, exp.Day)
 _OF_NUMBERS = (*_ARITHMETIC, exp.Abs, exp.Floor, exp.Ceil)
+_TEXTS = (exp.Lower, exp.Upper, exp.Trim, exp.Substring, exp.Left, exp.Right, *_CHOICES)
 _PREDICATES = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Case, exp.Coalesce,
                exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike)  # fmt: skip
 _ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
@@ -48,11 +50,12 @@ _ROUNDING = (*exp.DataType.INTEGER_TYPES, exp.DType.DECIMAL)
 _PARTS_OF_DATES = ("YEAR", "QUARTER", "MONTH", "DAY")
 _NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
 _DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4}.*)?\s*")
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}([.]\d{1,6})?)?)?")
 
 
 @dataclass(frozen=True)
 class TextCast:
-    """A text column that a condition compares with a number or a date, and so must cast."""
+    """A text column whose values a condition takes for numbers or dates, and so casts."""
 
     column: str
     type: str
@@ -79,18 +82,18 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         column.replace(_as_spelled(column, table, columns))
     if not _is_predicate(expression, columns):
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
-    casts = dict.fromkeys(
-        cast
-        for node in expression.find_all(*_COMPARISONS, *_OF_NUMBERS, *_OF_DATES)
-        for cast in _cast_text(node, columns, text)
-    )
-    for cast in expression.find_all(exp.Cast):
+    for node in expression.find_all(*_COMPARISONS, *_OF_NUMBERS, *_OF_DATES):
+        _cast_text(node, columns, text)
+    casts = list(expression.find_all(exp.Cast))
+    for cast in casts:
         _refuse_text_of_fractions(cast, columns, text)
         _refuse_rounding(cast, columns, text)
+        _refuse_cast_of_text(cast, columns, text)
+    of_text = dict.fromkeys(each for cast in casts for each in _text_cast(cast, columns))
     for column in list(expression.find_all(exp.Column)):
         _widen(column, columns)
     read = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
-    return Condition(expression.sql(dialect=DIALECT, comments=False), tuple(read), tuple(casts))
+    return Condition(expression.sql(dialect=DIALECT, comments=False), tuple(read), tuple(of_text))
 
 
 def columns_of(text: str | None) -> list[str]:
@@ -219,6 +222,43 @@ def _is_whole_number(part: exp.Expr) -> bool:
     return is_cast or isinstance(part, _WHOLE)
 
 
+def _refuse_cast_of_text(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
+    """Refuse a cast of text of which nobody can ask beforehand whether it casts, as some databases
+    leave out what does not."""
+    value = cast.this.unnest()
+    if isinstance(cast, exp.TryCast) or cast.to.this in exp.DataType.TEXT_TYPES:
+        return
+    if isinstance(value, exp.Column) and types[value.name] in ("VARCHAR", ""):
+        if cast.to.this in exp.DataType.INTEGER_TYPES:
+            raise SpecError(
+                f"where: databases read text as {cast.to.sql(DIALECT)} in their own ways "
+                f'({text!r}). Cast it to double: cast("{value.name}" as double).'
+            )
+    elif value.is_string:
+        _refuse_literal_unless(cast, value.name)
+    elif isinstance(value, _TEXTS):
+        raise SpecError(
+            f"where: some databases leave out what does not cast, so cast a column alone "
+            f"({text!r}); or write try_cast, which is NULL for what does not, in every database."
+        )
+
+
+def _refuse_literal_unless(cast: exp.Cast, literal: str) -> None:
+    is_time = family(cast.to.sql(DIALECT)) == "time"
+    if not (_is_date if is_time else _NUMBER.fullmatch)(literal):
+        kind = "date, as 2025-01-31 is" if is_time else "number"
+        raise SpecError(f"where: {literal!r} is no {kind}.")
+
+
+def _text_cast(cast: exp.Cast, types: Mapping[str, str]) -> Iterator[TextCast]:
+    """The cast of a text column that has to be asked for; what is only tried is NULL by wish."""
+    column = cast.this.unnest()
+    is_text = isinstance(column, exp.Column) and types[column.name] in ("VARCHAR", "")
+    type = cast.to.sql(DIALECT)
+    if is_text and not isinstance(cast, exp.TryCast) and family(type) in ("number", "time"):
+        yield TextCast(column.name, type)
+
+
 def _widen(column: exp.Column, types: Mapping[str, str]) -> None:
     """Have a float of 32 bits compared as the number that it is: 0.1 is another one in 64, which
     some databases compare it with, and some round."""
@@ -246,7 +286,7 @@ def _as_spelled(column: exp.Column, table: str, types: Mapping[str, str]) -> exp
     return exp.column(matches[0], quoted=True)
 
 
-def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> Iterator[TextCast]:
+def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
     """Cast the text columns of one node that stand where a number or a date is needed."""
     operands = [side.unnest() for side in node.iter_expressions()]
     wanted = next((kind for side in operands if (kind := _kind(side, types))), None)
@@ -259,7 +299,6 @@ def _cast_text(node: exp.Expr, types: Mapping[str, str], text: str) -> Iterator[
             _refuse_another_kind(column.name, types[column.name], operands)
         elif wanted:
             column.replace(exp.cast(column.copy(), wanted))
-            yield TextCast(column.name, wanted)
     if isinstance(node, _ORDERINGS) and not wanted:
         _refuse_order_of_text(operands, text)
 
@@ -294,11 +333,12 @@ def _refuse_another_kind(name: str, type: str, operands: Sequence[exp.Expr]) -> 
 
 
 def _is_date(text: str) -> bool:
+    """Whether every database takes a text for the same day or moment."""
     try:
-        datetime.fromisoformat(text.strip())
+        datetime.fromisoformat(text)
     except ValueError:
         return False
-    return True
+    return _MOMENT.fullmatch(text) is not None
 
 
 def _kind(side: exp.Expr, types: Mapping[str, str]) -> str | None:

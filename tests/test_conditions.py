@@ -119,6 +119,9 @@ REFUSED = (
     *("cast(floor(a) as varchar) = '3.0'", "cast(a * 1.0 as varchar) = '3.0'"),
     *("cast(cast(a as decimal(9, 2)) as varchar) = '3.00'", "cast(z * 1 as varchar) = '3'"),
     *("cast(z * 1 as int) = 3", "cast(cast(a as double) as int) = 3"),
+    *("cast(z as int) = 3", "cast(trim(z) as double) = 3", "cast(left(z, 4) as date) > d"),
+    *("d > date '31/01/2025'", "d = '20250131'", "d = ' 2025-01-31'", "d = date '2025-1-31'"),
+    *("d > cast('abc' as date)", "cast('x' as double) = a", "cast(coalesce(z, '1') as double) = 1"),
     *("cast(f as int) = 3", "cast(f as decimal(9, 1)) > 2", "cast(a / 2 as bigint) = 3"),
     *("cast(z as decimal(9, 2)) = 1", "try_cast(1.5 as int) = 2", "cast(f as float) = 1.5"),
 )

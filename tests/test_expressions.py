@@ -76,6 +76,9 @@ def test_it_is_accepted_with_every_name_quoted(text: str, sql: str) -> None:
         ("zip < timestamp '2025-01-01 10:00:00'",
          """(CAST("zip" AS TIMESTAMP) < CAST('2025-01-01 10:00:00' AS TIMESTAMP))""",
          "TIMESTAMP"),
+        ("cast(zip as date) > born", '(CAST("zip" AS DATE) > "born")', "DATE"),
+        ("cast((zip) as timestamp) is null", '(CAST(("zip") AS TIMESTAMP) IS NULL)', "TIMESTAMP"),
+        ("cast(zip as double) > 3", '(CAST("zip" AS DOUBLE) > 3)', "DOUBLE"),
     ],
 )  # fmt: skip
 def test_text_beside_a_number_or_a_date_is_cast_and_said_to_be(
@@ -167,6 +170,10 @@ def test_only_the_records_for_which_it_holds_are_audited(where: str, records: in
     [
         ("zip = 2138",
          'where: 1 of 4 values of "zip" are no number. Compare them as text, or mend them first.'),
+        ("cast(zip as double) = 2138",
+         'where: 1 of 4 values of "zip" are no number. Compare them as text, or mend them first.'),
+        ("cast(zip as date) > date '2025-01-01'",
+         'where: 4 of 4 values of "zip" are no date. Compare them as text, or mend them first.'),
         ("zip > date '2025-01-01'",
          'where: 4 of 4 values of "zip" are no date. Compare them as text, or mend them first.'),
     ],
