@@ -38,9 +38,12 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
 _CHOICES = (exp.Case, exp.If, exp.Coalesce, exp.Nullif)
 _OF_DATES = (exp.Extract, exp.Year, exp.Month, exp.Day)
 _OF_NUMBERS = (*_ARITHMETIC, exp.Abs, exp.Floor, exp.Ceil)
-_TEXTS = (exp.Lower, exp.Upper, exp.Trim, exp.Substring, exp.Left, exp.Right, *_CHOICES)
+_TEXTS = (exp.Lower, exp.Upper, exp.Trim, exp.Substring, exp.Left, exp.Right)
+_OF_TEXTS = (*_TEXTS, exp.Length, exp.Like, exp.ILike)
 _PREDICATES = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Case, exp.Coalesce,
                exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike)  # fmt: skip
+_FAMILY_OF_CAST = dict.fromkeys(exp.DataType.INTEGER_TYPES, "number")
+_NO_TEXT = {"number": "number", "time": "date", "boolean": "truth value"}
 _ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _NARROW = ("FLOAT", "REAL")
 _FRACTIONS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
@@ -82,6 +85,8 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         column.replace(_as_spelled(column, table, columns))
     if not _is_predicate(expression, columns):
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
+    for node in expression.find_all(*_OF_TEXTS):
+        _refuse_text_of_another_kind(node, columns, text)
     for node in expression.find_all(*_COMPARISONS, *_OF_NUMBERS, *_OF_DATES):
         _cast_text(node, columns, text)
     casts = list(expression.find_all(exp.Cast))
@@ -222,6 +227,19 @@ def _is_whole_number(part: exp.Expr) -> bool:
     return is_cast or isinstance(part, _WHOLE)
 
 
+def _refuse_text_of_another_kind(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
+    """Refuse to take for a text what is none: most databases do, and some answer."""
+    sides = [node.this, node.expression] if isinstance(node, exp.Like | exp.ILike) else [node.this]
+    for side in sides:
+        kind = _family(side, types)
+        if kind in _NO_TEXT:
+            raise SpecError(
+                f"where: {node.key} is of texts, and {side.sql(DIALECT)} is a {_NO_TEXT[kind]} "
+                f"({text!r}). Compare it as what it is, or cast a whole number or a date to text "
+                "first: cast(a as varchar)."
+            )
+
+
 def _refuse_cast_of_text(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
     """Refuse a cast of text of which nobody can ask beforehand whether it casts, as some databases
     leave out what does not."""
@@ -236,7 +254,7 @@ def _refuse_cast_of_text(cast: exp.Cast, types: Mapping[str, str], text: str) ->
             )
     elif value.is_string:
         _refuse_literal_unless(cast, value.name)
-    elif isinstance(value, _TEXTS):
+    elif _family(value, types) == "text":
         raise SpecError(
             f"where: some databases leave out what does not cast, so cast a column alone "
             f"({text!r}); or write try_cast, which is NULL for what does not, in every database."
@@ -343,12 +361,36 @@ def _is_date(text: str) -> bool:
 
 def _kind(side: exp.Expr, types: Mapping[str, str]) -> str | None:
     """The type that an operand forces on a text column beside it."""
-    if isinstance(side, exp.Column):
-        return {"number": "DOUBLE", "time": "TIMESTAMP"}.get(family(types[side.name]))
-    if isinstance(side, (*_OF_NUMBERS, *_OF_DATES, exp.Length)):
-        return "DOUBLE"
-    if isinstance(side, exp.Literal) and not side.is_string:
-        return "DOUBLE"
-    if isinstance(side, exp.Cast):
-        return {"number": "DOUBLE", "time": "TIMESTAMP"}.get(family(side.to.sql(DIALECT)))
-    return None
+    return {"number": "DOUBLE", "time": "TIMESTAMP"}.get(_family(side, types) or "")
+
+
+def _family(value: exp.Expr, types: Mapping[str, str]) -> str | None:
+    """The kind of values that an expression has, where that is known: NULL is of any."""
+    match value:
+        case exp.Paren():
+            return _family(value.this, types)
+        case exp.Column():
+            return family(types[value.name]) if types[value.name] else None
+        case exp.Literal():
+            return "text" if value.is_string else "number"
+        case exp.Cast():
+            return _FAMILY_OF_CAST.get(value.to.this) or family(value.to.sql(DIALECT))
+        case exp.Case() | exp.If() | exp.Coalesce() | exp.Nullif():
+            return next(filter(None, (_family(each, types) for each in _outcomes(value))), None)
+    if isinstance(value, (*_OF_NUMBERS, *_OF_DATES, exp.Length)):
+        return "number"
+    if isinstance(value, _TEXTS):
+        return "text"
+    return "boolean" if isinstance(value, _PREDICATES) else None
+
+
+def _outcomes(choice: exp.Expr) -> list[exp.Expr]:
+    """What a choice between values may come to."""
+    match choice:
+        case exp.Coalesce():
+            return [choice.this, *choice.expressions]
+        case exp.Nullif():
+            return [choice.this]
+    branches = choice.args.get("ifs") or [choice]
+    found = [*(each.args["true"] for each in branches), choice.args.get("default")]
+    return [each for each in (*found, choice.args.get("false")) if each is not None]

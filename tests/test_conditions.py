@@ -44,6 +44,8 @@ SAME = (
     *("extract(month from d) = 12", "cast(d as varchar) = '2025-01-05'"),
     *("cast(cast(floor(f) as int) as varchar) = '3'", "cast(length(z) as varchar) = '3'"),
     "cast(case when f > 2 then 1 else 0 end as varchar) = '1'",
+    *("cast(a as varchar) like '-%'", "length(cast(d as varchar)) = 10"),
+    *("cast(coalesce(a, 0) as double) = 0", "length(coalesce(z, 'xyz')) = 3"),
     "a * 1000000000 = 5000000000",
 )
 MEASURED = Filled(
@@ -122,6 +124,9 @@ REFUSED = (
     *("cast(z as int) = 3", "cast(trim(z) as double) = 3", "cast(left(z, 4) as date) > d"),
     *("d > date '31/01/2025'", "d = '20250131'", "d = ' 2025-01-31'", "d = date '2025-1-31'"),
     *("d > cast('abc' as date)", "cast('x' as double) = a", "cast(coalesce(z, '1') as double) = 1"),
+    *("length(f) = 3", "f like '3%'", "(a) ilike '3'", "z like 3", "lower(coalesce(f, 0)) = '3'"),
+    *("length(d) = 10", "left(a + 1, 1) = '3'", "trim(d) = '2025-01-05'", "length(a > 2) = 4"),
+    *("length(cast(z as double)) = 3", "length(case when a > 2 then f end) = 3"),
     *("cast(f as int) = 3", "cast(f as decimal(9, 1)) > 2", "cast(a / 2 as bigint) = 3"),
     *("cast(z as decimal(9, 2)) = 1", "try_cast(1.5 as int) = 2", "cast(f as float) = 1.5"),
 )
