@@ -6,7 +6,6 @@ the same model is asked twice in one statement.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,15 +22,26 @@ from kanon_sql.models import (
 )
 from kanon_sql.templates import macro_names, render, render_known
 
-_NAMED = re.compile(r"(\S.*?) as (kanon_\w+)$", re.DOTALL | re.MULTILINE)
-"""An expression of one line or several, with what it is called at the end of the last."""
-
 
 class Named(NamedTuple):
     """An expression and what it is called."""
 
     expression: str
     name: str
+
+
+def named(text: str) -> Iterator[Named]:
+    """Expressions of one line or several, each with its name at the end of its last line.
+
+    As the macro `sensitive_failures` reads them.
+    """
+    lines: list[str] = []
+    for line in filter(str.strip, text.split("\n")):
+        lines.append(line)
+        expression, _, name = "\n".join(lines).strip().rpartition(" as kanon_")
+        if expression and name.replace("_", "").isalnum():
+            yield Named(expression, f"kanon_{name}")
+            lines = []
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ def class_columns(
         macro = f"{model.name()}_columns"
         if macro in macro_names():
             text = _known(macro, bound, sensitive, each)
-            columns |= dict.fromkeys(Named(*found) for found in _NAMED.findall(text))
+            columns |= dict.fromkeys(named(text))
     return list(columns)
 
 
