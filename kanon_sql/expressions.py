@@ -85,6 +85,8 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         column.replace(_as_spelled(column, table, columns))
     if not _is_predicate(expression, columns):
         raise SpecError(f"where: {text!r} must be true or false, as in: age >= 18 and sex = 'F'.")
+    for node in list(expression.find_all(exp.In)):
+        node.replace(_one_by_one(node))
     for node in expression.find_all(*_OF_TEXTS):
         _refuse_text_of_another_kind(node, columns, text)
     for node in expression.find_all(*_COMPARISONS, *_OF_NUMBERS, *_OF_DATES):
@@ -275,6 +277,15 @@ def _text_cast(cast: exp.Cast, types: Mapping[str, str]) -> Iterator[TextCast]:
     type = cast.to.sql(DIALECT)
     if is_text and not isinstance(cast, exp.TryCast) and family(type) in ("number", "time"):
         yield TextCast(column.name, type)
+
+
+def _one_by_one(node: exp.In) -> exp.Expr:
+    """Each comparison of its own, where NULL may be among the list: ClickHouse leaves it out."""
+    may_be_null = (exp.Column, exp.Null, exp.TryCast, exp.Nullif, exp.Case, exp.If)
+    if not any(each.find(*may_be_null) for each in node.expressions):
+        return node
+    equal = (exp.EQ(this=node.this.copy(), expression=each.copy()) for each in node.expressions)
+    return exp.paren(exp.or_(*equal))
 
 
 def _widen(column: exp.Column, types: Mapping[str, str]) -> None:
