@@ -14,7 +14,7 @@ from warehouses import STARTED, Database
 
 import kanon_sql as kanon
 from kanon_sql.engines import connect
-from kanon_sql.errors import KanonError, SpecError
+from kanon_sql.errors import InputError, KanonError, SpecError
 from kanon_sql.expressions import condition
 
 PEOPLE = Filled(
@@ -236,3 +236,12 @@ def test_a_condition_that_is_a_column(database: Database, where: str) -> None:
 def test_what_databases_differ_in_is_refused(where: str) -> None:
     with pytest.raises(SpecError, match="where: "):
         chosen([where], PEOPLE.arrow)
+
+
+@pytest.mark.parametrize("where", ["cast(z as date) < date '2030-01-01'", "year(z) = 2025"])
+def test_a_day_that_no_month_has_is_no_date(database: Database, where: str) -> None:
+    days = ("2025-01-31", "2025-02-30", "31/01/2025", "abc", None)
+    database.load("days", Filled(("z",), (pyarrow.string(),), tuple((day,) for day in days)))
+
+    with pytest.raises(InputError, match='3 of 4 values of "z" are no date'):
+        kanon.audit("days", quasi_identifiers="z", where=where, engine=database.url)

@@ -32,8 +32,11 @@ _IS_NUMBER = (
     "or (json_valid(trim(x)) and trim(x) glob '[-0-9]*')"
 )
 """There is no regular expression; what has an exponent is a number of JSON."""
-_DATE = "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' and date(x) = substr(x, 1, 10)"
-"""The 31st of February would be taken for a day of March."""
+_DATE = (
+    "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' and date(x, '+0 days') = substr(x, 1, 10)"
+)
+"""The 31st of February would be taken for a day of March, or as it is: until something is added,
+SQLite before 3.43 hands back any day up to the 31st."""
 _PARTS = {
     "YEAR": "cast(strftime('%Y', x) as integer)",
     "MONTH": "cast(strftime('%m', x) as integer)",
@@ -65,9 +68,11 @@ def _mod(node: exp.Mod) -> exp.Expr:
         return node
     text = (
         "case when typeof(x) <> 'real' and typeof(y) <> 'real' then whole "
-        "when abs(x) > 1.7976931348623157e308 then json('no rest') else mod(x, y) end"
+        "when abs(x) > 1.7976931348623157e308 then json('no rest') else rest end"
     )
-    return phrase(text, "sqlite", x=node.this, y=node.expression, whole=node.copy())
+    # By its name: as a function that is known it would be written as `%` again.
+    rest = exp.Anonymous(this="mod", expressions=[node.this.copy(), node.expression.copy()])
+    return phrase(text, "sqlite", x=node.this, y=node.expression, whole=node.copy(), rest=rest)
 
 
 def _div(node: exp.Div) -> exp.Expr:
