@@ -31,10 +31,11 @@ _ALLOWED = (
 )  # fmt: skip
 _CASTS = (
     "VARCHAR", "TEXT", "CHAR", "INT", "BIGINT", "SMALLINT", "TINYINT", "DOUBLE",
-    "DECIMAL", "DATE", "TIMESTAMP", "TIMESTAMPNTZ", "BOOLEAN",
+    "DECIMAL", "DATE", "TIMESTAMP", "TIMESTAMPNTZ",
 )  # fmt: skip
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
+_EQUALITIES = (exp.NullSafeEQ, exp.NullSafeNEQ)
 _CHOICES = (exp.Case, exp.If, exp.Coalesce, exp.Nullif)
 _OF_DATES = (exp.Extract, exp.Year, exp.Month, exp.Day)
 _OF_NUMBERS = (*_ARITHMETIC, exp.Abs, exp.Floor, exp.Ceil)
@@ -89,6 +90,8 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         node.replace(_one_by_one(node))
     for node in expression.find_all(*_OF_TEXTS):
         _refuse_text_of_another_kind(node, columns, text)
+    for node in expression.find_all(*_EQUALITIES, *_COMPARISONS, *_ARITHMETIC, *_CHOICES):
+        _refuse_mixed(node, columns, text)
     for node in expression.find_all(*_COMPARISONS, *_OF_NUMBERS, *_OF_DATES):
         _cast_text(node, columns, text)
     casts = list(expression.find_all(exp.Cast))
@@ -157,6 +160,7 @@ def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
     if isinstance(node, exp.Literal) and len(node.name.splitlines()) > 1:
         raise SpecError("where: a text with a line break may not stand in a condition.")
     _refuse_what_databases_differ_in(node, text)
+    _refuse_division_by_zero(node, text)
     if isinstance(node, exp.Cast) and node.to.this.name not in _CASTS:
         of_floats = " Cast to double." if node.to.this == exp.DType.FLOAT else ""
         raise SpecError(
@@ -182,12 +186,24 @@ def _refuse_what_databases_differ_in(node: exp.Expr, text: str) -> None:
         raise SpecError(f"where: {node.key} takes a whole number of characters ({text!r}).")
 
 
+def _refuse_division_by_zero(node: exp.Expr, text: str) -> None:
+    by = node.expression.unnest() if isinstance(node, exp.Div | exp.Mod) else None
+    if isinstance(by, exp.Literal) and not by.is_string and not float(by.name):
+        raise SpecError(f"where: databases divide by 0 in their own ways ({text!r}).")
+
+
 def _is_whole(number: exp.Expr | None, least: int) -> bool:
     return number is not None and number.is_int and int(number.to_py()) >= least
 
 
 def _refuse_text_of_fractions(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
-    if cast.to.this in exp.DataType.TEXT_TYPES and _may_have_fractions(cast.this, types):
+    is_text = cast.to.this in exp.DataType.TEXT_TYPES
+    if is_text and _family(cast.this, types) == "boolean":
+        raise SpecError(
+            f"where: databases spell a truth value in their own ways ({text!r}). Write it as it "
+            "is, or after not."
+        )
+    if is_text and _may_have_fractions(cast.this, types):
         raise SpecError(
             f"where: {cast.this.sql(DIALECT)} may have fractions, whose text databases spell in "
             f"their own ways ({text!r}). Compare it as a number."
@@ -240,6 +256,55 @@ def _refuse_text_of_another_kind(node: exp.Expr, types: Mapping[str, str], text:
                 f"({text!r}). Compare it as what it is, or cast a whole number or a date to text "
                 "first: cast(a as varchar)."
             )
+
+
+def _refuse_mixed(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
+    """Refuse arithmetic on what is no number, and values of several kinds beside one another.
+
+    A text column is cast beside numbers and dates, and a text spells them beside a column.
+    """
+    if isinstance(node, _ARITHMETIC):
+        found = {_family(side, types) for side in node.iter_expressions()}
+        if found & {"time", "boolean"}:
+            raise SpecError(
+                f"where: databases reckon with dates and truth values in their own ways ({text!r})."
+                " Write the date that is meant, as in: born < date '2000-01-31'."
+            )
+        return
+    for beside in _beside_one_another(node):
+        kinds = {_family(side, types) for side in beside} - {None}
+        if kinds in ({"text", "number"}, {"text", "time"}) and isinstance(node, _COMPARISONS):
+            kinds = {
+                _family(side, types)
+                for side in beside
+                if not (side.is_string or _is_text_column(side, types))
+            } - {None}
+            # A number that is reckoned is no column that would read a text as a number.
+            if any(side.is_string for side in beside) and "number" in kinds:
+                kinds |= {"text" for side in beside if _is_reckoned(side, types)}
+        if len(kinds) > 1 and kinds <= {"text", "number", "time", "boolean"}:
+            raise SpecError(
+                f"where: databases compare a {' with a '.join(sorted(map(str, kinds)))} in their "
+                f"own ways ({text!r}). Write numbers without quotes, dates as date '2025-01-31', "
+                "and truth values as they are; or cast a column."
+            )
+
+
+def _beside_one_another(node: exp.Expr) -> Iterator[list[exp.Expr]]:
+    """The values of a node that ought to be of one kind."""
+    if isinstance(node, exp.Case) and node.this is not None:
+        yield [node.this, *(branch.this for branch in node.args["ifs"])]
+    if isinstance(node, exp.Nullif):
+        yield [node.this, node.expression]
+    yield _outcomes(node) if isinstance(node, _CHOICES) else [*node.iter_expressions()]
+
+
+def _is_text_column(side: exp.Expr, types: Mapping[str, str]) -> bool:
+    return isinstance(side.unnest(), exp.Column) and _family(side, types) == "text"
+
+
+def _is_reckoned(side: exp.Expr, types: Mapping[str, str]) -> bool:
+    return _family(side, types) == "number" and not isinstance(side.unnest(), exp.Column)
 
 
 def _refuse_cast_of_text(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:

@@ -136,6 +136,12 @@ REFUSED = (
     *("length(f) = 3", "f like '3%'", "(a) ilike '3'", "z like 3", "lower(coalesce(f, 0)) = '3'"),
     *("length(d) = 10", "left(a + 1, 1) = '3'", "trim(d) = '2025-01-05'", "length(a > 2) = 4"),
     *("length(cast(z as double)) = 3", "length(case when a > 2 then f end) = 3"),
+    *("d + 1 > date '2025-01-31'", "d - date '2025-01-01' > 3", "-d = d", "(a > 2) + 1 = 2"),
+    *("a / 0 > 1", "a % 0 = 1", "a / (0.0) > 1", "cast(a > 2 as varchar) = 'true'"),
+    *("cast(a as boolean) = true", "cast(z as boolean) = true", "d > 5", "d = a", "a = (a > 2)"),
+    *("(a > 2) = 'true'", "coalesce(a, '5') = 5", "nullif(a, '1') is null", "z in ('abc', 3)"),
+    *("coalesce(a, 0) > '10'", "a + 1 = '5'", "trim(z) = 3", "case z when 3 then true end"),
+    *("case when a > 2 then a else z end = 3", "z is distinct from 3", "a is distinct from '3'"),
     *("cast(f as int) = 3", "cast(f as decimal(9, 1)) > 2", "cast(a / 2 as bigint) = 3"),
     *("cast(z as decimal(9, 2)) = 1", "try_cast(1.5 as int) = 2", "cast(f as float) = 1.5"),
 )
