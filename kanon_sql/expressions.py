@@ -420,7 +420,8 @@ def _refuse_another_kind(name: str, type: str, operands: Sequence[exp.Expr]) -> 
     for literal in (operand for operand in operands if operand.is_string):
         if family(type) == "number" and not _NUMBER.fullmatch(literal.name):
             raise SpecError(f'where: "{name}" is a number, and {literal.name!r} is none.')
-        if family(type) == "time" and not _is_date(literal.name):
+        is_moment = type == "DATE" and len(literal.name) > len("2025-01-31")
+        if family(type) == "time" and (is_moment or not _is_date(literal.name)):
             raise SpecError(
                 f'where: "{name}" is a date, and {literal.name!r} is none, as 2025-01-31 is.'
             )
