@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from kanon_sql.dialects import type_of_templates
 from kanon_sql.engines.base import Column
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.errors import InputError, SpecError
@@ -15,6 +14,17 @@ from kanon_sql.templates import render
 _MERGING = re.compile(
     r"\bcollate\b(?:\s|/\*.*?\*/|--[^\n]*\n)*[\"'`\[]?(?!binary\b)\w+", re.IGNORECASE | re.DOTALL
 )
+_DECLARED = {
+    "^bool": "BOOLEAN",
+    "^date$": "DATE",
+    "int": "BIGINT",
+    "char|clob|text": "VARCHAR",
+    "real|floa|doub|^num|^dec": "DOUBLE",
+    "blob": "BLOB",
+}
+"""What the types that columns are declared with say of their values, the first that fits."""
+_TOLD = ("BOOLEAN", "DATE", "BIGINT", "DOUBLE")
+"""The types that a column has only if its values do."""
 ORDERED = (3, 44)
 """The first version that joins texts in an order."""
 
@@ -53,7 +63,17 @@ class SQLite(DBAPI):
         table = found[-1]
         self._refuse_collations(table)
         rows = self._asked(render("sqlite_columns", table=table))[1]
-        return [Column(name, _type(type)) for name, type in rows]
+        return self._believed(table, [Column(name, _type(type)) for name, type in rows])
+
+    def _believed(self, table: str, columns: Sequence[Column]) -> Sequence[Column]:
+        """The columns, of which each has its declared type only if it holds nothing else, and is
+        text otherwise. That takes a scan of the table."""
+        told = [column for column in columns if column.type in _TOLD]
+        if not told:
+            return columns
+        [holds] = self._asked(render("sqlite_types_that_hold", table=table, columns=told))[1]
+        others = {column.name for column, held in zip(told, holds, strict=True) if not held}
+        return [Column(each.name, "VARCHAR") if each.name in others else each for each in columns]
 
     def _refuse_collations(self, table: str) -> None:
         """A view may read any table, and no catalogue tells what a column is compared by."""
@@ -67,15 +87,13 @@ class SQLite(DBAPI):
 
 
 def _type(declared: str) -> str:
-    """A type by DuckDB's name for it.
+    """What a column may hold that was declared so, by DuckDB's name for it.
 
-    >>> _type("varchar(9)"), _type("decimal(9, 2)"), _type("")
-    ('VARCHAR', 'DOUBLE', 'VARCHAR')
+    There are whole numbers and floats of 64 bits, whatever they are called. A time is text, in
+    which form it is kept; so is what keeps whatever comes.
+
+    >>> _type("varchar(9)"), _type("decimal(9, 2)"), _type("int2"), _type("datetime"), _type("")
+    ('VARCHAR', 'DOUBLE', 'BIGINT', 'VARCHAR', 'VARCHAR')
     """
-    if not declared:
-        # A column needs no type, and keeps what comes.
-        return "VARCHAR"
-    if re.match(r"num|dec", declared, re.IGNORECASE):
-        # Whatever digits it was declared with.
-        return "DOUBLE"
-    return type_of_templates(declared, SQLite.dialect)
+    found = (type for pattern, type in _DECLARED.items() if re.search(pattern, declared, re.I))
+    return next(found, "VARCHAR")

@@ -54,7 +54,8 @@ class Warehouse(Definitions):
         columns = tuple(self._columns(found))
         require_usable_names(target, [column.name for column in columns])
         sql = ".".join(map(identifier, found[1:]))
-        self._types |= {(sql, column.name, column.type) for column in columns}
+        others = {each for each in self._types if each[0] != sql}
+        self._types = others | {(sql, column.name, column.type) for column in columns}
         return Table(found[-1], sql, columns, ordered=False, embedded=False)
 
     def query(self, sql: str) -> list[Row]:

@@ -1,0 +1,149 @@
+"""What SQLite lets a table hold, a name mean and a connection be set to: is none of it believed?"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+import kanon_sql as kanon
+from kanon_sql.engines import connect
+
+
+@pytest.fixture
+def database() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        yield connection
+
+
+def holding(database: sqlite3.Connection, declared: str, values: list[Any]) -> None:
+    database.execute("drop table if exists people")
+    database.execute(f"create table people (born {declared})")
+    database.executemany("insert into people values (?)", [(value,) for value in values])
+
+
+def audit(database: sqlite3.Connection, **question: Any) -> kanon.TableResult:
+    asked = {"quasi_identifiers": "born", "checks": [kanon.KAnonymity(k=5)]} | question
+    [table] = kanon.audit("people", engine=database, **asked).tables
+    return table
+
+
+# --- what a column holds ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "type"),
+    [
+        ("date", ["2025-01-31", None], "DATE"),
+        ("date", ["2025-01-31", "31/01/1950"], "VARCHAR"),
+        ("date", ["2025-02-30"], "VARCHAR"),
+        ("date", ["2025-01-31 10:00:00"], "VARCHAR"),
+        ("date", [1700000000], "VARCHAR"),
+        ("timestamp", ["2025-01-31 10:00:00"], "VARCHAR"),
+        ("datetime", ["2025-01-31"], "VARCHAR"),
+        ("integer", [1, None], "BIGINT"),
+        ("integer", [1, "unknown"], "VARCHAR"),
+        ("integer", [1, 1.5], "VARCHAR"),
+        ("unsigned big int", [2**62], "BIGINT"),
+        ("boolean", [0, 1, None], "BOOLEAN"),
+        ("boolean", [0, 2], "VARCHAR"),
+        ("boolean", ["true"], "VARCHAR"),
+        ("float", [0.5, 2], "DOUBLE"),
+        ("decimal(9, 2)", [0.5, 2], "DOUBLE"),
+        ("decimal(9, 2)", [0.5, "n/a"], "VARCHAR"),
+        ("numeric", [2**53 + 1], "VARCHAR"),
+        ("numeric", [b"1"], "VARCHAR"),
+        ("integer", [], "BIGINT"),
+        ("varchar(9)", [b"1"], "VARCHAR"),
+        ("", [1], "VARCHAR"),
+    ],
+)
+def test_a_type_is_believed_only_of_what_is_there(
+    database: sqlite3.Connection, declared: str, values: list[Any], type: str
+) -> None:
+    holding(database, declared, values)
+
+    with connect(database) as engine:
+        [column] = engine.table("people").columns
+
+    assert column.type == type
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "level", "said"),
+    [
+        ("date", [f"{n:02d}/01/19{n + 50}" for n in range(1, 11)], "year", "no date"),
+        ("date", [1700000000 + n * 10**7 for n in range(10)], "month", "no date"),
+        ("timestamp", [f"{n}/2/2020 10:00" for n in range(1, 11)], "year", "no date"),
+        ("integer", [*range(8), "12a", "unknown"], {"width": 100}, "no number"),
+    ],
+)
+def test_what_has_no_label_is_refused(
+    database: sqlite3.Connection, declared: str, values: list[Any], level: Any, said: str
+) -> None:
+    """All labels would be NULL, or that of a number, and all records of one class."""
+    holding(database, declared, values)
+
+    with pytest.raises(kanon.InputError, match=f"are {said} that the level"):
+        audit(database, quasi_identifiers={"born": {"levels": [level]}}, levels={"born": 1})
+
+
+def test_times_have_labels(database: sqlite3.Connection) -> None:
+    holding(database, "timestamp", ["2025-01-31 10:00:00", "2025-01-01", "2024-12-31 23:59:59.5"])
+
+    found = audit(database, quasi_identifiers={"born": {"levels": ["year"]}}, levels={"born": 1})
+
+    assert found.summary is not None
+    assert (found.summary.classes, found.summary.k) == (2, 1)
+
+
+def test_a_condition_on_numbers_refuses_texts(database: sqlite3.Connection) -> None:
+    holding(database, "integer", [*range(10), "unknown"])
+
+    with pytest.raises(kanon.InputError, match='1 of 11 values of "born" are no number'):
+        audit(database, where="born > 5")
+
+
+def test_an_engine_believes_what_is_there_now(database: sqlite3.Connection) -> None:
+    holding(database, "integer", [1])
+    with connect(database) as engine:
+        before = engine.table("people").columns
+        database.execute("rollback")
+        database.execute("insert into people values ('unknown')")
+        engine.renew()
+
+        after = engine.table("people").columns
+        engine.query('select "born" from "main"."people" where cast("born" as varchar) = \'1\'')
+
+    assert [before[0].type, after[0].type] == ["BIGINT", "VARCHAR"]
+
+
+# --- what a name means ----------------------------------------------------------------------------
+
+
+def test_a_temporary_table_of_the_same_name_is_another(database: sqlite3.Connection) -> None:
+    """Its columns would be texts in the other one: SQLite reads "age" so where there is none."""
+    holding(database, "text", ["1"] * 10)
+    database.execute("create temp table people (born text, age integer)")
+    database.executemany("insert into temp.people values ('1', ?)", [(n,) for n in range(10)])
+
+    with pytest.raises(kanon.SpecError, match='no column "age"'):
+        audit(database, quasi_identifiers=["born", "age"])
+
+
+@pytest.mark.parametrize("kept", ["virtual", "stored"])
+def test_a_generated_column_is_one(database: sqlite3.Connection, kept: str) -> None:
+    database.execute(
+        "create table people (name text, born text, "
+        f"initial text generated always as (substr(name, 1, 1)) {kept})"
+    )
+    names = [(f"{chr(65 + n)}nn",) for n in range(10)]
+    database.executemany("insert into people (name, born) values (?, '1')", names)
+
+    found = audit(database, quasi_identifiers="*", identifiers=["name"])
+
+    assert found.quasi_identifiers == ("born", "initial")
+    assert found.status == "violated"
