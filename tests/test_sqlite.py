@@ -121,6 +121,67 @@ def test_an_engine_believes_what_is_there_now(database: sqlite3.Connection) -> N
     assert [before[0].type, after[0].type] == ["BIGINT", "VARCHAR"]
 
 
+def chosen(database: sqlite3.Connection, where: str) -> Any:
+    """How many records a condition leaves."""
+    found = audit(database, where=where, checks=[])
+    assert found.error is None
+    return found.summary.records if found.summary else 0
+
+
+@pytest.mark.parametrize(
+    ("where", "records"),
+    [
+        ("cast(born as varchar) = 'true'", 2),
+        ("cast(born is null as varchar) = 'true'", 1),
+        ("cast(not born as varchar) = 'false'", 2),
+        ("cast((born) as varchar) is null", 1),
+    ],
+)
+def test_a_boolean_has_a_text(database: sqlite3.Connection, where: str, records: int) -> None:
+    """It is kept as a number."""
+    holding(database, "boolean", [1, 1, 0, None])
+
+    assert chosen(database, where) == records
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "born = 'true'",
+        "born in ('true')",
+        "cast(coalesce(born, false) as varchar) = 'true'",
+        "cast(case when born then born end as varchar) = 'true'",
+    ],
+)
+def test_a_text_that_no_boolean_would_be_is_refused(
+    database: sqlite3.Connection, where: str
+) -> None:
+    holding(database, "boolean", [1, 1, 0, None])
+
+    with pytest.raises(kanon.SpecError, match="it has no words for"):
+        chosen(database, where)
+
+
+def test_a_time_is_compared_by_its_day(database: sqlite3.Connection) -> None:
+    """Texts of two lengths would be compared else."""
+    holding(database, "timestamp", ["2025-01-31", "2025-01-31 10:00:00", "2024-05-05 00:00:00"])
+
+    assert chosen(database, "cast(born as date) = '2025-01-31'") == 2
+    assert chosen(database, "cast(born as date) <= date '2025-01-31'") == 3
+    assert chosen(database, "year(born) = 2025") == 2
+    with pytest.raises(kanon.SpecError, match="compare its day"):
+        chosen(database, "born <= date '2025-01-31'")
+
+
+def test_a_text_that_is_no_date_does_not_cast(database: sqlite3.Connection) -> None:
+    for value in ("soon", "2025-02-30"):
+        holding(database, "text", [value])
+
+        found = audit(database, where="cast(born as date) < date '2030-01-01'")
+
+        assert found.status == "error"
+
+
 # --- what a name means ----------------------------------------------------------------------------
 
 

@@ -37,7 +37,12 @@ Types = frozenset[tuple[str, str, str]]
 """What columns hold: the name of a table as the templates spell it, a column of it, its type."""
 
 _OF_THE_TEMPLATES = "duckdb"
-_TOLD = {"DOUBLE": exp.DType.DOUBLE, "FLOAT": exp.DType.DOUBLE, "VARCHAR": exp.DType.VARCHAR}
+_TOLD = {
+    "DOUBLE": exp.DType.DOUBLE,
+    "FLOAT": exp.DType.DOUBLE,
+    "VARCHAR": exp.DType.VARCHAR,
+    "BOOLEAN": exp.DType.BOOLEAN,
+}
 """The types that a rule may go by."""
 _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
 """What sqlglot calls some types that DuckDB's catalogue calls otherwise."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from sqlglot import exp
@@ -32,8 +32,10 @@ _IS_NUMBER = (
     "or (json_valid(trim(x)) and trim(x) glob '[-0-9]*')"
 )
 """There is no regular expression; what has an exponent is a number of JSON."""
-_DATE = "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' and date(x) = substr(x, 1, 10)"
-"""The 31st of February would be taken for a day of March."""
+_DATE = (
+    "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' and date(x, '+0 days') = substr(x, 1, 10)"
+)
+"""What isn't reckoned with is not looked at: date('2025-02-31') would be that again."""
 _PARTS = {
     "YEAR": "cast(strftime('%Y', x) as integer)",
     "MONTH": "cast(strftime('%m', x) as integer)",
@@ -64,15 +66,20 @@ def _mod(node: exp.Mod) -> exp.Expr:
     if not in_condition(node):
         return node
     text = (
-        "case when typeof(x) <> 'real' and typeof(y) <> 'real' then whole "
+        "case when y = 0 then json('a division by 0') "
+        "when typeof(x) <> 'real' and typeof(y) <> 'real' then whole "
         "when abs(x) > 1.7976931348623157e308 then json('no rest') else mod(x, y) end"
     )
     return phrase(text, "sqlite", x=node.this, y=node.expression, whole=node.copy())
 
 
+def _is_other_than_0(node: exp.Expr) -> bool:
+    return node.is_number and bool(node.to_py())
+
+
 def _div(node: exp.Div) -> exp.Expr:
     """Nothing is divided by 0, which would be NULL without a word."""
-    if in_condition(node) and not isinstance(node.expression, exp.Literal):
+    if in_condition(node) and not _is_other_than_0(node.expression):
         text = "case when y = 0 then json('a division by 0') else y end"
         node.set("expression", phrase(text, "sqlite", y=node.expression))
     return node
@@ -129,6 +136,51 @@ def _padded(node: exp.Pad) -> exp.Expr:
 
 _OR_FAIL = "case when {} then cast(x as {}) else json('a value that does not cast') end"
 """What SQLite would make a number of, whatever it is; a text that is no JSON is an error."""
+_OR_FAIL_AT_DATES = (
+    f"case when x is null or ({_DATE}) then date(x) else json('a value that does not cast') end"
+)
+
+
+def _is_boolean(node: exp.Expr) -> bool:
+    """Whether it is true or false, of which SQLite has but numbers."""
+    return node.is_type(exp.DType.BOOLEAN) or isinstance(
+        node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean
+    )
+
+
+def _chosen(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What an expression may be in the end."""
+    match node.unnest():
+        case exp.Case(args=parts):
+            results = [branch.args["true"] for branch in parts["ifs"]]
+            for each in (*results, parts.get("default") or exp.null()):
+                yield from _chosen(each)
+        case exp.Coalesce(this=first, expressions=others):
+            for each in (first, *others):
+                yield from _chosen(each)
+        case exp.Nullif(this=first):
+            yield from _chosen(first)
+        case other:
+            yield other
+
+
+def _text_of(node: exp.Cast) -> exp.Expr:
+    """A value as a text. A number would be cut to 15 digits."""
+    text = "case when typeof(x) = 'real' then printf('%!.17g', x) else cast(x as text) end"
+    if in_condition(node) and any(map(_is_boolean, _chosen(node.this))):
+        if not _is_boolean(node.this.unnest()):
+            return refused("the text of what may be a boolean", "sqlite")(node)
+        text = "case when x then 'true' when not x then 'false' end"
+    return phrase(text, "sqlite", x=node.this)
+
+
+def _compared(node: exp.Binary | exp.In) -> exp.Expr:
+    """A boolean is a number, and so no text at all."""
+    sides = [side.unnest() for side in node.iter_expressions()]
+    has_boolean = any(side.is_type(exp.DType.BOOLEAN) for side in sides)
+    if has_boolean and any(side.is_string for side in sides):
+        return refused("a text beside a boolean; write true or false", "sqlite")(node)
+    return node
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
@@ -146,16 +198,15 @@ def _cast(node: exp.Cast) -> exp.Expr:
             digits = [each.name for each in node.to.expressions]
             whole = digits[-1:] == ["0"]
             return phrase(f"cast(x as {'integer' if whole else 'real'})", "sqlite", x=node.this)
+        case exp.DType.DATE if in_condition(node):
+            return phrase(_OR_FAIL_AT_DATES, "sqlite", x=node.this)
         case exp.DType.DATE:
             return phrase("date(x)", "sqlite", x=node.this)
         case exp.DType.TIMESTAMP | exp.DType.TIMESTAMPNTZ:
-            return refused("a time; write dates as date '2025-01-31'", "sqlite")(node)
+            said = "a time; compare its day, cast(t as date), with date '2025-01-31'"
+            return refused(said, "sqlite")(node)
         case type if type in exp.DataType.TEXT_TYPES:
-            return phrase(
-                "case when typeof(x) = 'real' then printf('%!.17g', x) else cast(x as text) end",
-                "sqlite",
-                x=node.this,
-            )
+            return _text_of(node)
     return node
 
 
@@ -185,6 +236,7 @@ RULES: Rules = {
     exp.Right: _written("substr(x, -n, n)", x="this", n="expression"),
     exp.Pad: _padded,
     exp.Like: _like,
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In), _compared),
     exp.Values: _values,
     exp.Count: _count,
     **dict.fromkeys((exp.Lower, exp.Upper, exp.ILike), _of_ascii),
