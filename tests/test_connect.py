@@ -271,14 +271,6 @@ def test_a_sqlite_connection_with_uncommitted_rows_is_refused() -> None:
         connect(connection)
 
 
-def test_a_collation_of_sqlite_is_refused() -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.execute("create table people (zip text collate nocase)")
-    with pytest.raises(kanon.InputError, match="collation other than binary"):
-        kanon.audit("people", quasi_identifiers="zip", engine=connection)
-    connection.close()
-
-
 def test_what_sqlite_can_not_join_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "ORDERED", (99, 0))
     connection = sqlite3.connect(":memory:")

@@ -208,3 +208,28 @@ def test_a_generated_column_is_one(database: sqlite3.Connection, kept: str) -> N
 
     assert found.quasi_identifiers == ("born", "initial")
     assert found.status == "violated"
+
+
+# --- what texts are compared by -------------------------------------------------------------------
+
+
+def test_a_table_with_a_collation_is_refused(database: sqlite3.Connection) -> None:
+    holding(database, "text collate nocase", ["a", "A"])
+    database.execute("create view seen as select born from people")
+
+    for source in ("people", "seen"):
+        with pytest.raises(kanon.InputError, match="collation other than binary"):
+            kanon.audit(source, quasi_identifiers="born", engine=database)
+
+
+def test_a_collation_elsewhere_shuts_out_no_table(database: sqlite3.Connection) -> None:
+    """That of an index is none by which a question groups or compares."""
+    holding(database, "text", ["a", "A"])
+    database.execute("create table others (born text collate nocase)")
+    database.execute("create index by_letter on people (born collate nocase)")
+
+    found = audit(database, where="born in ('a', 'A')")
+
+    assert found.summary is not None
+    assert found.summary.classes == 2
+    assert chosen(database, "born = 'a'") == 1

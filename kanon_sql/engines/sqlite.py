@@ -76,13 +76,13 @@ class SQLite(DBAPI):
         return [Column(each.name, "VARCHAR") if each.name in others else each for each in columns]
 
     def _refuse_collations(self, table: str) -> None:
-        """A view may read any table, and no catalogue tells what a column is compared by."""
-        for (definition,) in self._asked(render("sqlite_definitions"))[1]:
+        """No catalogue tells what a column is compared by."""
+        for (definition,) in self._asked(render("sqlite_definitions", table=table))[1]:
             if _MERGING.search(definition):
                 raise InputError(
-                    f"{table} lies in a database with a collation other than binary, which takes "
-                    "different texts for one and would make classes look larger. Audit a copy "
-                    "without it."
+                    f"{table} is defined, or may read what is defined, with a collation other than "
+                    "binary, which takes different texts for one and would make classes look "
+                    "larger. Audit a copy without it."
                 )
 
 

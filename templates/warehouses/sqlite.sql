@@ -61,9 +61,17 @@ from main.{{ kanon_sql.ident(table) }}
 {% endmacro %}
 
 
-{# How everything in the database is defined: a view may read any table of it. #}
-{% macro sqlite_definitions() %}
-select sql
-from main.sqlite_master
-where sql is not null
+{#
+    How a table is defined. A view may read any other, so for one this is how all of them are. An
+    index is no part of what is read, whatever it compares by.
+#}
+{% macro sqlite_definitions(table) %}
+select each.sql
+from main.sqlite_master as asked
+inner join main.sqlite_master as each
+    on asked.name = each.name or asked.type = 'view'
+where asked.name = {{ kanon_sql.literal(table) }}
+    and asked.type in ('table', 'view')
+    and each.type in ('table', 'view')
+    and each.sql is not null
 {%- endmacro %}
