@@ -11,6 +11,7 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql.engines import connect
+from kanon_sql.engines.sqlite import SQLite
 
 
 @pytest.fixture
@@ -233,3 +234,46 @@ def test_a_collation_elsewhere_shuts_out_no_table(database: sqlite3.Connection) 
     assert found.summary is not None
     assert found.summary.classes == 2
     assert chosen(database, "born = 'a'") == 1
+
+
+# --- what a connection is set to ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda _, row: row[0],
+        lambda cursor, row: dict(zip([each[0] for each in cursor.description], row, strict=True)),
+        sqlite3.Row,
+    ],
+)
+def test_rows_come_as_they_are(database: sqlite3.Connection, rows: Any) -> None:
+    holding(database, "text", ["a", "b", "b"])
+    database.row_factory = rows
+
+    found = audit(database)
+
+    assert found.summary is not None
+    assert found.summary.classes == 2
+    assert database.row_factory is rows
+
+
+def test_texts_that_come_as_something_else_are_refused(database: sqlite3.Connection) -> None:
+    database.text_factory = bytes
+
+    with pytest.raises(kanon.InputError, match="Set it to str"):
+        connect(database)
+
+
+def test_a_connection_that_is_always_in_a_transaction_is_refused() -> None:
+    """As of Python 3.12 it can be opened so."""
+
+    class Always(sqlite3.Connection):
+        autocommit = False
+        in_transaction = True
+
+    with (
+        closing(Always(":memory:")) as connection,
+        pytest.raises(kanon.InputError, match="set its autocommit to True"),
+    ):
+        SQLite(connection)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
+from typing import Any
 
 from kanon_sql.engines.base import Column
 from kanon_sql.engines.dbapi import DBAPI
@@ -36,6 +38,29 @@ class SQLite(DBAPI):
     title = "SQLite"
     packages = ("sqlite3",)
     transaction = ("begin",)
+
+    def __init__(self, connection: Any, **settings: Any) -> None:
+        always_in_one = False
+        with suppress(Exception):
+            # A closed connection does not even tell that.
+            always_in_one = connection.autocommit is False and connection.in_transaction
+        if always_in_one:
+            raise InputError(
+                "the SQLite connection was opened with autocommit=False, and so is always in a "
+                "transaction. Commit or roll back, and set its autocommit to True, or pass another."
+            )
+        if getattr(connection, "text_factory", str) is not str:
+            raise InputError(
+                "the SQLite connection has a text_factory of its own, which brings texts as "
+                "something else. Set it to str, or pass another connection."
+            )
+        super().__init__(connection, **settings)
+
+    def _new_cursor(self) -> Any:
+        cursor = super()._new_cursor()
+        if hasattr(cursor, "row_factory"):
+            cursor.row_factory = None
+        return cursor
 
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates in SQLite's. Raises `SpecError` for what it can't count."""
