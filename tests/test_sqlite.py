@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.engines import connect
+from kanon_sql.engines import connect, sqlite
 from kanon_sql.engines.sqlite import SQLite
 
 
@@ -174,13 +174,31 @@ def test_a_time_is_compared_by_its_day(database: sqlite3.Connection) -> None:
         chosen(database, "born <= date '2025-01-31'")
 
 
-def test_a_text_that_is_no_date_does_not_cast(database: sqlite3.Connection) -> None:
-    for value in ("soon", "2025-02-30"):
-        holding(database, "text", [value])
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ("soon", "cast(born as date) < date '2030-01-01'"),
+        ("2025-02-30", "cast(born as date) < date '2030-01-01'"),
+        ("é", "lower(born) = 'é'"),
+        ("1", "cast(born as double) / 0 > 1"),
+        ("1", "cast(born as int) % 0 = 1"),
+    ],
+)
+def test_what_would_be_null_fails(database: sqlite3.Connection, value: str, where: str) -> None:
+    holding(database, "text", [value])
 
-        found = audit(database, where="cast(born as date) < date '2030-01-01'")
+    with pytest.raises(kanon.InputError, match="a value does not convert") as failed:
+        audit(database, where=where)
+    assert "withheld" not in str(failed.value)
 
-        assert found.status == "error"
+
+def test_a_text_of_the_question_is_no_function(
+    database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "ORDERED", (99, 0))
+    holding(database, "text", ["group_concat(", "a"])
+
+    assert chosen(database, "born <> 'group_concat('") == 1
 
 
 # --- what a name means ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import sqlglot
 from sqlglot import exp
 
 from kanon_sql.dialects.rules import (
@@ -17,6 +18,9 @@ from kanon_sql.dialects.rules import (
     try_cast,
     written,
 )
+
+FAILED_ON_PURPOSE = "malformed JSON"
+"""What SQLite says of a text that is no JSON: the rules have no other word to fail with."""
 
 _written = partial(written, dialect="sqlite")
 _PLAIN = "'-?[0-9]+([.][0-9]+)?'"
@@ -220,6 +224,16 @@ _as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
     },
     "sqlite",
 )
+
+
+def joins_texts(sql: str) -> bool:
+    """Whether a SELECT of the templates joins texts in an order.
+
+    >>> joins_texts("select string_agg(a, ',' order by a)"), joins_texts("select 'string_agg(a)'")
+    (True, False)
+    """
+    return sqlglot.parse_one(sql, read="duckdb").find(exp.GroupConcat) is not None
+
 
 RULES: Rules = {
     exp.TryCast: _as_whole,

@@ -8,9 +8,11 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+from kanon_sql.dialects.sqlite import FAILED_ON_PURPOSE, joins_texts
 from kanon_sql.engines.base import Column
 from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.errors import InputError, SpecError
+from kanon_sql.engines.failures import no_such_value
+from kanon_sql.errors import InputError, KanonError, SpecError
 from kanon_sql.templates import render
 
 _MERGING = re.compile(
@@ -64,14 +66,21 @@ class SQLite(DBAPI):
 
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates in SQLite's. Raises `SpecError` for what it can't count."""
-        statement = super().in_own_words(sql)
-        if "group_concat(" in statement.lower() and self._version < ORDERED:
+        if self._version < ORDERED and joins_texts(sql):
             raise SpecError(
                 f"SQLite {'.'.join(map(str, self._version))} joins texts in no order, and so can't "
                 "tell whose records lie in the same classes. Open the database with SQLite "
                 f"{'.'.join(map(str, ORDERED))} or later, or leave out the entity."
             )
-        return statement
+        return super().in_own_words(sql)
+
+    def _explained(self, error: Exception) -> KanonError:
+        if str(error) == FAILED_ON_PURPOSE:
+            return InputError(
+                f"{no_such_value()} SQLite divides by no 0, and knows the case of no letter beyond "
+                "ASCII."
+            )
+        return super()._explained(error)
 
     @cached_property
     def _version(self) -> tuple[int, ...]:
