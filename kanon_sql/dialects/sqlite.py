@@ -14,6 +14,7 @@ from kanon_sql.dialects.rules import (
     Rules,
     in_condition,
     phrase,
+    plain_number,
     refused,
     try_cast,
     written,
@@ -23,7 +24,6 @@ FAILED_ON_PURPOSE = "malformed JSON"
 """What SQLite says of a text that is no JSON: the rules have no other word to fail with."""
 
 _written = partial(written, dialect="sqlite")
-_PLAIN = "'-?[0-9]+([.][0-9]+)?'"
 
 _IS_PLAIN_NUMBER = (
     "x not glob '*[^-0-9.]*' and x glob '*[0-9]' and ltrim(x, '-') glob '[0-9]*' "
@@ -46,12 +46,6 @@ _PARTS = {
     "DAY": "cast(strftime('%d', x) as integer)",
     "QUARTER": "(cast(strftime('%m', x) as integer) + 2) / 3",
 }
-
-
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    if node.expression.sql() != _PLAIN:
-        raise NotImplementedError(f"the pattern {node.expression.sql()}")
-    return phrase(f"({_IS_PLAIN_NUMBER})", "sqlite", x=node.this)
 
 
 def _extract(node: exp.Extract) -> exp.Expr:
@@ -240,7 +234,7 @@ RULES: Rules = {
     exp.Cast: _cast,
     exp.Mod: _mod,
     exp.Div: _div,
-    exp.RegexpFullMatch: _full_match,
+    exp.RegexpFullMatch: plain_number(f"({_IS_PLAIN_NUMBER})", "sqlite"),
     exp.IgnoreNulls: _written("max(x)", x="this.this"),
     exp.Extract: _extract,
     exp.Year: _part("YEAR"),
