@@ -259,6 +259,30 @@ def test_sqlite_is_asked_through_its_own_module() -> None:
     connection.close()
 
 
+def test_rows_that_can_not_be_kept_here_let_go_of_the_connection() -> None:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.execute("create table people (age integer)")
+    connection.executemany("insert into people values (?)", [(1,), ("of age",)])
+    refused: list[BaseException] = []
+
+    def pull() -> None:
+        try:
+            kanon.anonymize(
+                "people", quasi_identifiers="age", k=2, pull_frequencies=True, engine=connection
+            )
+        except kanon.InputError as error:
+            refused.append(error)
+
+    pulling = threading.Thread(target=pull, daemon=True)
+    pulling.start()
+    pulling.join(10)
+
+    assert not pulling.is_alive()
+    assert len(refused) == 1
+    assert not connection.in_transaction
+    connection.close()
+
+
 def test_a_sqlite_connection_with_uncommitted_rows_is_refused() -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("create table people (zip text)")

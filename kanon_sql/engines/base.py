@@ -7,7 +7,7 @@ dialect sends what `in_dialect` makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -132,8 +132,8 @@ class Engine(Protocol):
         """Let go of everything, leaving nothing behind."""
 
 
-Batches = Iterable[Sequence[Sequence[Any]]]
-"""The rows of one answer, some at a time."""
+Batches = Generator[Sequence[Sequence[Any]], None, None]
+"""The rows of one answer, some at a time. Closed, it lets go of the connection."""
 
 
 @runtime_checkable

@@ -123,6 +123,7 @@ class DBAPI(Warehouse):
         self._owned = again is not None
         self._let_go = let_go
         self._cursor: Any = None
+        # One statement at a time, whichever threads ask: answers share the connection.
         self._asking = threading.Lock()
         self._begun = False
         if dialect is not None:

@@ -7,7 +7,7 @@ only be so many. Each engine is a file with a class that fills in what is its ow
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any, Self
 
@@ -72,9 +72,9 @@ class Warehouse(Definitions):
 
     def batches(self, sql: str, most: int) -> Batches:
         """The rows of one SELECT as the driver has them, `most` at most. Raises `EngineError`."""
-        with self._in_our_words():
+        with self._in_our_words(), closing(self._batches(self.in_dialect(sql), most + 1)) as each:
             fetched = 0
-            for batch in self._batches(self.in_dialect(sql), most + 1):
+            for batch in each:
                 fetched += len(batch)
                 if fetched > most:
                     raise EngineError(
