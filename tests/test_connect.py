@@ -201,6 +201,21 @@ def test_what_someone_wrote_and_has_not_committed_is_not_lost(database: Database
         connection.rollback()
 
 
+def test_what_someone_writes_between_two_audits_is_not_lost(database: Database) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(database.url) as connection:
+        engine = connect(connection)
+        with connection.cursor() as cursor:
+            cursor.execute("create table uncommitted (one integer)")
+        with pytest.raises(kanon.InputError, match="in a transaction"):
+            kanon.audit("people", quasi_identifiers="zip", engine=engine)
+        with connection.cursor() as cursor:
+            cursor.execute("select count(*) from uncommitted")
+            assert cursor.fetchall() == [(0,)]
+        connection.rollback()
+
+
 def test_a_psycopg_connection_in_a_transaction_is_refused(database: Database) -> None:
     import psycopg
 

@@ -207,10 +207,14 @@ class DBAPI(Warehouse):
 
     def _begin_once(self) -> None:
         if not self._begun:
-            if not self._owned:
-                is_idle(self._connection, self.title)
+            self._require_idle()
             self._begun = True
             self._begin()
+
+    def _require_idle(self) -> None:
+        """Raise `InputError` where to end a transaction would take back something of the user's."""
+        if not self._owned:
+            is_idle(self._connection, self.title)
 
     def _say(self, statement: str) -> Sequence[Sequence[Any]]:
         """Set or ask something of the session, outside of the audit's transaction."""

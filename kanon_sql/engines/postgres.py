@@ -83,9 +83,12 @@ class Postgres(DBAPI):
             cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
         return cursor
 
-    def _begin(self) -> None:
+    def _require_idle(self) -> None:
+        super()._require_idle()
         if self._idle is None:
             self._end_what_only_read()
+
+    def _begin(self) -> None:
         if getattr(self._connection, "autocommit", False) is not True:
             # The driver begins a transaction, which is told what it is for.
             self._execute(f"set {READ_ONLY}")
