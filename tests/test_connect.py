@@ -216,6 +216,23 @@ def test_what_someone_writes_between_two_audits_is_not_lost(database: Database) 
         connection.rollback()
 
 
+def test_a_name_is_looked_up_where_the_user_has_set(database: Database) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    database.run("create schema clinic")
+    database.run("create table clinic.people as select 1 as zip")
+    with dbapi.connect(database.url) as connection:
+        with connection.cursor() as cursor:
+            cursor.execute("set search_path to clinic")
+        found = kanon.audit("people", quasi_identifiers="zip", engine=connection)
+        with connection.cursor() as cursor:
+            cursor.execute("select current_schema()")
+            assert cursor.fetchall() == [("clinic",)]
+    database.run("drop schema clinic cascade")
+
+    assert found.tables[0].summary.records == 1
+
+
 def test_a_psycopg_connection_in_a_transaction_is_refused(database: Database) -> None:
     import psycopg
 

@@ -105,7 +105,8 @@ class Postgres(DBAPI):
         what someone wrote."""
         if self._execute(render("postgres_has_written_nothing"))[1][0][0] is not True:
             raise in_a_transaction(self.title)
-        self._connection.rollback()
+        # To roll back would undo the user's settings too, such as where a name is looked up.
+        self._connection.commit()
 
     def _reads_only(self) -> bool:
         [state] = self._execute(render("postgres_transaction"))[1]
