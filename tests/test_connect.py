@@ -492,9 +492,11 @@ def test_a_table_of_another_project_of_bigquery_is_read_there() -> None:
         }
     )
 
-    found = connect(connection, dialect="bigquery").table('"other-project".health.people')
+    engine = connect(connection, dialect="bigquery")
+    found = engine.table('"other-project".health.people')
 
     assert found.sql == '"other-project"."health"."people"'
+    assert engine._types == {found.sql: {(found.sql, "zip", "VARCHAR")}}
     asked = "`other-project`.`health`.`INFORMATION_SCHEMA`.`TABLES`"
     assert any(asked in sql for sql in connection.said)
 

@@ -291,6 +291,12 @@ def test_a_session_is_known_without_pyspark(session: Any) -> None:
     assert not is_session("spark:local[2]")
 
 
+def test_the_types_of_a_table_are_told_to_the_dialect(session: Any) -> None:
+    with kanon.connect(with_view(session)) as engine:
+        table = engine.table("people")
+        assert engine._types == {table.sql: table.types}
+
+
 def test_a_session_is_left_as_it_was(folder: Path, session: Any) -> None:
     with_view(session)
 

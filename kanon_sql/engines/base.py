@@ -51,6 +51,11 @@ class Table:
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
+    @property
+    def types(self) -> frozenset[tuple[str, str, str]]:
+        """What the rules of a dialect go by: the table as it is read, a column, its type."""
+        return frozenset((self.sql, each.name, each.type) for each in self.columns)
+
 
 @dataclass(frozen=True)
 class Estimate:

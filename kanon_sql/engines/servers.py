@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -87,9 +86,10 @@ class BigQuery(DBAPI):
 
     def table(self, target: Any) -> Table:
         self._dataset = name_parts(target)[:-1] if isinstance(target, str) else ()
-        found = super().table(target)
-        in_project = self._dataset[:-1]
-        return replace(found, sql=".".join([*map(identifier, in_project), found.sql]))
+        return super().table(target)
+
+    def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
+        return (*self._dataset[:-1], *super()._read_as(found))
 
     @property
     def _catalogue(self) -> str:
