@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import asking
@@ -331,6 +332,25 @@ def test_a_setting_that_would_change_answers_is_refused_and_left(
         kanon.connect(session)
 
     assert session.conf.get(setting) == value
+
+
+def test_a_connect_session_that_is_refused_keeps_nothing_of_ours() -> None:
+    class SparkSession(SimpleNamespace):
+        __module__ = "pyspark.sql.connect.session"
+
+    handlers: list[Any] = []
+    session = SparkSession(
+        conf={"spark.sql.ansi.enabled": "false"},
+        addTag=None,
+        removeTag=None,
+        interruptTag=None,
+        registerProgressHandler=handlers.append,
+    )
+
+    with pytest.raises(kanon.SpecError, match=r"Set spark\.sql\.ansi\.enabled"):
+        kanon.connect(session)
+
+    assert handlers == []
 
 
 def test_settings_that_change_between_two_audits_are_noticed(session: Any) -> None:

@@ -66,9 +66,9 @@ class Spark(Warehouse):
         self._interrupt = context.cancelJobsWithTag if context else session.interruptTag
         self._tracker = context.statusTracker() if context else None
         self._stages: Sequence[Any] = ()
+        sessions.require_settings(session)
         if context is None:
             session.registerProgressHandler(self._told)
-        sessions.require_settings(session)
 
     def table(self, target: Any) -> Table:
         """A table or view by name, or Parquet by its path. Raises `InputError` for anything else.
