@@ -779,7 +779,8 @@ def test_a_session_opened_here_is_told_to_read_only(stub: Any, scheme: str) -> N
     with connect(URLS[scheme]) as engine:
         engine.limit(1.5)
 
-    opened = [*server.session, *([server.session_number] if server.session_number else [])]
+    number = [f"select {server.session_number}"] if server.session_number else []
+    opened = [*server.session, *number]
     begun = [*server.transaction, "rollback"] if server.transaction else []
     limit = [server.limited_by.format(seconds=2, milliseconds=1500)] if server.limited_by else []
     assert connection.said[: len(opened)] == opened
@@ -923,6 +924,18 @@ def test_the_names_of_snowflakes_answers_are_those_of_the_question() -> None:
     engine = connect(Snowflake({"kanon_one": [[1, 2]]}), dialect="snowflake")
 
     assert engine.query("select 1 as kanon_one")[0] == {"kanon_0": 1, "kanon_1": 2}
+
+
+def test_no_schema_is_called_none() -> None:
+    connection = Recorded(
+        {
+            "current_schema": [("DB", None)],
+            "TABLE_CATALOG": [("DB", "None", "people"), ("DB", "S", "people")],
+        }
+    )
+
+    with pytest.raises(kanon.InputError, match=r"may be any of DB\.None\.people, DB\.S\.people"):
+        connect(connection, dialect="snowflake").table("people")
 
 
 def test_where_there_is_no_explain_a_question_is_not_looked_at() -> None:

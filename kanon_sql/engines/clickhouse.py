@@ -278,7 +278,8 @@ class ClickHouse(Warehouse):
         return [tuple(row) for row in self._asked(render("clickhouse_tables"))[1]]
 
     def _place(self) -> tuple[str, str]:
-        [place] = self._asked("select 'clickhouse', currentDatabase()")[1]
+        functions = ("'clickhouse'", "currentDatabase()")
+        [place] = self._asked(render("told_by_session", functions=functions))[1]
         return place[0], place[1]
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:

@@ -128,10 +128,6 @@ class Postgres(DBAPI):
     def _tables(self) -> Sequence[tuple[str, ...]]:
         return [tuple(row) for row in self._asked(render("postgres_tables"))[1]]
 
-    def _place(self) -> tuple[str, str]:
-        [place] = self._asked("select current_database(), current_schema()")[1]
-        return place[0], place[1]
-
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found
         sql = render("postgres_columns", schema=schema, table=table)

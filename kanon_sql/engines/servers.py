@@ -35,8 +35,8 @@ class Snowflake(DBAPI):
         "alter session set query_tag = 'kanon-sql'",
     )
     limited_by = "alter session set statement_timeout_in_seconds = {seconds}"
-    session_number = "select current_session()"
-    stopped_by = "select system$cancel_all_queries({session})"
+    session_number = "current_session()"
+    stopped_by = "system$cancel_all_queries({session})"
     tells_collations = True
 
     @staticmethod
@@ -52,7 +52,7 @@ class Snowflake(DBAPI):
         )
 
     def _stop_session(self) -> None:
-        self._connection.cursor().execute(self.stopped_by.format(session=self._session))
+        self._connection.cursor().execute(self._stop())
 
     def _own_name(self, name: str) -> str:
         """It spells our names in capitals."""
@@ -174,8 +174,8 @@ class Redshift(DBAPI):
     session = ("set timezone to 'UTC'", "set datestyle to 'ISO, YMD'")
     transaction = ("begin read only",)
     limited_by = "set statement_timeout to {milliseconds}"
-    session_number = "select pg_backend_pid()"
-    stopped_by = "select pg_terminate_backend({session})"
+    session_number = "pg_backend_pid()"
+    stopped_by = "pg_terminate_backend({session})"
     _ended = False
 
     @staticmethod
@@ -257,8 +257,7 @@ class MySQL(DBAPI):
     )
     transaction = ("start transaction with consistent snapshot, read only",)
     limited_by = "set session max_execution_time = {milliseconds}"
-    session_number = "select connection_id()"
-    stopped_by = "kill query {session}"
+    session_number = "connection_id()"
     place = ("'def'", "database()")
     whole_type = "COLUMN_TYPE"
     tells_collations = True
@@ -273,6 +272,9 @@ class MySQL(DBAPI):
             charset="utf8mb4",
             **_known(user=url.user, password=url.password),
         )
+
+    def _stop(self) -> str:
+        return f"kill query {self._session}"
 
 
 class DuckDB(DBAPI):
