@@ -16,7 +16,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from kanon_sql.engines.base import Column, Estimate, Row, Table
+from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
 from kanon_sql.engines.failures import (
     no_such_value,
     refused_to_write,
@@ -202,6 +202,11 @@ class ClickHouse(Warehouse):
         """The rows of one SELECT of the templates."""
         self._require_all_rows()
         return super().query(sql)
+
+    def batches(self, sql: str, most: int) -> Batches:
+        """The same rows some at a time."""
+        self._require_all_rows()
+        return super().batches(sql, most)
 
     def _require_all_rows(self) -> None:
         """Raise `InputError` if a row policy hides rows of a table, as only a plan tells everyone.
