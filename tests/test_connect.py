@@ -30,7 +30,7 @@ from kanon_sql.asking import time_limit
 from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.canaries import CANARIES, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.engines.servers import SERVERS
+from kanon_sql.engines.servers import SERVERS, DuckDB
 from kanon_sql.engines.urls import url_of
 
 PEOPLE = """
@@ -419,6 +419,18 @@ def test_duckdb_as_any_other_driver(asked: tuple[Filled, oracle.Question]) -> No
         found = asking.figures(asking.audit("people", question, engine=engine))
 
     assert found == asking.near(oracle.audit(table.records, question))
+
+
+def test_duckdb_through_adbc(expected: dict[str, Any]) -> None:
+    from adbc_driver_duckdb import dbapi
+
+    with dbapi.connect() as connection:
+        with connection.cursor() as cursor:
+            cursor.execute(PEOPLE.format(series="generate_series(1, 200) as numbers(number)"))
+        connection.commit()
+        with connect(connection) as engine:
+            assert isinstance(engine, DuckDB)
+            assert figures(engine) == asking.near(expected)
 
 
 @settings(few, max_examples=15)

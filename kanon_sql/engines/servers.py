@@ -1,9 +1,9 @@
 """The servers that are asked by a driver of the usual kind, each by what is its own: how a URL
 connects to it, what its session is told, what its catalogue tells, how it is stopped.
 
-Of these, the tests execute Postgres and SQLite, which have files of their own; the others are from
-the documentation of the database and of its driver. A driver is imported when a URL asks for it,
-and never to look at an object.
+Of these, the tests execute Postgres and SQLite, which have files of their own, and DuckDB; the
+others are from the documentation of the database and of its driver. A driver is imported when a
+URL asks for it, and never to look at an object.
 """
 
 from __future__ import annotations
