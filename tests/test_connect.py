@@ -1176,6 +1176,7 @@ def test_a_session_that_was_ended_is_followed_by_another(
     engine.close()
 
     assert beside.said[-1] == "select pg_terminate_backend(7)"
+    assert first.closed
     assert second.said[:3] == [*BY_SCHEME["redshift"].session, "select pg_backend_pid()"]
     assert "begin read only" in second.said
     assert second.closed

@@ -202,7 +202,9 @@ class Redshift(DBAPI):
             self._ended = False
             # Where there is none, the next question says so.
             with suppress(Exception):
-                self._connection = self._again()
+                ended, self._connection = self._connection, self._again()
+                with suppress(Exception):
+                    ended.close()
                 self._set_up()
 
     def close(self) -> None:
