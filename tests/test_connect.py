@@ -860,6 +860,14 @@ def test_a_users_session_is_told_nothing(stub: Any) -> None:
             ["VARCHAR"],
         ),
         (
+            "tsql",
+            "people",
+            [("DB", "S", "people")],
+            [("height", "float", 53, None, None), ("weight", "real", 24, None, None)],
+            '"S"."people"',
+            ["DOUBLE", "FLOAT"],
+        ),
+        (
             "bigquery",
             "S.people",
             [("project", "S", "people")],
@@ -882,7 +890,7 @@ def test_a_table_is_found_in_the_catalogue_of_the_standard(
         (column[0], type) for column, type in zip(columns, types, strict=True)
     ]
     asked = "\n".join(connection.said)
-    assert re.search(r"INFORMATION_SCHEMA[`\"]\.[`\"]TABLES", asked)
+    assert re.search(r"INFORMATION_SCHEMA[`\"\]]\.[`\"\[]TABLES", asked)
     assert ("`S`.`INFORMATION_SCHEMA`" in asked) is (dialect == "bigquery")
 
 
