@@ -104,12 +104,13 @@ def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]
     """What `audit` would run, and what each engine expects of it. No statement of it runs.
 
     What must be known to write the statements is asked all the same: the columns, the length of
-    the longest value that a mask is for, and the rows of a hierarchy that lies in a table.
+    the longest value that a mask is for, and the rows of a hierarchy in a table, if a level of it
+    is asked.
     """
     tables = []
     for place, table in enumerate(spec.tables):
         with opened(table, engine) as hub:
-            plan = planned(spec, place, hub).plan
+            plan = planned(spec, place, hub, all_hierarchies=False).plan
             tables.append(expected(plan, plan.steps, hub))
     return tuple(tables)
 

@@ -39,9 +39,9 @@ def read_beforehand(
     sources = hierarchy_sources(spec, table, every=all_hierarchies)
     # An engine shuts off every file that is not named before its first query.
     tables = {name: engine.table(source) for name, source in sources.items()}
-    lying = {name: hierarchy_rows(engine, sources[name], each) for name, each in tables.items()}
+    rows = {name: hierarchy_rows(engine, sources[name], each) for name, each in tables.items()}
     unread = hierarchy_sources(spec, table, every=True).keys() - sources.keys()
-    levels = column_levels(spec, table, Known(hierarchies=lying), without=unread)
+    levels = column_levels(spec, table, Known(hierarchies=rows), without=unread)
     return Known(
         longest={
             column.name: longest_value(engine, table, column, _chosen(spec, table, column))

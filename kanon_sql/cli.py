@@ -322,7 +322,9 @@ def anonymize(
         raise SpecError("--output and --result name the same file.")
     if values["dry_run"]:
         _refuse_format(context)
-        _deliver(_expected([dry_run(spec, wanted)], to_terminal=result_file is None), result_file)
+        if result_file is not None:
+            raise SpecError("--dry-run has no result yet, and so no --result.")
+        _deliver(_expected([dry_run(spec, wanted)], to_terminal=True), None)
         return 0
     with _watching(context) as watch, _telling(context) as tell:
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}

@@ -149,7 +149,7 @@ def _is_named_alone(asked: TableSpec, source: Any, engine: Any) -> bool:
 
 
 def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> CompiledTable:
-    plan = planned(spec, place, hub).plan
+    plan = planned(spec, place, hub, all_hierarchies=False).plan
     steps = {}
     for step in plan.steps:
         step.check()

@@ -28,7 +28,7 @@ from warehouses import Database, postgres
 import kanon_sql as kanon
 from kanon_sql.asking import time_limit
 from kanon_sql.engines import SCHEMES, connect, sqlite
-from kanon_sql.engines.canaries import CANARIES, require_trustworthy
+from kanon_sql.engines.canaries import CANARIES, CANARIES_OF, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.servers import SERVERS, DuckDB
 from kanon_sql.engines.urls import url_of
@@ -586,8 +586,9 @@ class RecordedCursor:
     def execute(self, sql: str) -> None:
         self._connection.said.append(sql)
         if "kanon_texts_differ" in sql:
-            self._rows = [[int(name not in self._connection.wrong) for name in CANARIES]]
-            self.description = [(name, None) for name in CANARIES]
+            asked = (*CANARIES, *CANARIES_OF["spark"])
+            self._rows = [[int(name not in self._connection.wrong) for name in asked]]
+            self.description = [(name, None) for name in asked]
             return
         answers = self._connection.answers.items()
         self._rows = list(next((rows for text, rows in answers if text in sql), []))

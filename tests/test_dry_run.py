@@ -21,6 +21,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
         running.run("analyze ages")
         running.run("create sequence reads")
         running.run("create view people as select age, nextval('reads') as read from ages")
+        running.run(
+            "create view decades as select distinct age::text as age, nextval('reads')::text as read "
+            "from ages"
+        )
         yield running
 
 
@@ -58,6 +62,20 @@ def test_of_a_table_in_postgres(server: Database, capsys: pytest.CaptureFixture[
     assert (code, err) == (0, "")
     assert "people · postgres · reads people" in out
     assert "The engine expects about 999 records to read and a cost of" in out
+    assert server.run("select is_called from reads") == [(False,)]
+
+
+@pytest.mark.parametrize("command", ["audit", "compile"])
+def test_a_hierarchy_of_which_no_level_is_asked_is_not_read(
+    server: Database, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    looking = ["--dry-run"] if command == "audit" else []
+    asked = ["people", "--connect", server.url, "--qi", "age", "--hierarchy", "age=decades"]
+
+    with pytest.raises(SystemExit) as ended:
+        main([command, *asked, "--k", "5", *looking])
+
+    assert (ended.value.code or 0, capsys.readouterr().err) == (0, "")
     assert server.run("select is_called from reads") == [(False,)]
 
 
@@ -139,14 +157,21 @@ def test_a_search_that_can_not_be_asked_is_refused(
 # --- what is refused --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["audit", "anonymize"])
-def test_there_is_no_result_to_format(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+@pytest.mark.parametrize(
+    ("command", "option", "value"),
+    [
+        ("audit", "--format", "json"),
+        ("anonymize", "--format", "json"),
+        ("anonymize", "--result", "result.json"),
+    ],
+)
+def test_there_is_no_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, option: str, value: str
 ) -> None:
     people = tmp_path / "people.csv"
     people.write_text("age\n34\n", encoding="utf-8")
 
-    code, out, err = shown(capsys, str(people), "--format", "json", command=command)
+    code, out, err = shown(capsys, str(people), option, value, command=command)
 
     assert (code, out) == (2, "")
     assert "--dry-run has no result yet" in err

@@ -86,31 +86,29 @@ CANARIES = {
 """By the column that holds the answer, which is 1 where all is well."""
 
 _OF_SPARK = "Take a session without legacy settings, or functions of its own in place of Spark's."
-CANARIES_OF = {
-    "spark": {
-        "kanon_literals": Canary(
-            "reads a backslash before a quote in a text of the question otherwise than it is "
-            "written",
-            "values that a spec names would be sought under another spelling and not be found",
-            _OF_SPARK,
-        ),
-        "kanon_texts_compare": Canary(
-            "finds 'A' or 'a ' equal to 'a'",
-            "conditions would keep other records than they say",
-            _OF_SPARK,
-        ),
-        "kanon_oldest_dates": Canary(
-            "does not write the date 0999-12-31 as such",
-            "generalised dates would not be what their level says",
-            _OF_SPARK,
-        ),
-        "kanon_moments": Canary(
-            "does not write a moment as it is in UTC",
-            "generalised times would not be what their level says",
-            "Set spark.sql.session.timeZone to UTC. " + _OF_SPARK,
-        ),
-    },
+_CANARIES_OF_SPARK = {
+    "kanon_literals": Canary(
+        "reads a backslash before a quote in a text of the question otherwise than it is written",
+        "values that a spec names would be sought under another spelling and not be found",
+        _OF_SPARK,
+    ),
+    "kanon_texts_compare": Canary(
+        "finds 'A' or 'a ' equal to 'a'",
+        "conditions would keep other records than they say",
+        _OF_SPARK,
+    ),
+    "kanon_oldest_dates": Canary(
+        "does not write the date 0999-12-31 as such",
+        "generalised dates would not be what their level says",
+        _OF_SPARK,
+    ),
+    "kanon_moments": Canary(
+        "does not write a moment as it is in UTC",
+        "generalised times would not be what their level says",
+        "Set spark.sql.session.timeZone to UTC. " + _OF_SPARK,
+    ),
 }
+CANARIES_OF = {"spark": _CANARIES_OF_SPARK, "databricks": _CANARIES_OF_SPARK}
 """The same of what a dialect alone is asked besides."""
 
 

@@ -84,7 +84,7 @@ select
         then 1
         else 0
     end as kanon_logarithms
-{%- if dialect == "spark" %},
+{%- if dialect in ("spark", "databricks") %},
 {{ kanon_sql.spark_canaries() | indent(4, first=true) }}
 {%- endif %}
 {%- endmacro %}
