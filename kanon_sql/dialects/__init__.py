@@ -185,6 +185,9 @@ def type_of_templates(type: str, dialect: str) -> str:
     >>> [type_of_templates(type, "postgres") for type in ("character varying(20)", "int8")]
     ['VARCHAR', 'BIGINT']
     """
+    if dialect == "tsql" and type.casefold() == "float":
+        # sqlglot takes it for one of 32 bits, which there is a real.
+        return "DOUBLE"
     try:
         found = exp.DataType.build(type, dialect=dialect)
     except sqlglot.errors.SqlglotError:

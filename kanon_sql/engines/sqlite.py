@@ -84,7 +84,7 @@ class SQLite(DBAPI):
 
     @cached_property
     def _version(self) -> tuple[int, ...]:
-        [[version]] = self._asked("select sqlite_version()")[1]
+        [[version]] = self._asked(render("told_by_session", functions=["sqlite_version()"]))[1]
         return tuple(map(int, version.split(".")))
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
