@@ -12,7 +12,7 @@ from typing import Any
 from kanon_sql.asking import opened
 from kanon_sql.auditor import name_of, planned
 from kanon_sql.binding import BoundColumn, BoundSpec, named_columns, named_of_reference
-from kanon_sql.dialects import EXECUTED, Quote, quoted, rules_of, translated
+from kanon_sql.dialects import EXECUTED, Quote, quoted, rules_of
 from kanon_sql.elsewhere import Elsewhere, refuse_hidden_table, table_of_names, table_there
 from kanon_sql.engines.base import Engine, Table
 from kanon_sql.engines.files import file_kind
@@ -180,16 +180,12 @@ def _tables(
 def _for_elsewhere(spec: AuditSpec, place: int, there: Elsewhere, quote: Quote) -> CompiledTable:
     plan = planned(spec, place, there, all_hierarchies=False).plan
     tables = [plan.bound.table, *(each.table for each in plan.bound.references.values())]
-    types = frozenset(
-        (table.sql, each.name, each.type) for table in tables for each in table.columns
-    )
     steps = {}
     for step in (*_texts(plan.bound, there.dialect), *plan.steps):
         step.check()
         for table in tables:
             refuse_hidden_table(table, sets_of(step.sql))
-        text = translated(step.sql, there.dialect, types=types)
-        sql = quoted(text, there.dialect, quote, spelled=False)
+        sql = quoted(there.in_own_words(step.sql), there.dialect, quote, spelled=False)
         steps[step.name] = step.text(_label(there.dialect), sql, list(_notes(plan.bound)))
     return CompiledTable(name_of(plan), steps)
 

@@ -72,6 +72,7 @@ class Elsewhere(Definitions):
         """The table that a question calls so. Raises `SpecError` for one that was not looked at."""
         for called, table in self._tables:
             if called is target or (isinstance(target, str) and called == target):
+                self._types[table.sql] = table.types
                 return table
         raise SpecError(
             f"{target} would have to be read first, and nothing is read where only SQL is made. "

@@ -160,7 +160,6 @@ def _refuse_unless_allowed(node: exp.Expr, text: str) -> None:
     if isinstance(node, exp.Literal) and len(node.name.splitlines()) > 1:
         raise SpecError("where: a text with a line break may not stand in a condition.")
     _refuse_what_databases_differ_in(node, text)
-    _refuse_division_by_zero(node, text)
     if isinstance(node, exp.Cast) and node.to.this.name not in _CASTS:
         of_floats = " Cast to double." if node.to.this == exp.DType.FLOAT else ""
         raise SpecError(
@@ -186,19 +185,14 @@ def _refuse_what_databases_differ_in(node: exp.Expr, text: str) -> None:
         raise SpecError(f"where: {node.key} takes a whole number of characters ({text!r}).")
 
 
-def _refuse_division_by_zero(node: exp.Expr, text: str) -> None:
-    by = node.expression.unnest() if isinstance(node, exp.Div | exp.Mod) else None
-    if isinstance(by, exp.Literal) and not by.is_string and not float(by.name):
-        raise SpecError(f"where: databases divide by 0 in their own ways ({text!r}).")
-
-
 def _is_whole(number: exp.Expr | None, least: int) -> bool:
     return number is not None and number.is_int and int(number.to_py()) >= least
 
 
 def _refuse_text_of_fractions(cast: exp.Cast, types: Mapping[str, str], text: str) -> None:
     is_text = cast.to.this in exp.DataType.TEXT_TYPES
-    if is_text and _family(cast.this, types) == "boolean":
+    is_column = isinstance(cast.this.unnest(), exp.Column)
+    if is_text and not is_column and _family(cast.this, types) == "boolean":
         raise SpecError(
             f"where: databases spell a truth value in their own ways ({text!r}). Write it as it "
             "is, or after not."

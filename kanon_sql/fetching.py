@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import closing
 
 from kanon_sql.asking import Asker
 from kanon_sql.binding import BoundColumn
@@ -35,8 +36,8 @@ def fetch(source: Asker, hub: Asker, step: Step, columns: Sequence[BoundColumn])
         raise EngineError(f"rows can't be fetched from {source.engine.name}.")
     typed = [*map(_column, columns), Column("kanon_records", "BIGINT")]
     source.begin(step)
-    batches = source.engine.batches(step.sql, MOST_COMBINATIONS)
-    hub.engine.keep_batches(step.name, typed, batches)
+    with closing(source.engine.batches(step.sql, MOST_COMBINATIONS)) as batches:
+        hub.engine.keep_batches(step.name, typed, batches)
 
 
 def _column(column: BoundColumn) -> Column:

@@ -383,6 +383,12 @@ for name in ("tree", "memory", "merged", "of_tree", "narrow", "free", "chosen"):
         print(name, table.summary.records)
     except kanon.InputError as error:
         print(name, error)
+with kanon.connect(client) as engine:
+    table = engine.table("memory")
+    try:
+        print("fetched", list(engine.batches("select a from " + table.sql, 10)))
+    except kanon.InputError as error:
+        print("fetched", error)
 """
 
 
@@ -409,6 +415,7 @@ def test_rows_that_a_policy_hides_are_not_left_out(tmp_path: Path) -> None:
     said = dict(line.split(" ", 1) for line in ran.stdout.splitlines())
     for name in ("tree", "memory", "merged", "of_tree", "narrow"):
         assert said.pop(name, ran.stderr).startswith(refused.format(name))
+    assert said.pop("fetched").startswith(refused.format("memory"))
     assert said == {"free": "10", "chosen": "7"}
 
 

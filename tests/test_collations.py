@@ -94,3 +94,10 @@ def test_texts_are_compared_by_their_bytes() -> None:
 
     assert sql.count("collate") == 1
     assert """"z" collate "C" < 'B'""" in sql
+
+
+def test_brackets_change_no_order() -> None:
+    types = frozenset({('"t"', "z", "VARCHAR")})
+    asked = """select 1 from "t" where ("z") < 'B' and (("z")) between 'a' and ("z")"""
+
+    assert translated(asked, "postgres", types=types).count('"z" collate "C"') == 3

@@ -79,6 +79,12 @@ def test_a_reference_needs_no_more_than_a_name() -> None:
     assert '"post code"' in found["k_map_voters"]
 
 
+def test_the_types_of_a_file_are_told_to_the_dialect() -> None:
+    text = steps(dialect="postgres", where="illness < 'B'")["classes"]
+
+    assert '"illness" collate "C" < \'B\'' in text
+
+
 def test_a_number_is_cast_for_its_level() -> None:
     levels = {"age": {"levels": [{"width": 10}]}}
     text = steps("patients", quasi_identifiers=levels, levels={"age": 1})["classes"]

@@ -30,7 +30,7 @@ from kanon_sql.asking import time_limit
 from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.canaries import CANARIES, CANARIES_OF, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.engines.servers import SERVERS
+from kanon_sql.engines.servers import SERVERS, DuckDB
 from kanon_sql.engines.urls import url_of
 
 PEOPLE = """
@@ -201,6 +201,38 @@ def test_what_someone_wrote_and_has_not_committed_is_not_lost(database: Database
         connection.rollback()
 
 
+def test_what_someone_writes_between_two_audits_is_not_lost(database: Database) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(database.url) as connection:
+        engine = connect(connection)
+        with connection.cursor() as cursor:
+            cursor.execute("create table uncommitted (one integer)")
+        with pytest.raises(kanon.InputError, match="in a transaction"):
+            kanon.audit("people", quasi_identifiers="zip", engine=engine)
+        with connection.cursor() as cursor:
+            cursor.execute("select count(*) from uncommitted")
+            assert cursor.fetchall() == [(0,)]
+        connection.rollback()
+
+
+def test_a_name_is_looked_up_where_the_user_has_set(database: Database) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    database.run("create schema clinic")
+    database.run("create table clinic.people as select 1 as zip")
+    with dbapi.connect(database.url) as connection:
+        with connection.cursor() as cursor:
+            cursor.execute("set search_path to clinic")
+        found = kanon.audit("people", quasi_identifiers="zip", engine=connection)
+        with connection.cursor() as cursor:
+            cursor.execute("select current_schema()")
+            assert cursor.fetchall() == [("clinic",)]
+    database.run("drop schema clinic cascade")
+
+    assert found.tables[0].summary.records == 1
+
+
 def test_a_psycopg_connection_in_a_transaction_is_refused(database: Database) -> None:
     import psycopg
 
@@ -259,6 +291,30 @@ def test_sqlite_is_asked_through_its_own_module() -> None:
     connection.close()
 
 
+def test_rows_that_can_not_be_kept_here_let_go_of_the_connection() -> None:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.execute("create table people (age integer)")
+    connection.executemany("insert into people values (?)", [(1,), ("of age",)])
+    refused: list[BaseException] = []
+
+    def pull() -> None:
+        try:
+            kanon.anonymize(
+                "people", quasi_identifiers="age", k=2, pull_frequencies=True, engine=connection
+            )
+        except kanon.InputError as error:
+            refused.append(error)
+
+    pulling = threading.Thread(target=pull, daemon=True)
+    pulling.start()
+    pulling.join(10)
+
+    assert not pulling.is_alive()
+    assert len(refused) == 1
+    assert not connection.in_transaction
+    connection.close()
+
+
 def test_a_sqlite_connection_with_uncommitted_rows_is_refused() -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("create table people (zip text)")
@@ -269,14 +325,6 @@ def test_a_sqlite_connection_with_uncommitted_rows_is_refused() -> None:
     connection.close()
     with pytest.raises(kanon.InputError, match="the SQLite connection is closed"):
         connect(connection)
-
-
-def test_a_collation_of_sqlite_is_refused() -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.execute("create table people (zip text collate nocase)")
-    with pytest.raises(kanon.InputError, match="collation other than binary"):
-        kanon.audit("people", quasi_identifiers="zip", engine=connection)
-    connection.close()
 
 
 def test_what_sqlite_can_not_join_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,6 +413,18 @@ def test_duckdb_as_any_other_driver(asked: tuple[Filled, oracle.Question]) -> No
     assert found == asking.near(oracle.audit(table.records, question))
 
 
+def test_duckdb_through_adbc(expected: dict[str, Any]) -> None:
+    from adbc_driver_duckdb import dbapi
+
+    with dbapi.connect() as connection:
+        with connection.cursor() as cursor:
+            cursor.execute(PEOPLE.format(series="generate_series(1, 200) as numbers(number)"))
+        connection.commit()
+        with connect(connection) as engine:
+            assert isinstance(engine, DuckDB)
+            assert figures(engine) == asking.near(expected)
+
+
 @settings(few, max_examples=15)
 @given(data=st.data())
 def test_postgres_through_adbc(database: Database, data: st.DataObject) -> None:
@@ -436,9 +496,11 @@ def test_a_table_of_another_project_of_bigquery_is_read_there() -> None:
         }
     )
 
-    found = connect(connection, dialect="bigquery").table('"other-project".health.people')
+    engine = connect(connection, dialect="bigquery")
+    found = engine.table('"other-project".health.people')
 
     assert found.sql == '"other-project"."health"."people"'
+    assert engine._types == {found.sql: {(found.sql, "zip", "VARCHAR")}}
     asked = "`other-project`.`health`.`INFORMATION_SCHEMA`.`TABLES`"
     assert any(asked in sql for sql in connection.said)
 
@@ -722,7 +784,8 @@ def test_a_session_opened_here_is_told_to_read_only(stub: Any, scheme: str) -> N
     with connect(URLS[scheme]) as engine:
         engine.limit(1.5)
 
-    opened = [*server.session, *([server.session_number] if server.session_number else [])]
+    number = [f"select {server.session_number}"] if server.session_number else []
+    opened = [*server.session, *number]
     begun = [*server.transaction, "rollback"] if server.transaction else []
     limit = [server.limited_by.format(seconds=2, milliseconds=1500)] if server.limited_by else []
     assert connection.said[: len(opened)] == opened
@@ -790,6 +853,14 @@ def test_a_users_session_is_told_nothing(stub: Any) -> None:
             ["VARCHAR"],
         ),
         (
+            "tsql",
+            "people",
+            [("DB", "S", "people")],
+            [("height", "float", 53, None, None), ("weight", "real", 24, None, None)],
+            '"S"."people"',
+            ["DOUBLE", "FLOAT"],
+        ),
+        (
             "bigquery",
             "S.people",
             [("project", "S", "people")],
@@ -812,7 +883,7 @@ def test_a_table_is_found_in_the_catalogue_of_the_standard(
         (column[0], type) for column, type in zip(columns, types, strict=True)
     ]
     asked = "\n".join(connection.said)
-    assert re.search(r"INFORMATION_SCHEMA[`\"]\.[`\"]TABLES", asked)
+    assert re.search(r"INFORMATION_SCHEMA[`\"\]]\.[`\"\[]TABLES", asked)
     assert ("`S`.`INFORMATION_SCHEMA`" in asked) is (dialect == "bigquery")
 
 
@@ -866,6 +937,18 @@ def test_the_names_of_snowflakes_answers_are_those_of_the_question() -> None:
     engine = connect(Snowflake({"kanon_one": [[1, 2]]}), dialect="snowflake")
 
     assert engine.query("select 1 as kanon_one")[0] == {"kanon_0": 1, "kanon_1": 2}
+
+
+def test_no_schema_is_called_none() -> None:
+    connection = Recorded(
+        {
+            "current_schema": [("DB", None)],
+            "TABLE_CATALOG": [("DB", "None", "people"), ("DB", "S", "people")],
+        }
+    )
+
+    with pytest.raises(kanon.InputError, match=r"may be any of DB\.None\.people, DB\.S\.people"):
+        connect(connection, dialect="snowflake").table("people")
 
 
 def test_where_there_is_no_explain_a_question_is_not_looked_at() -> None:
@@ -1094,6 +1177,7 @@ def test_a_session_that_was_ended_is_followed_by_another(
     engine.close()
 
     assert beside.said[-1] == "select pg_terminate_backend(7)"
+    assert first.closed
     assert second.said[:3] == [*BY_SCHEME["redshift"].session, "select pg_backend_pid()"]
     assert "begin read only" in second.said
     assert second.closed

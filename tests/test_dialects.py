@@ -220,6 +220,11 @@ def test_a_trap_is_stepped_over(dialect: str, sql: str, expected: str) -> None:
 def test_what_has_no_words_is_refused() -> None:
     with pytest.raises(SpecError, match="sqlite: it has no words for a time"):
         translated("select cast(x as timestamp)", "sqlite")
+    for dialect in ("sqlite", "tsql"):
+        with pytest.raises(SpecError, match=f"{dialect}: it has no words for the pattern 'ab'"):
+            translated("select regexp_full_match(x, 'ab')", dialect)
+    with pytest.raises(SpecError, match="tsql: it has no words for trim of anything but stars"):
+        translated("select trim(x, '-')", "tsql")
     with pytest.raises(SpecError, match="there is no dialect oracl") as refused:
         translated("select 1", "oracl")
     assert "there are duckdb, postgres" in str(refused.value)

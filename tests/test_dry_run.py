@@ -22,8 +22,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
         running.run("create sequence reads")
         running.run("create view people as select age, nextval('reads') as read from ages")
         running.run(
-            "create view decades as select distinct age::text as age, nextval('reads')::text as read "
-            "from ages"
+            "create view decades as "
+            "select distinct age::text as age, nextval('reads')::text as read from ages"
         )
         yield running
 

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import asking
@@ -291,6 +292,12 @@ def test_a_session_is_known_without_pyspark(session: Any) -> None:
     assert not is_session("spark:local[2]")
 
 
+def test_the_types_of_a_table_are_told_to_the_dialect(session: Any) -> None:
+    with kanon.connect(with_view(session)) as engine:
+        table = engine.table("people")
+        assert engine._types == {table.sql: table.types}
+
+
 def test_a_session_is_left_as_it_was(folder: Path, session: Any) -> None:
     with_view(session)
 
@@ -325,6 +332,25 @@ def test_a_setting_that_would_change_answers_is_refused_and_left(
         kanon.connect(session)
 
     assert session.conf.get(setting) == value
+
+
+def test_a_connect_session_that_is_refused_keeps_nothing_of_ours() -> None:
+    class SparkSession(SimpleNamespace):
+        __module__ = "pyspark.sql.connect.session"
+
+    handlers: list[Any] = []
+    session = SparkSession(
+        conf={"spark.sql.ansi.enabled": "false"},
+        addTag=None,
+        removeTag=None,
+        interruptTag=None,
+        registerProgressHandler=handlers.append,
+    )
+
+    with pytest.raises(kanon.SpecError, match=r"Set spark\.sql\.ansi\.enabled"):
+        kanon.connect(session)
+
+    assert handlers == []
 
 
 def test_settings_that_change_between_two_audits_are_noticed(session: Any) -> None:

@@ -37,7 +37,12 @@ Types = frozenset[tuple[str, str, str]]
 """What columns hold: the name of a table as the templates spell it, a column of it, its type."""
 
 _OF_THE_TEMPLATES = "duckdb"
-_TOLD = {"DOUBLE": exp.DType.DOUBLE, "FLOAT": exp.DType.DOUBLE, "VARCHAR": exp.DType.VARCHAR}
+_TOLD = {
+    "DOUBLE": exp.DType.DOUBLE,
+    "FLOAT": exp.DType.DOUBLE,
+    "VARCHAR": exp.DType.VARCHAR,
+    "BOOLEAN": exp.DType.BOOLEAN,
+}
 """The types that a rule may go by."""
 _SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
 """What sqlglot calls some types that DuckDB's catalogue calls otherwise."""
@@ -180,6 +185,9 @@ def type_of_templates(type: str, dialect: str) -> str:
     >>> [type_of_templates(type, "postgres") for type in ("character varying(20)", "int8")]
     ['VARCHAR', 'BIGINT']
     """
+    if dialect == "tsql" and type.casefold() == "float":
+        # sqlglot takes it for one of 32 bits, which there is a real.
+        return "DOUBLE"
     try:
         found = exp.DataType.build(type, dialect=dialect)
     except sqlglot.errors.SqlglotError:

@@ -35,7 +35,7 @@ def _moment(type: str) -> str:
 
 def _by_bytes(node: exp.Binary | exp.Between) -> exp.Expr:
     """Texts in the order of their bytes, where a column has that of a language."""
-    for column in [*node.iter_expressions()]:
+    for column in [side.unnest() for side in node.iter_expressions()]:
         if isinstance(column, exp.Column) and column.is_type(exp.DType.VARCHAR):
             column.replace(_phrase('x collate "C"', x=column))
     return node

@@ -111,6 +111,21 @@ def full_match(text: str, dialect: str, whole: str = "^({})$") -> Rule:
     return rule
 
 
+PLAIN_NUMBER = "-?[0-9]+([.][0-9]+)?"
+"""The one pattern that is said in a dialect without regular expressions."""
+
+
+def plain_number(text: str, dialect: str) -> Rule:
+    """A rule for whether a text is all of a plain number: `text` says so of `x`."""
+
+    def rule(node: exp.RegexpFullMatch) -> exp.Expr:
+        if node.expression.name != PLAIN_NUMBER:
+            return refused(f"the pattern {node.expression.sql(dialect)}", dialect)(node)
+        return phrase(text, dialect, x=node.this)
+
+    return rule
+
+
 def in_condition(node: exp.Expr) -> bool:
     """Whether it is part of a condition on columns of the data, whose names are quoted."""
     columns = node.find_all(exp.Column)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
+import sqlglot
 from sqlglot import exp
 
 from kanon_sql.dialects.rules import (
@@ -13,13 +14,16 @@ from kanon_sql.dialects.rules import (
     Rules,
     in_condition,
     phrase,
+    plain_number,
     refused,
     try_cast,
     written,
 )
 
+FAILED_ON_PURPOSE = "malformed JSON"
+"""What SQLite says of a text that is no JSON: the rules have no other word to fail with."""
+
 _written = partial(written, dialect="sqlite")
-_PLAIN = "'-?[0-9]+([.][0-9]+)?'"
 
 _IS_PLAIN_NUMBER = (
     "x not glob '*[^-0-9.]*' and x glob '*[0-9]' and ltrim(x, '-') glob '[0-9]*' "
@@ -45,12 +49,6 @@ _PARTS = {
 }
 
 
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    if node.expression.sql() != _PLAIN:
-        raise NotImplementedError(f"the pattern {node.expression.sql()}")
-    return phrase(f"({_IS_PLAIN_NUMBER})", "sqlite", x=node.this)
-
-
 def _extract(node: exp.Extract) -> exp.Expr:
     part = node.this.name.upper()
     if part not in _PARTS:
@@ -67,7 +65,8 @@ def _mod(node: exp.Mod) -> exp.Expr:
     if not in_condition(node):
         return node
     text = (
-        "case when typeof(x) <> 'real' and typeof(y) <> 'real' then whole "
+        "case when y = 0 then json('a division by 0') "
+        "when typeof(x) <> 'real' and typeof(y) <> 'real' then whole "
         "when abs(x) > 1.7976931348623157e308 then json('no rest') else rest end"
     )
     # By its name: as a function that is known it would be written as `%` again.
@@ -75,9 +74,13 @@ def _mod(node: exp.Mod) -> exp.Expr:
     return phrase(text, "sqlite", x=node.this, y=node.expression, whole=node.copy(), rest=rest)
 
 
+def _is_other_than_0(node: exp.Expr) -> bool:
+    return node.is_number and bool(node.to_py())
+
+
 def _div(node: exp.Div) -> exp.Expr:
     """Nothing is divided by 0, which would be NULL without a word."""
-    if in_condition(node) and not isinstance(node.expression, exp.Literal):
+    if in_condition(node) and not _is_other_than_0(node.expression):
         text = "case when y = 0 then json('a division by 0') else y end"
         node.set("expression", phrase(text, "sqlite", y=node.expression))
     return node
@@ -134,6 +137,51 @@ def _padded(node: exp.Pad) -> exp.Expr:
 
 _OR_FAIL = "case when {} then cast(x as {}) else json('a value that does not cast') end"
 """What SQLite would make a number of, whatever it is; a text that is no JSON is an error."""
+_OR_FAIL_AT_DATES = (
+    f"case when x is null or ({_DATE}) then date(x) else json('a value that does not cast') end"
+)
+
+
+def _is_boolean(node: exp.Expr) -> bool:
+    """Whether it is true or false, of which SQLite has but numbers."""
+    return node.is_type(exp.DType.BOOLEAN) or isinstance(
+        node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean
+    )
+
+
+def _chosen(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What an expression may be in the end."""
+    match node.unnest():
+        case exp.Case(args=parts):
+            results = [branch.args["true"] for branch in parts["ifs"]]
+            for each in (*results, parts.get("default") or exp.null()):
+                yield from _chosen(each)
+        case exp.Coalesce(this=first, expressions=others):
+            for each in (first, *others):
+                yield from _chosen(each)
+        case exp.Nullif(this=first):
+            yield from _chosen(first)
+        case other:
+            yield other
+
+
+def _text_of(node: exp.Cast) -> exp.Expr:
+    """A value as a text. A number would be cut to 15 digits."""
+    text = "case when typeof(x) = 'real' then printf('%!.17g', x) else cast(x as text) end"
+    if in_condition(node) and any(map(_is_boolean, _chosen(node.this))):
+        if not _is_boolean(node.this.unnest()):
+            return refused("the text of what may be a boolean", "sqlite")(node)
+        text = "case when x then 'true' when not x then 'false' end"
+    return phrase(text, "sqlite", x=node.this)
+
+
+def _compared(node: exp.Binary | exp.In) -> exp.Expr:
+    """A boolean is a number, and so no text at all."""
+    sides = [side.unnest() for side in node.iter_expressions()]
+    has_boolean = any(side.is_type(exp.DType.BOOLEAN) for side in sides)
+    if has_boolean and any(side.is_string for side in sides):
+        return refused("a text beside a boolean; write true or false", "sqlite")(node)
+    return node
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
@@ -151,16 +199,15 @@ def _cast(node: exp.Cast) -> exp.Expr:
             digits = [each.name for each in node.to.expressions]
             whole = digits[-1:] == ["0"]
             return phrase(f"cast(x as {'integer' if whole else 'real'})", "sqlite", x=node.this)
+        case exp.DType.DATE if in_condition(node):
+            return phrase(_OR_FAIL_AT_DATES, "sqlite", x=node.this)
         case exp.DType.DATE:
             return phrase("date(x)", "sqlite", x=node.this)
         case exp.DType.TIMESTAMP | exp.DType.TIMESTAMPNTZ:
-            return refused("a time; write dates as date '2025-01-31'", "sqlite")(node)
+            said = "a time; compare its day, cast(t as date), with date '2025-01-31'"
+            return refused(said, "sqlite")(node)
         case type if type in exp.DataType.TEXT_TYPES:
-            return phrase(
-                "case when typeof(x) = 'real' then printf('%!.17g', x) else cast(x as text) end",
-                "sqlite",
-                x=node.this,
-            )
+            return _text_of(node)
     return node
 
 
@@ -175,12 +222,22 @@ _as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
     "sqlite",
 )
 
+
+def joins_texts(sql: str) -> bool:
+    """Whether a SELECT of the templates joins texts in an order.
+
+    >>> joins_texts("select string_agg(a, ',' order by a)"), joins_texts("select 'string_agg(a)'")
+    (True, False)
+    """
+    return sqlglot.parse_one(sql, read="duckdb").find(exp.GroupConcat) is not None
+
+
 RULES: Rules = {
     exp.TryCast: _as_whole,
     exp.Cast: _cast,
     exp.Mod: _mod,
     exp.Div: _div,
-    exp.RegexpFullMatch: _full_match,
+    exp.RegexpFullMatch: plain_number(f"({_IS_PLAIN_NUMBER})", "sqlite"),
     exp.IgnoreNulls: _written("max(x)", x="this.this"),
     exp.Extract: _extract,
     exp.Year: _part("YEAR"),
@@ -190,6 +247,7 @@ RULES: Rules = {
     exp.Right: _written("substr(x, -n, n)", x="this", n="expression"),
     exp.Pad: _padded,
     exp.Like: _like,
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In), _compared),
     exp.Values: _values,
     exp.Count: _count,
     **dict.fromkeys((exp.Lower, exp.Upper, exp.ILike), _of_ascii),

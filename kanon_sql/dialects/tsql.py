@@ -6,25 +6,26 @@ from functools import partial
 
 from sqlglot import exp
 
-from kanon_sql.dialects.rules import Rules, nulls_last, phrase, try_cast, written
+from kanon_sql.dialects.rules import (
+    Rules,
+    nulls_last,
+    phrase,
+    plain_number,
+    refused,
+    try_cast,
+    written,
+)
 
 _written = partial(written, dialect="tsql")
 
 _TEXT = "cast(x as nvarchar(max)) collate Latin1_General_100_BIN2"
 """A text in which case and accents count; no collation makes outer blanks count."""
-_PLAIN = "'-?[0-9]+([.][0-9]+)?'"
 _IS_PLAIN_NUMBER = (
     f"({_TEXT} not like '%[^-0-9.]%' and {_TEXT} like '%[0-9]' "
     f"and ({_TEXT} like '[0-9]%' or {_TEXT} like '-[0-9]%') "
     f"and {_TEXT} not like '_%-%' and {_TEXT} not like '%.%.%')"
 )
 _HAS_DIGIT = f"{_TEXT} like '%[0-9]%'"
-
-
-def _full_match(node: exp.RegexpFullMatch) -> exp.Expr:
-    if node.expression.sql() != _PLAIN:
-        raise NotImplementedError(f"the pattern {node.expression.sql()}")
-    return phrase(_IS_PLAIN_NUMBER, "tsql", x=node.this)
 
 
 def _as_text(node: exp.Cast) -> exp.Expr:
@@ -52,7 +53,7 @@ def _trimmed(node: exp.Trim) -> exp.Expr:
     if not node.expression:
         return node
     if node.expression.name != "*" or node.args.get("position") not in ("LEADING", "TRAILING"):
-        raise NotImplementedError("trim of anything but stars")
+        return refused("trim of anything but stars", "tsql")(node)
     left = "substring(x, patindex('%[^*]%', x + '.'), len(x + '.'))"
     right = "left(x, len(x + '.') - patindex('%[^*]%', reverse(x) + '.'))"
     return phrase(left if node.args["position"] == "LEADING" else right, "tsql", x=node.this)
@@ -116,7 +117,7 @@ RULES: Rules = {
     ),
     exp.Cast: _as_text,
     exp.Case: _float_as_text,
-    exp.RegexpFullMatch: _full_match,
+    exp.RegexpFullMatch: plain_number(_IS_PLAIN_NUMBER, "tsql"),
     exp.IgnoreNulls: _written("max(x)", x="this.this"),
     exp.Length: _written("(len(x + '.') - 1)", x="this"),
     exp.Trim: _trimmed,

@@ -7,7 +7,7 @@ dialect sends what `in_dialect` makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -50,6 +50,11 @@ class Table:
     @property
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
+
+    @property
+    def types(self) -> frozenset[tuple[str, str, str]]:
+        """What the rules of a dialect go by: the table as it is read, a column, its type."""
+        return frozenset((self.sql, each.name, each.type) for each in self.columns)
 
 
 @dataclass(frozen=True)
@@ -132,8 +137,8 @@ class Engine(Protocol):
         """Let go of everything, leaving nothing behind."""
 
 
-Batches = Iterable[Sequence[Sequence[Any]]]
-"""The rows of one answer, some at a time."""
+Batches = Generator[Sequence[Sequence[Any]], None, None]
+"""The rows of one answer, some at a time. Closed, it lets go of the connection."""
 
 
 @runtime_checkable

@@ -16,7 +16,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from kanon_sql.engines.base import Column, Estimate, Row, Table
+from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
 from kanon_sql.engines.failures import (
     no_such_value,
     refused_to_write,
@@ -203,6 +203,11 @@ class ClickHouse(Warehouse):
         self._require_all_rows()
         return super().query(sql)
 
+    def batches(self, sql: str, most: int) -> Batches:
+        """The same rows some at a time."""
+        self._require_all_rows()
+        return super().batches(sql, most)
+
     def _require_all_rows(self) -> None:
         """Raise `InputError` if a row policy hides rows of a table, as only a plan tells everyone.
 
@@ -278,7 +283,8 @@ class ClickHouse(Warehouse):
         return [tuple(row) for row in self._asked(render("clickhouse_tables"))[1]]
 
     def _place(self) -> tuple[str, str]:
-        [place] = self._asked("select 'clickhouse', currentDatabase()")[1]
+        functions = ("'clickhouse'", "currentDatabase()")
+        [place] = self._asked(render("told_by_session", functions=functions))[1]
         return place[0], place[1]
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:

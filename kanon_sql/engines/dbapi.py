@@ -60,9 +60,10 @@ class DBAPI(Warehouse):
     limited_by: str | None = None
     """Has the server stop each statement, on a connection that was opened here."""
     session_number: str | None = None
-    """Asks for the number by which `stopped_by` knows the session."""
+    """The function that tells the number by which `stopped_by` knows the session."""
     stopped_by: str = ""
-    """Stops what the session runs, said beside it, on a connection that was opened here."""
+    """The function that stops what the session runs, called beside it, on a connection that was
+    opened here."""
     explains = True
     """Whether EXPLAIN reads a statement and runs nothing of it."""
 
@@ -123,6 +124,7 @@ class DBAPI(Warehouse):
         self._owned = again is not None
         self._let_go = let_go
         self._cursor: Any = None
+        # One statement at a time, whichever threads ask: answers share the connection.
         self._asking = threading.Lock()
         self._begun = False
         if dialect is not None:
@@ -138,7 +140,7 @@ class DBAPI(Warehouse):
         for setting in self.session:
             self._say(setting)
         if self.session_number:
-            [[number]] = self._say(self.session_number)
+            [[number]] = self._say(render("told_by_session", functions=[self.session_number]))
             self._session = int(number)
 
     @property
@@ -206,10 +208,14 @@ class DBAPI(Warehouse):
 
     def _begin_once(self) -> None:
         if not self._begun:
-            if not self._owned:
-                is_idle(self._connection, self.title)
+            self._require_idle()
             self._begun = True
             self._begin()
+
+    def _require_idle(self) -> None:
+        """Raise `InputError` where to end a transaction would take back something of the user's."""
+        if not self._owned:
+            is_idle(self._connection, self.title)
 
     def _say(self, statement: str) -> Sequence[Sequence[Any]]:
         """Set or ask something of the session, outside of the audit's transaction."""
@@ -268,9 +274,13 @@ class DBAPI(Warehouse):
 
     def _stop_session(self) -> None:
         assert self._again is not None
-        stop = self.stopped_by.format(session=self._session)
         with closing(self._again()) as beside:
-            beside.cursor().execute(stop)
+            beside.cursor().execute(self._stop())
+
+    def _stop(self) -> str:
+        """The statement that stops what the session runs."""
+        stop = self.stopped_by.format(session=self._session)
+        return render("told_by_session", functions=[stop])
 
     def _explained(self, error: Exception) -> KanonError:
         return explained(error, self.title)
@@ -290,8 +300,9 @@ class DBAPI(Warehouse):
         return [tuple(map(str, row)) for row in self._catalogued("catalogued_tables")]
 
     def _place(self) -> tuple[str, str]:
-        [place] = self._asked(render("first_place", place=self.place))[1]
-        return str(place[0]), str(place[1])
+        [place] = self._asked(render("told_by_session", functions=self.place))[1]
+        # A session may have no schema.
+        return str(place[0] or ""), str(place[1] or "")
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found

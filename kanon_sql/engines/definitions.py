@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from kanon_sql.dialects import translated, with_other_names
+from kanon_sql.dialects import Types, translated, with_other_names
 from kanon_sql.templates import identifier, render
 
 _WITH = re.compile(r"\Awith\s+", re.IGNORECASE)
@@ -60,7 +60,7 @@ class Definitions:
             sql,
             self.dialect,
             tuple(self._stand_ins.items()),
-            types=frozenset(self._types),
+            types=Types().union(*self._types.values()),
             materialized=materialized,
             stored=stored,
         )
@@ -88,9 +88,9 @@ class Definitions:
         return {}
 
     @cached_property
-    def _types(self) -> set[tuple[str, str, str]]:
-        """What the columns of the tables hold: table, column, type."""
-        return set()
+    def _types(self) -> dict[str, Types]:
+        """What the columns of each table hold, by the table as the templates spell it."""
+        return {}
 
     def _read_by(self, statement: str) -> Iterator[str]:
         """What a statement reads, and what that reads: each definition after those it needs.

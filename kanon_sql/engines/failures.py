@@ -3,6 +3,7 @@ withheld. Drivers of the usual kind are told by the codes that they share."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
@@ -25,6 +26,7 @@ _STATES = {
 }
 """MySQL's numbers of errors as SQLSTATEs."""
 _NAMES = {
+    "InterruptException": "57014",
     "SQLITE_INTERRUPT": "57014",
     "SQLITE_READONLY": "25006",
     "USER_CANCELED": "57014",
@@ -39,7 +41,7 @@ _NAMES = {
     "DIVISION_BY_ZERO": "22012",
     "NUMERIC_VALUE_OUT_OF_RANGE": "22003",
 }
-"""What SQLite and Trino call errors, as SQLSTATEs."""
+"""What SQLite, Trino and DuckDB call errors, as SQLSTATEs."""
 
 
 def sqlstate(error: BaseException) -> str:
@@ -47,6 +49,8 @@ def sqlstate(error: BaseException) -> str:
 
     >>> sqlstate(Exception({"C": "42601"})), sqlstate(Exception(1064, "…")), sqlstate(Exception())
     ('42601', '42601', '')
+    >>> sqlstate(Exception("HY008", "…")), sqlstate(Exception("SMITH"))
+    ('HY008', '')
     """
     for name in ("sqlstate", "pgcode", "sqlite_errorname", "error_name"):
         state = getattr(error, name, None)
@@ -57,9 +61,9 @@ def sqlstate(error: BaseException) -> str:
             return state
         case (int(number),):
             return _STATES.get(number, "")
-        case (str(state),) if len(state) == 5 and state.isalnum() and state.isupper():
+        case (str(state),) if re.fullmatch(r"(?=.*[0-9])[0-9A-Z]{5}", state):
             return state
-    return ""
+    return _NAMES.get(type(error).__name__, "")
 
 
 def stopped() -> EngineError:
@@ -98,7 +102,7 @@ def explained(error: Exception, title: str, about_the_statement: str | None = No
     """The error in our words. `about_the_statement` is a part of its message that is known to
     speak of names and SQL alone."""
     state = sqlstate(error)
-    if state in _STOPPED or type(error).__name__ == "InterruptException":
+    if state in _STOPPED:
         return stopped()
     if state == "25006":
         return refused_to_write()

@@ -83,9 +83,12 @@ class Postgres(DBAPI):
             cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
         return cursor
 
-    def _begin(self) -> None:
+    def _require_idle(self) -> None:
+        super()._require_idle()
         if self._idle is None:
             self._end_what_only_read()
+
+    def _begin(self) -> None:
         if getattr(self._connection, "autocommit", False) is not True:
             # The driver begins a transaction, which is told what it is for.
             self._execute(f"set {READ_ONLY}")
@@ -102,7 +105,8 @@ class Postgres(DBAPI):
         what someone wrote."""
         if self._execute(render("postgres_has_written_nothing"))[1][0][0] is not True:
             raise in_a_transaction(self.title)
-        self._connection.rollback()
+        # To roll back would undo the user's settings too, such as where a name is looked up.
+        self._connection.commit()
 
     def _reads_only(self) -> bool:
         [state] = self._execute(render("postgres_transaction"))[1]
@@ -123,10 +127,6 @@ class Postgres(DBAPI):
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
         return [tuple(row) for row in self._asked(render("postgres_tables"))[1]]
-
-    def _place(self) -> tuple[str, str]:
-        [place] = self._asked("select current_database(), current_schema()")[1]
-        return place[0], place[1]
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found

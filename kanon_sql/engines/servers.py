@@ -1,16 +1,15 @@
 """The servers that are asked by a driver of the usual kind, each by what is its own: how a URL
 connects to it, what its session is told, what its catalogue tells, how it is stopped.
 
-Of these, the tests execute Postgres and SQLite, which have files of their own; the others are from
-the documentation of the database and of its driver. A driver is imported when a URL asks for it,
-and never to look at an object.
+Of these, the tests execute Postgres and SQLite, which have files of their own, and DuckDB; the
+others are from the documentation of the database and of its driver. A driver is imported when a
+URL asks for it, and never to look at an object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -36,8 +35,8 @@ class Snowflake(DBAPI):
         "alter session set query_tag = 'kanon-sql'",
     )
     limited_by = "alter session set statement_timeout_in_seconds = {seconds}"
-    session_number = "select current_session()"
-    stopped_by = "select system$cancel_all_queries({session})"
+    session_number = "current_session()"
+    stopped_by = "system$cancel_all_queries({session})"
     tells_collations = True
 
     @staticmethod
@@ -53,7 +52,7 @@ class Snowflake(DBAPI):
         )
 
     def _stop_session(self) -> None:
-        self._connection.cursor().execute(self.stopped_by.format(session=self._session))
+        self._connection.cursor().execute(self._stop())
 
     def _own_name(self, name: str) -> str:
         """It spells our names in capitals."""
@@ -87,9 +86,10 @@ class BigQuery(DBAPI):
 
     def table(self, target: Any) -> Table:
         self._dataset = name_parts(target)[:-1] if isinstance(target, str) else ()
-        found = super().table(target)
-        in_project = self._dataset[:-1]
-        return replace(found, sql=".".join([*map(identifier, in_project), found.sql]))
+        return super().table(target)
+
+    def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
+        return (*self._dataset[:-1], *super()._read_as(found))
 
     @property
     def _catalogue(self) -> str:
@@ -174,8 +174,8 @@ class Redshift(DBAPI):
     session = ("set timezone to 'UTC'", "set datestyle to 'ISO, YMD'")
     transaction = ("begin read only",)
     limited_by = "set statement_timeout to {milliseconds}"
-    session_number = "select pg_backend_pid()"
-    stopped_by = "select pg_terminate_backend({session})"
+    session_number = "pg_backend_pid()"
+    stopped_by = "pg_terminate_backend({session})"
     _ended = False
 
     @staticmethod
@@ -202,7 +202,9 @@ class Redshift(DBAPI):
             self._ended = False
             # Where there is none, the next question says so.
             with suppress(Exception):
-                self._connection = self._again()
+                ended, self._connection = self._connection, self._again()
+                with suppress(Exception):
+                    ended.close()
                 self._set_up()
 
     def close(self) -> None:
@@ -257,8 +259,7 @@ class MySQL(DBAPI):
     )
     transaction = ("start transaction with consistent snapshot, read only",)
     limited_by = "set session max_execution_time = {milliseconds}"
-    session_number = "select connection_id()"
-    stopped_by = "kill query {session}"
+    session_number = "connection_id()"
     place = ("'def'", "database()")
     whole_type = "COLUMN_TYPE"
     tells_collations = True
@@ -273,6 +274,9 @@ class MySQL(DBAPI):
             charset="utf8mb4",
             **_known(user=url.user, password=url.password),
         )
+
+    def _stop(self) -> str:
+        return f"kill query {self._session}"
 
 
 class DuckDB(DBAPI):

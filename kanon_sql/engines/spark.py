@@ -66,9 +66,9 @@ class Spark(Warehouse):
         self._interrupt = context.cancelJobsWithTag if context else session.interruptTag
         self._tracker = context.statusTracker() if context else None
         self._stages: Sequence[Any] = ()
+        sessions.require_settings(session)
         if context is None:
             session.registerProgressHandler(self._told)
-        sessions.require_settings(session)
 
     def table(self, target: Any) -> Table:
         """A table or view by name, or Parquet by its path. Raises `InputError` for anything else.
@@ -90,7 +90,9 @@ class Spark(Warehouse):
             name, found, schema = (self._path if _is_path(target) else self._named)(target)
         require_usable_names(target, schema.names)
         columns = tuple(_column(field) for field in schema.fields)
-        return Table(name, _relation(found), columns, ordered=False, embedded=False)
+        table = Table(name, _relation(found), columns, ordered=False, embedded=False)
+        self._types[table.sql] = table.types
+        return table
 
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates in the dialect, in which one task reads some records."""

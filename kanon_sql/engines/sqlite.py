@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
+from typing import Any
 
-from kanon_sql.dialects import type_of_templates
+from kanon_sql.dialects.sqlite import FAILED_ON_PURPOSE, joins_texts
 from kanon_sql.engines.base import Column
 from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.errors import InputError, SpecError
+from kanon_sql.engines.failures import no_such_value
+from kanon_sql.errors import InputError, KanonError, SpecError
 from kanon_sql.templates import render
 
 _MERGING = re.compile(
     r"\bcollate\b(?:\s|/\*.*?\*/|--[^\n]*\n)*[\"'`\[]?(?!binary\b)\w+", re.IGNORECASE | re.DOTALL
 )
+_DECLARED = {
+    "^bool": "BOOLEAN",
+    "^date$": "DATE",
+    "int": "BIGINT",
+    "char|clob|text": "VARCHAR",
+    "real|floa|doub|^num|^dec": "DOUBLE",
+    "blob": "BLOB",
+}
+"""What the types that columns are declared with say of their values, the first that fits."""
+_TOLD = ("BOOLEAN", "DATE", "BIGINT", "DOUBLE")
+"""The types that a column has only if its values do."""
 ORDERED = (3, 44)
 """The first version that joins texts in an order."""
 
@@ -27,20 +41,50 @@ class SQLite(DBAPI):
     packages = ("sqlite3",)
     transaction = ("begin",)
 
+    def __init__(self, connection: Any, **settings: Any) -> None:
+        always_in_one = False
+        with suppress(Exception):
+            # A closed connection does not even tell that.
+            always_in_one = connection.autocommit is False and connection.in_transaction
+        if always_in_one:
+            raise InputError(
+                "the SQLite connection was opened with autocommit=False, and so is always in a "
+                "transaction. Commit or roll back, and set its autocommit to True, or pass another."
+            )
+        if getattr(connection, "text_factory", str) is not str:
+            raise InputError(
+                "the SQLite connection has a text_factory of its own, which brings texts as "
+                "something else. Set it to str, or pass another connection."
+            )
+        super().__init__(connection, **settings)
+
+    def _new_cursor(self) -> Any:
+        cursor = super()._new_cursor()
+        if hasattr(cursor, "row_factory"):
+            cursor.row_factory = None
+        return cursor
+
     def in_own_words(self, sql: str) -> str:
         """A SELECT of the templates in SQLite's. Raises `SpecError` for what it can't count."""
-        statement = super().in_own_words(sql)
-        if "group_concat(" in statement.lower() and self._version < ORDERED:
+        if self._version < ORDERED and joins_texts(sql):
             raise SpecError(
                 f"SQLite {'.'.join(map(str, self._version))} joins texts in no order, and so can't "
                 "tell whose records lie in the same classes. Open the database with SQLite "
                 f"{'.'.join(map(str, ORDERED))} or later, or leave out the entity."
             )
-        return statement
+        return super().in_own_words(sql)
+
+    def _explained(self, error: Exception) -> KanonError:
+        if str(error) == FAILED_ON_PURPOSE:
+            return InputError(
+                f"{no_such_value()} SQLite divides by no 0, and knows the case of no letter beyond "
+                "ASCII."
+            )
+        return super()._explained(error)
 
     @cached_property
     def _version(self) -> tuple[int, ...]:
-        [[version]] = self._asked("select sqlite_version()")[1]
+        [[version]] = self._asked(render("told_by_session", functions=["sqlite_version()"]))[1]
         return tuple(map(int, version.split(".")))
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
@@ -53,29 +97,37 @@ class SQLite(DBAPI):
         table = found[-1]
         self._refuse_collations(table)
         rows = self._asked(render("sqlite_columns", table=table))[1]
-        return [Column(name, _type(type)) for name, type in rows]
+        return self._believed(table, [Column(name, _type(type)) for name, type in rows])
+
+    def _believed(self, table: str, columns: Sequence[Column]) -> Sequence[Column]:
+        """The columns, of which each has its declared type only if it holds nothing else, and is
+        text otherwise. That takes a scan of the table."""
+        told = [column for column in columns if column.type in _TOLD]
+        if not told:
+            return columns
+        [holds] = self._asked(render("sqlite_types_that_hold", table=table, columns=told))[1]
+        others = {column.name for column, held in zip(told, holds, strict=True) if not held}
+        return [Column(each.name, "VARCHAR") if each.name in others else each for each in columns]
 
     def _refuse_collations(self, table: str) -> None:
-        """A view may read any table, and no catalogue tells what a column is compared by."""
-        for (definition,) in self._asked(render("sqlite_definitions"))[1]:
+        """No catalogue tells what a column is compared by."""
+        for (definition,) in self._asked(render("sqlite_definitions", table=table))[1]:
             if _MERGING.search(definition):
                 raise InputError(
-                    f"{table} lies in a database with a collation other than binary, which takes "
-                    "different texts for one and would make classes look larger. Audit a copy "
-                    "without it."
+                    f"{table} is defined, or may read what is defined, with a collation other than "
+                    "binary, which takes different texts for one and would make classes look "
+                    "larger. Audit a copy without it."
                 )
 
 
 def _type(declared: str) -> str:
-    """A type by DuckDB's name for it.
+    """What a column may hold that was declared so, by DuckDB's name for it.
 
-    >>> _type("varchar(9)"), _type("decimal(9, 2)"), _type("")
-    ('VARCHAR', 'DOUBLE', 'VARCHAR')
+    There are whole numbers and floats of 64 bits, whatever they are called. A time is text, in
+    which form it is kept; so is what keeps whatever comes.
+
+    >>> _type("varchar(9)"), _type("decimal(9, 2)"), _type("int2"), _type("datetime"), _type("")
+    ('VARCHAR', 'DOUBLE', 'BIGINT', 'VARCHAR', 'VARCHAR')
     """
-    if not declared:
-        # A column needs no type, and keeps what comes.
-        return "VARCHAR"
-    if re.match(r"num|dec", declared, re.IGNORECASE):
-        # Whatever digits it was declared with.
-        return "DOUBLE"
-    return type_of_templates(declared, SQLite.dialect)
+    found = (type for pattern, type in _DECLARED.items() if re.search(pattern, declared, re.I))
+    return next(found, "VARCHAR")

@@ -7,7 +7,7 @@ only be so many. Each engine is a file with a class that fills in what is its ow
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any, Self
 
@@ -53,9 +53,10 @@ class Warehouse(Definitions):
         )
         columns = tuple(self._columns(found))
         require_usable_names(target, [column.name for column in columns])
-        sql = ".".join(map(identifier, found[1:]))
-        self._types |= {(sql, column.name, column.type) for column in columns}
-        return Table(found[-1], sql, columns, ordered=False, embedded=False)
+        sql = ".".join(map(identifier, self._read_as(found)))
+        table = Table(found[-1], sql, columns, ordered=False, embedded=False)
+        self._types[table.sql] = table.types
+        return table
 
     def query(self, sql: str) -> list[Row]:
         """The rows of one SELECT of the templates.
@@ -72,9 +73,9 @@ class Warehouse(Definitions):
 
     def batches(self, sql: str, most: int) -> Batches:
         """The rows of one SELECT as the driver has them, `most` at most. Raises `EngineError`."""
-        with self._in_our_words():
+        with self._in_our_words(), closing(self._batches(self.in_dialect(sql), most + 1)) as each:
             fetched = 0
-            for batch in self._batches(self.in_dialect(sql), most + 1):
+            for batch in each:
                 fetched += len(batch)
                 if fetched > most:
                     raise EngineError(
@@ -148,6 +149,10 @@ class Warehouse(Definitions):
     def _tables(self) -> Sequence[tuple[str, ...]]:
         """Every table and view that may be read: database, schema, name."""
         raise NotImplementedError
+
+    def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
+        """The parts of the name by which a table is read: its database goes without saying."""
+        return found[1:]
 
     def _place(self) -> tuple[str, str]:
         """The database and the schema in which a name is looked up first."""

@@ -1,7 +1,7 @@
 {#
     What is asked of a catalogue before an audit. The catalogue of the SQL standard is quoted in upper
-    case, as SQL Server may know no other, and is translated; what a dialect has instead, and the
-    place in which a name is looked up first, is sent as it stands here.
+    case, as SQL Server may know no other, and is translated; what a dialect has instead, and what is
+    asked of a session, is sent as it stands here.
 #}
 
 {# Every table and view that may be read, with its database and schema. #}
@@ -31,7 +31,8 @@ order by "ORDINAL_POSITION"
 {%- endmacro %}
 
 
-{# The database and the schema in which a name is looked up first. #}
-{% macro first_place(place) %}
-select {{ place | join(", ") }}
+{# What a session tells by these functions: where it looks up a name, its number, a version. One of
+   them may stop another session. #}
+{% macro told_by_session(functions) %}
+select {{ functions | join(", ") }}
 {%- endmacro %}

@@ -14,19 +14,64 @@ where type in ('table', 'view')
 {%- endmacro %}
 
 
-{# The columns of a table, with the types that they were declared with. #}
+{#
+    The columns of a table, with the types that they were declared with: generated ones too, and
+    none that a virtual table hides. A temporary table of the same name is another one.
+#}
 {% macro sqlite_columns(table) %}
 select
     name,
     type
-from pragma_table_info({{ kanon_sql.literal(table) }})
+from pragma_table_xinfo({{ kanon_sql.literal(table) }}, 'main')
+where hidden <> 1
 order by cid
 {%- endmacro %}
 
 
-{# How everything in the database is defined: a view may read any table of it. #}
-{% macro sqlite_definitions() %}
-select sql
-from main.sqlite_master
-where sql is not null
+{#
+    Whether each of these columns holds nothing but values of its type, in their order: a column
+    takes any value, whatever it was declared with. All of them are looked at in one scan.
+#}
+{% macro sqlite_types_that_hold(table, columns) %}
+select
+{% for column in columns %}
+    {% set value = kanon_sql.ident(column) %}
+    coalesce(min({{ value }} is null or {{ sqlite_is_of(column.type, value) }}), 1)
+        {{- "," if not loop.last }}
+{% endfor %}
+from main.{{ kanon_sql.ident(table) }}
+{%- endmacro %}
+
+
+{#
+    Whether a value that is not NULL is one of this type: a whole number only where a double holds
+    it, and a date in its one spelling.
+#}
+{% macro sqlite_is_of(type, value) %}
+{% if type == "BOOLEAN" -%}
+    (typeof({{ value }}) = 'integer' and {{ value }} in (0, 1))
+{%- elif type == "BIGINT" -%}
+    typeof({{ value }}) = 'integer'
+{%- elif type == "DOUBLE" -%}
+    (typeof({{ value }}) = 'real' or (typeof({{ value }}) = 'integer'
+    {{- " " }}and {{ value }} between -9007199254740992 and 9007199254740992))
+{%- elif type == "DATE" -%}
+    ({{ value }} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' and date({{ value }}, '+0 days') is {{ value }})
+{%- endif %}
+{% endmacro %}
+
+
+{#
+    How a table is defined. A view may read any other, so for one this is how all of them are. An
+    index is no part of what is read, whatever it compares by.
+#}
+{% macro sqlite_definitions(table) %}
+select each.sql
+from main.sqlite_master as asked
+inner join main.sqlite_master as each
+    on asked.name = each.name or asked.type = 'view'
+where asked.name = {{ kanon_sql.literal(table) }}
+    and asked.type in ('table', 'view')
+    and each.type in ('table', 'view')
+    and each.sql is not null
 {%- endmacro %}

@@ -1,0 +1,297 @@
+"""What SQLite lets a table hold, a name mean and a connection be set to: is none of it believed?"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+import kanon_sql as kanon
+from kanon_sql.engines import connect, sqlite
+from kanon_sql.engines.sqlite import SQLite
+
+
+@pytest.fixture
+def database() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        yield connection
+
+
+def holding(database: sqlite3.Connection, declared: str, values: list[Any]) -> None:
+    database.execute("drop table if exists people")
+    database.execute(f"create table people (born {declared})")
+    database.executemany("insert into people values (?)", [(value,) for value in values])
+
+
+def audit(database: sqlite3.Connection, **question: Any) -> kanon.TableResult:
+    asked = {"quasi_identifiers": "born", "checks": [kanon.KAnonymity(k=5)]} | question
+    [table] = kanon.audit("people", engine=database, **asked).tables
+    return table
+
+
+# --- what a column holds ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "type"),
+    [
+        ("date", ["2025-01-31", None], "DATE"),
+        ("date", ["2025-01-31", "31/01/1950"], "VARCHAR"),
+        ("date", ["2025-02-30"], "VARCHAR"),
+        ("date", ["2025-01-31 10:00:00"], "VARCHAR"),
+        ("date", [1700000000], "VARCHAR"),
+        ("timestamp", ["2025-01-31 10:00:00"], "VARCHAR"),
+        ("datetime", ["2025-01-31"], "VARCHAR"),
+        ("integer", [1, None], "BIGINT"),
+        ("integer", [1, "unknown"], "VARCHAR"),
+        ("integer", [1, 1.5], "VARCHAR"),
+        ("unsigned big int", [2**62], "BIGINT"),
+        ("boolean", [0, 1, None], "BOOLEAN"),
+        ("boolean", [0, 2], "VARCHAR"),
+        ("boolean", ["true"], "VARCHAR"),
+        ("float", [0.5, 2], "DOUBLE"),
+        ("decimal(9, 2)", [0.5, 2], "DOUBLE"),
+        ("decimal(9, 2)", [0.5, "n/a"], "VARCHAR"),
+        ("numeric", [2**53 + 1], "VARCHAR"),
+        ("numeric", [b"1"], "VARCHAR"),
+        ("integer", [], "BIGINT"),
+        ("varchar(9)", [b"1"], "VARCHAR"),
+        ("", [1], "VARCHAR"),
+    ],
+)
+def test_a_type_is_believed_only_of_what_is_there(
+    database: sqlite3.Connection, declared: str, values: list[Any], type: str
+) -> None:
+    holding(database, declared, values)
+
+    with connect(database) as engine:
+        [column] = engine.table("people").columns
+
+    assert column.type == type
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "level", "said"),
+    [
+        ("date", [f"{n:02d}/01/19{n + 50}" for n in range(1, 11)], "year", "no date"),
+        ("date", [1700000000 + n * 10**7 for n in range(10)], "month", "no date"),
+        ("timestamp", [f"{n}/2/2020 10:00" for n in range(1, 11)], "year", "no date"),
+        ("integer", [*range(8), "12a", "unknown"], {"width": 100}, "no number"),
+    ],
+)
+def test_what_has_no_label_is_refused(
+    database: sqlite3.Connection, declared: str, values: list[Any], level: Any, said: str
+) -> None:
+    """All labels would be NULL, or that of a number, and all records of one class."""
+    holding(database, declared, values)
+
+    with pytest.raises(kanon.InputError, match=f"are {said} that the level"):
+        audit(database, quasi_identifiers={"born": {"levels": [level]}}, levels={"born": 1})
+
+
+def test_times_have_labels(database: sqlite3.Connection) -> None:
+    holding(database, "timestamp", ["2025-01-31 10:00:00", "2025-01-01", "2024-12-31 23:59:59.5"])
+
+    found = audit(database, quasi_identifiers={"born": {"levels": ["year"]}}, levels={"born": 1})
+
+    assert found.summary is not None
+    assert (found.summary.classes, found.summary.k) == (2, 1)
+
+
+def test_a_condition_on_numbers_refuses_texts(database: sqlite3.Connection) -> None:
+    holding(database, "integer", [*range(10), "unknown"])
+
+    with pytest.raises(kanon.InputError, match='1 of 11 values of "born" are no number'):
+        audit(database, where="born > 5")
+
+
+def test_an_engine_believes_what_is_there_now(database: sqlite3.Connection) -> None:
+    holding(database, "integer", [1])
+    with connect(database) as engine:
+        before = engine.table("people").columns
+        database.execute("rollback")
+        database.execute("insert into people values ('unknown')")
+        engine.renew()
+
+        after = engine.table("people").columns
+        engine.query('select "born" from "main"."people" where cast("born" as varchar) = \'1\'')
+
+    assert [before[0].type, after[0].type] == ["BIGINT", "VARCHAR"]
+
+
+def chosen(database: sqlite3.Connection, where: str) -> Any:
+    """How many records a condition leaves."""
+    found = audit(database, where=where, checks=[])
+    assert found.error is None
+    return found.summary.records if found.summary else 0
+
+
+@pytest.mark.parametrize(
+    ("where", "records"),
+    [
+        ("cast(born as varchar) = 'true'", 2),
+        ("cast(born is null as varchar) = 'true'", 1),
+        ("cast(not born as varchar) = 'false'", 2),
+        ("cast((born) as varchar) is null", 1),
+    ],
+)
+def test_a_boolean_has_a_text(database: sqlite3.Connection, where: str, records: int) -> None:
+    """It is kept as a number."""
+    holding(database, "boolean", [1, 1, 0, None])
+
+    assert chosen(database, where) == records
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "born = 'true'",
+        "born in ('true')",
+        "cast(coalesce(born, false) as varchar) = 'true'",
+        "cast(case when born then born end as varchar) = 'true'",
+    ],
+)
+def test_a_text_that_no_boolean_would_be_is_refused(
+    database: sqlite3.Connection, where: str
+) -> None:
+    holding(database, "boolean", [1, 1, 0, None])
+
+    with pytest.raises(kanon.SpecError, match="it has no words for"):
+        chosen(database, where)
+
+
+def test_a_time_is_compared_by_its_day(database: sqlite3.Connection) -> None:
+    """Texts of two lengths would be compared else."""
+    holding(database, "timestamp", ["2025-01-31", "2025-01-31 10:00:00", "2024-05-05 00:00:00"])
+
+    assert chosen(database, "cast(born as date) = '2025-01-31'") == 2
+    assert chosen(database, "cast(born as date) <= date '2025-01-31'") == 3
+    assert chosen(database, "year(born) = 2025") == 2
+    with pytest.raises(kanon.SpecError, match="compare its day"):
+        chosen(database, "born <= date '2025-01-31'")
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ("soon", "cast(born as date) < date '2030-01-01'"),
+        ("2025-02-30", "cast(born as date) < date '2030-01-01'"),
+        ("é", "lower(born) = 'é'"),
+        ("1", "cast(born as double) / 0 > 1"),
+        ("1", "cast(born as int) % 0 = 1"),
+    ],
+)
+def test_what_would_be_null_fails(database: sqlite3.Connection, value: str, where: str) -> None:
+    holding(database, "text", [value])
+
+    with pytest.raises(kanon.InputError, match="a value does not convert") as failed:
+        audit(database, where=where)
+    assert "withheld" not in str(failed.value)
+
+
+def test_a_text_of_the_question_is_no_function(
+    database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "ORDERED", (99, 0))
+    holding(database, "text", ["group_concat(", "a"])
+
+    assert chosen(database, "born <> 'group_concat('") == 1
+
+
+# --- what a name means ----------------------------------------------------------------------------
+
+
+def test_a_temporary_table_of_the_same_name_is_another(database: sqlite3.Connection) -> None:
+    """Its columns would be texts in the other one: SQLite reads "age" so where there is none."""
+    holding(database, "text", ["1"] * 10)
+    database.execute("create temp table people (born text, age integer)")
+    database.executemany("insert into temp.people values ('1', ?)", [(n,) for n in range(10)])
+
+    with pytest.raises(kanon.SpecError, match='no column "age"'):
+        audit(database, quasi_identifiers=["born", "age"])
+
+
+@pytest.mark.parametrize("kept", ["virtual", "stored"])
+def test_a_generated_column_is_one(database: sqlite3.Connection, kept: str) -> None:
+    database.execute(
+        "create table people (name text, born text, "
+        f"initial text generated always as (substr(name, 1, 1)) {kept})"
+    )
+    names = [(f"{chr(65 + n)}nn",) for n in range(10)]
+    database.executemany("insert into people (name, born) values (?, '1')", names)
+
+    found = audit(database, quasi_identifiers="*", identifiers=["name"])
+
+    assert found.quasi_identifiers == ("born", "initial")
+    assert found.status == "violated"
+
+
+# --- what texts are compared by -------------------------------------------------------------------
+
+
+def test_a_table_with_a_collation_is_refused(database: sqlite3.Connection) -> None:
+    holding(database, "text collate nocase", ["a", "A"])
+    database.execute("create view seen as select born from people")
+
+    for source in ("people", "seen"):
+        with pytest.raises(kanon.InputError, match="collation other than binary"):
+            kanon.audit(source, quasi_identifiers="born", engine=database)
+
+
+def test_a_collation_elsewhere_shuts_out_no_table(database: sqlite3.Connection) -> None:
+    """That of an index is none by which a question groups or compares."""
+    holding(database, "text", ["a", "A"])
+    database.execute("create table others (born text collate nocase)")
+    database.execute("create index by_letter on people (born collate nocase)")
+
+    found = audit(database, where="born in ('a', 'A')")
+
+    assert found.summary is not None
+    assert found.summary.classes == 2
+    assert chosen(database, "born = 'a'") == 1
+
+
+# --- what a connection is set to ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda _, row: row[0],
+        lambda cursor, row: dict(zip([each[0] for each in cursor.description], row, strict=True)),
+        sqlite3.Row,
+    ],
+)
+def test_rows_come_as_they_are(database: sqlite3.Connection, rows: Any) -> None:
+    holding(database, "text", ["a", "b", "b"])
+    database.row_factory = rows
+
+    found = audit(database)
+
+    assert found.summary is not None
+    assert found.summary.classes == 2
+    assert database.row_factory is rows
+
+
+def test_texts_that_come_as_something_else_are_refused(database: sqlite3.Connection) -> None:
+    database.text_factory = bytes
+
+    with pytest.raises(kanon.InputError, match="Set it to str"):
+        connect(database)
+
+
+def test_a_connection_that_is_always_in_a_transaction_is_refused() -> None:
+    """As of Python 3.12 it can be opened so."""
+
+    class Always(sqlite3.Connection):
+        autocommit = False
+        in_transaction = True
+
+    with (
+        closing(Always(":memory:")) as connection,
+        pytest.raises(kanon.InputError, match="set its autocommit to True"),
+    ):
+        SQLite(connection)
