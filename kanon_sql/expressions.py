@@ -100,6 +100,8 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         _refuse_rounding(cast, columns, text)
         _refuse_cast_of_text(cast, columns, text)
     of_text = dict.fromkeys(each for cast in casts for each in _text_cast(cast, columns))
+    for cast in casts:
+        _by_way_of_a_number(cast, columns)
     for column in list(expression.find_all(exp.Column)):
         _widen(column, columns)
     read = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
@@ -308,12 +310,8 @@ def _refuse_cast_of_text(cast: exp.Cast, types: Mapping[str, str], text: str) ->
     if isinstance(cast, exp.TryCast) or cast.to.this in exp.DataType.TEXT_TYPES:
         return
     if isinstance(value, exp.Column) and types[value.name] in ("VARCHAR", ""):
-        if cast.to.this in exp.DataType.INTEGER_TYPES:
-            raise SpecError(
-                f"where: databases read text as {cast.to.sql(DIALECT)} in their own ways "
-                f'({text!r}). Cast it to double: cast("{value.name}" as double).'
-            )
-    elif value.is_string:
+        return
+    if value.is_string:
         _refuse_literal_unless(cast, value.name)
     elif _family(value, types) == "text":
         raise SpecError(
@@ -333,9 +331,15 @@ def _text_cast(cast: exp.Cast, types: Mapping[str, str]) -> Iterator[TextCast]:
     """The cast of a text column that has to be asked for; what is only tried is NULL by wish."""
     column = cast.this.unnest()
     is_text = isinstance(column, exp.Column) and types[column.name] in ("VARCHAR", "")
-    type = cast.to.sql(DIALECT)
+    type = "BIGINT" if cast.to.this in exp.DataType.INTEGER_TYPES else cast.to.sql(DIALECT)
     if is_text and not isinstance(cast, exp.TryCast) and family(type) in ("number", "time"):
         yield TextCast(column.name, type)
+
+
+def _by_way_of_a_number(cast: exp.Cast, types: Mapping[str, str]) -> None:
+    """Databases read a text as a whole number in their own ways, and a double in one."""
+    if any(each.type == "BIGINT" for each in _text_cast(cast, types)):
+        cast.set("this", exp.cast(cast.this, "DOUBLE"))
 
 
 def _one_by_one(node: exp.In) -> exp.Expr:

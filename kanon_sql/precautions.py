@@ -260,7 +260,7 @@ def _comparable(bound: BoundSpec, reference: BoundReference, pair: Pair) -> Iter
 def _not_castable(place: str, cast: TextCast, row: Row) -> str | None:
     if not row["kanon_not_castable"]:
         return None
-    kind = "number" if cast.type == "DOUBLE" else "date"
+    kind = {"DOUBLE": "number", "BIGINT": "whole number"}.get(cast.type, "date")
     return (
         f"{place}where: {row['kanon_not_castable']:,} of {row['kanon_values']:,} values of "
         f'"{cast.column}" are no {kind}. Compare them as text, or mend them first.'

@@ -172,6 +172,9 @@ def test_only_the_records_for_which_it_holds_are_audited(where: str, records: in
          'where: 1 of 4 values of "zip" are no number. Compare them as text, or mend them first.'),
         ("cast(zip as double) = 2138",
          'where: 1 of 4 values of "zip" are no number. Compare them as text, or mend them first.'),
+        ("cast(zip as int) = 2138",
+         'where: 1 of 4 values of "zip" are no whole number. Compare them as text, or mend them '
+         "first."),
         ("cast(zip as date) > date '2025-01-01'",
          'where: 4 of 4 values of "zip" are no date. Compare them as text, or mend them first.'),
         ("zip > date '2025-01-01'",

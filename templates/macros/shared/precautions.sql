@@ -13,9 +13,12 @@ from {{ relation }}
 
 {# Values of a text column that are no number (or date), where a condition needs one. #}
 {% macro not_castable(relation, column, type) %}
+{% set value = kanon_sql.ident(column) %}
+{% set number = kanon_sql.cast_or_null(value, kanon_sql.float_type() if type == "BIGINT" else type) %}
 select
-    count({{ kanon_sql.ident(column) }}) as kanon_values,
-    sum(case when {{ kanon_sql.ident(column) }} is not null and {{ kanon_sql.cast_or_null(kanon_sql.ident(column), type) }} is null then 1 else 0 end) as kanon_not_castable
+    count({{ value }}) as kanon_values,
+    sum(case when {{ value }} is not null and {{ number }} is null then 1
+{%- if type == "BIGINT" %} when {{ number }} <> floor({{ number }}) then 1{% endif %} else 0 end) as kanon_not_castable
 from {{ relation }}
 {%- endmacro %}
 
