@@ -17,7 +17,7 @@ from kanon_sql.asking import (
     refuse_time_limit,
     time_limit,
 )
-from kanon_sql.beforehand import read_beforehand
+from kanon_sql.beforehand import Looked, read_beforehand
 from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row
@@ -110,7 +110,7 @@ def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]
     tables = []
     for place, table in enumerate(spec.tables):
         with opened(table, engine) as hub:
-            plan = planned(spec, place, hub, all_hierarchies=False).plan
+            plan = planned(spec, place, hub, hierarchies="opened").plan
             tables.append(expected(plan, plan.steps, hub))
     return tuple(tables)
 
@@ -161,10 +161,10 @@ def planned(
     engine: Engine,
     timeout: float | None = None,
     *,
-    all_hierarchies: bool = True,
+    hierarchies: Looked = "read",
 ) -> PlannedTable:
-    """The plan of one table of `spec`, once the engine has opened what it reads; without
-    `all_hierarchies` no table of one whose levels are not asked."""
+    """The plan of one table of `spec`, once the engine has opened what it reads; how
+    `hierarchies` in tables are looked at is told by `read_beforehand`."""
     started = time.monotonic()
     asked = spec.tables[place]
     with time_limit(engine, timeout, threading.Event()):
@@ -173,9 +173,7 @@ def planned(
             name: engine.table(reference.source) for name, reference in asked.references.items()
         }
         try:
-            known = read_beforehand(
-                engine, asked, table, references, all_hierarchies=all_hierarchies
-            )
+            known = read_beforehand(engine, asked, table, references, hierarchies=hierarchies)
         except (SpecError, InputError) as error:
             # The faults of the next tables must be their own.
             engine.renew()

@@ -4,7 +4,7 @@ how long the values are that a mask is for."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from kanon_sql.binding import (
     BoundColumn,
@@ -21,6 +21,9 @@ from kanon_sql.hierarchy import HierarchyTable, table_of_rows
 from kanon_sql.spec import TableSpec
 from kanon_sql.templates import checked_select, render
 
+Looked = Literal["read", "opened", "asked"]
+"""How hierarchies that lie in tables are looked at."""
+
 
 def read_beforehand(
     engine: Engine,
@@ -28,19 +31,27 @@ def read_beforehand(
     table: Table,
     references: Mapping[str, Table],
     *,
-    all_hierarchies: bool = True,
+    hierarchies: Looked = "read",
 ) -> Known:
     """What a bound question needs to know of the data, once every hierarchy that it names was
-    read; without `all_hierarchies` those in tables of which no level is asked are left alone.
+    read. Those in tables of which no level is asked may only be `opened`, or be left alone where
+    just what is `asked` can be looked at.
 
     Raises `SpecError` for a hierarchy that has no levels or has faults, `InputError` for one that
     can't be read.
     """
-    sources = hierarchy_sources(spec, table, every=all_hierarchies)
+    sources = hierarchy_sources(spec, table, every=True)
+    asked = hierarchy_sources(spec, table)
     # An engine shuts off every file that is not named before its first query.
-    tables = {name: engine.table(source) for name, source in sources.items()}
-    rows = {name: hierarchy_rows(engine, sources[name], each) for name, each in tables.items()}
-    unread = hierarchy_sources(spec, table, every=True).keys() - sources.keys()
+    tables = {
+        name: engine.table(source)
+        for name, source in (asked if hierarchies == "asked" else sources).items()
+    }
+    rows = {
+        name: hierarchy_rows(engine, sources[name], tables[name])
+        for name in (tables if hierarchies == "read" else asked)
+    }
+    unread = sources.keys() - rows.keys()
     levels = column_levels(spec, table, Known(hierarchies=rows), without=unread)
     return Known(
         longest={

@@ -149,7 +149,7 @@ def _is_named_alone(asked: TableSpec, source: Any, engine: Any) -> bool:
 
 
 def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> CompiledTable:
-    plan = planned(spec, place, hub, all_hierarchies=False).plan
+    plan = planned(spec, place, hub, hierarchies="opened").plan
     steps = {}
     for step in plan.steps:
         step.check()
@@ -178,7 +178,7 @@ def _tables(
 
 
 def _for_elsewhere(spec: AuditSpec, place: int, there: Elsewhere, quote: Quote) -> CompiledTable:
-    plan = planned(spec, place, there, all_hierarchies=False).plan
+    plan = planned(spec, place, there, hierarchies="asked").plan
     tables = [plan.bound.table, *(each.table for each in plan.bound.references.values())]
     steps = {}
     for step in (*_texts(plan.bound, there.dialect), *plan.steps):

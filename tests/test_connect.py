@@ -30,6 +30,7 @@ from kanon_sql.asking import time_limit
 from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.canaries import CANARIES, CANARIES_OF, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
+from kanon_sql.engines.duckdb import DuckDBEngine
 from kanon_sql.engines.servers import SERVERS, DuckDB
 from kanon_sql.engines.urls import url_of
 
@@ -291,11 +292,18 @@ def test_sqlite_is_asked_through_its_own_module() -> None:
     connection.close()
 
 
-def test_rows_that_can_not_be_kept_here_let_go_of_the_connection() -> None:
+def test_rows_that_can_not_be_kept_here_let_go_of_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    connection.execute("create table people (age integer)")
-    connection.executemany("insert into people values (?)", [(1,), ("of age",)])
+    connection.execute("create table people as select 1 as age union all select 2")
     refused: list[BaseException] = []
+
+    def without_room(hub: DuckDBEngine, name: str, columns: Any, batches: Iterator[Any]) -> None:
+        next(batches)
+        raise kanon.InputError("there is no room")
+
+    monkeypatch.setattr(DuckDBEngine, "keep_batches", without_room)
 
     def pull() -> None:
         try:
