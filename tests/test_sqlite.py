@@ -133,8 +133,6 @@ def chosen(database: sqlite3.Connection, where: str) -> Any:
     ("where", "records"),
     [
         ("cast(born as varchar) = 'true'", 2),
-        ("cast(born is null as varchar) = 'true'", 1),
-        ("cast(not born as varchar) = 'false'", 2),
         ("cast((born) as varchar) is null", 1),
     ],
 )
@@ -159,7 +157,7 @@ def test_a_text_that_no_boolean_would_be_is_refused(
 ) -> None:
     holding(database, "boolean", [1, 1, 0, None])
 
-    with pytest.raises(kanon.SpecError, match="it has no words for"):
+    with pytest.raises(kanon.SpecError, match="in their own ways"):
         chosen(database, where)
 
 
@@ -187,7 +185,7 @@ def test_a_time_is_compared_by_its_day(database: sqlite3.Connection) -> None:
 def test_what_would_be_null_fails(database: sqlite3.Connection, value: str, where: str) -> None:
     holding(database, "text", [value])
 
-    with pytest.raises(kanon.InputError, match="a value does not convert") as failed:
+    with pytest.raises(kanon.InputError, match="a value does not convert|are no date") as failed:
         audit(database, where=where)
     assert "withheld" not in str(failed.value)
 
