@@ -7,6 +7,7 @@ from datetime import date
 from math import inf, nan
 from typing import Any
 
+import duckdb
 import pyarrow
 import pytest
 from generated import Filled
@@ -56,7 +57,7 @@ SAME = (
     *("cast(a as varchar) like '-%'", "length(cast(d as varchar)) = 10"),
     *("cast(coalesce(a, 0) as double) = 0", "length(coalesce(z, 'xyz')) = 3"),
     *("b", "b = true", "b is not true", "cast(b as varchar) = 'true'"),
-    *("a / 0 > 1", "a / 0.0 > 1", "a / (0) > 1", "a % 0 = 1"),
+    *("a / 0 > 1", "a / 0.0 > 1", "a / (0) > 1"),
     "a * 1000000000 = 5000000000",
 )
 MEASURED = Filled(
@@ -182,9 +183,17 @@ def chosen(
         return {where: records(where) for where in conditions}
 
 
+def in_duckdb(conditions: Sequence[str], table: Filled) -> dict[str, list[int | None] | None]:
+    """The same of a table of DuckDB's own: DuckDB 1.5 leaves conditions on Arrow to pyarrow."""
+    with duckdb.connect() as database:
+        database.register("given", table.arrow)
+        database.execute("create table given_here as from given")
+        return chosen(conditions, "given_here", database)
+
+
 def test_conditions_choose_the_same_records(database: Database, engine: str) -> None:
     database.load("people", PEOPLE)
-    everywhere = chosen(SAME, PEOPLE.arrow)
+    everywhere = in_duckdb(SAME, PEOPLE)
 
     found = chosen(SAME, "people", database.url)
 
@@ -198,7 +207,7 @@ def test_conditions_of_floats_choose_the_same_records(database: Database, engine
         rows = tuple(row for row in rows if not any(cell != cell for cell in row))
     measured = Filled(MEASURED.names, MEASURED.types, rows)
     database.load("measured", measured)
-    everywhere = chosen(SAME_OF_FLOATS, measured.arrow)
+    everywhere = in_duckdb(SAME_OF_FLOATS, measured)
 
     found = chosen(SAME_OF_FLOATS, "measured", database.url)
 

@@ -185,7 +185,7 @@ def test_a_time_is_compared_by_its_day(database: sqlite3.Connection) -> None:
 def test_what_would_be_null_fails(database: sqlite3.Connection, value: str, where: str) -> None:
     holding(database, "text", [value])
 
-    with pytest.raises(kanon.InputError, match="a value does not convert|are no date") as failed:
+    with pytest.raises(kanon.InputError, match=r"a value does not convert|are no date") as failed:
         audit(database, where=where)
     assert "withheld" not in str(failed.value)
 
