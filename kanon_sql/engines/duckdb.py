@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,7 +195,7 @@ class DuckDBEngine:
             self._run(f"create temp table {identifier(name)} ({typed})")
             self._kept[name] = "table"
             for batch in batches:
-                cells = [list(column) for column in zip(*batch, strict=True)]
+                cells = [nan_in_words(column) for column in zip(*batch, strict=True)]
                 with ctrl_c():
                     self._session.execute(f"insert into {identifier(name)} select {lists}", cells)
         except duckdb.Error as error:
@@ -588,6 +588,15 @@ def let_go(session: duckdb.DuckDBPyConnection, spill: str | None) -> None:
     session.close()
     if spill:
         shutil.rmtree(spill, ignore_errors=True)
+
+
+def nan_in_words(column: Iterable[Any]) -> list[Any]:
+    """The same cells, of which DuckDB 1 would take a NaN for NULL.
+
+    >>> nan_in_words([0.5, float("nan"), None])
+    [0.5, 'nan', None]
+    """
+    return ["nan" if cell != cell else cell for cell in column]
 
 
 def definitions_read(found: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]) -> list[str]:
