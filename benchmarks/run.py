@@ -260,14 +260,18 @@ def machine() -> str:
     return (
         f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}; "
         f"Python {platform.python_version()}, DuckDB {version('duckdb')}, "
-        f"kanon-sql {version('kanon-sql')}. Median of paired runs, files warm."
+        f"kanon-sql {version('kanon-sql')}."
     )
 
 
-def publish(title: str, sections: Iterable[tuple[str, Iterable[str]]]) -> None:
+def publish(
+    title: str,
+    sections: Iterable[tuple[str, Iterable[str]]],
+    timed: str = "Median of paired runs, files warm.",
+) -> None:
     """Print the sections as they are measured, and write what there is of them after each row, so
     that nothing is lost if the rest takes too long."""
-    lines = [f"# {title}", "", machine()]
+    lines = [f"# {title}", "", f"{machine()} {timed}"]
     for heading, rows in sections:
         lines += ["", f"## {heading}", ""]
         for row in rows:

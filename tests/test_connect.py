@@ -458,6 +458,7 @@ def test_postgres_through_adbc(database: Database, data: st.DataObject) -> None:
         ("oracle://h/d", ", ".join(SCHEMES)),
         ("patients", "begins with one of duckdb, postgresql"),
         ("duckdb:", "can't connect to duckdb:…"),
+        ("spark:", "which Spark? Connect to spark:local[2]"),
     ],
 )
 def test_an_unknown_scheme_is_told_the_known_ones(url: str, said: str) -> None:

@@ -42,6 +42,7 @@ suppression
 anonymizer profiler
 api options demo spinner
 cli
+__main__
 """.strip().splitlines()
 """The rooms from the ground up. A room imports only rooms of the lines above its own."""
 

@@ -97,7 +97,7 @@ def _scheme(url: str) -> str:
     scheme, colon, rest = url.partition(":")
     if not colon:
         raise SpecError(f"a database is named by a URL, which begins with one of {_schemes()}.")
-    if scheme not in SCHEMES or not (rest or scheme == "chdb"):
+    if scheme not in SCHEMES or not (rest or scheme in ("chdb", "spark")):
         raise SpecError(
             f"can't connect to {scheme}:…; a URL begins with one of {_schemes()}."
             f"{did_you_mean(scheme.partition('+')[0], SCHEMES) if scheme not in SCHEMES else ''}"

@@ -25,7 +25,7 @@ from kanon_sql.engines.failures import (
     withheld,
 )
 from kanon_sql.engines.urls import url_of
-from kanon_sql.engines.warehouse import Warehouse
+from kanon_sql.engines.warehouse import Catalogued
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError
 from kanon_sql.templates import render
 
@@ -111,7 +111,7 @@ _OUT_OF_MEMORY = {241, 173}
 _NOT_LET_IN = {192, 193, 194, 516}
 
 
-class ClickHouse(Warehouse):
+class ClickHouse(Catalogued):
     """Asks a ClickHouse server, or chDB in this process, through a client of clickhouse-connect."""
 
     name = "clickhouse"

@@ -16,7 +16,7 @@ from kanon_sql.dialects import rules_of, translated, type_of_templates
 from kanon_sql.engines.base import Batches, Column
 from kanon_sql.engines.failures import explained
 from kanon_sql.engines.urls import Url, said_of, spellings, url_of
-from kanon_sql.engines.warehouse import Warehouse
+from kanon_sql.engines.warehouse import Catalogued
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
 from kanon_sql.templates import identifier, render
 
@@ -30,7 +30,7 @@ BATCH = 50_000
 """How many rows are fetched at a time."""
 
 
-class DBAPI(Warehouse):
+class DBAPI(Catalogued):
     """Asks through the cursors of one connection. A server that has words of its own is a class
     that says them; any other is asked in the words of the standard, by its `dialect`.
 

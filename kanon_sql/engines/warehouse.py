@@ -6,6 +6,7 @@ only be so many. Each engine is a file with a class that fills in what is its ow
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
@@ -28,7 +29,7 @@ _NO_FILE = (
 )
 
 
-class Warehouse(Definitions):
+class Warehouse(Definitions, ABC):
     """What the engines of other databases share. Below the line is what each has to say itself."""
 
     name: str
@@ -37,26 +38,6 @@ class Warehouse(Definitions):
     def can_cancel(self) -> bool:
         """Whether `cancel` stops what runs."""
         return True
-
-    def table(self, target: Any) -> Table:
-        """The table or view of this name. Raises `InputError` unless there is exactly one."""
-        if not isinstance(target, str):
-            raise InputError(
-                f"{type(target).__name__} can't be read by {self.name}: name a table in it."
-            )
-        found = named(
-            target,
-            self._tables(),
-            self._place(),
-            "that you may read in the database",
-            no_file=_NO_FILE,
-        )
-        columns = tuple(self._columns(found))
-        require_usable_names(target, [column.name for column in columns])
-        sql = ".".join(map(identifier, self._read_as(found)))
-        table = Table(found[-1], sql, columns, ordered=False, embedded=False)
-        self._types[table.sql] = table.types
-        return table
 
     def query(self, sql: str) -> list[Row]:
         """The rows of one SELECT of the templates.
@@ -138,41 +119,65 @@ class Warehouse(Definitions):
 
     # --- what each engine has to say itself -----------------------------------------------------
 
+    @abstractmethod
     def cancel(self) -> None:
         """Stop the running statement, in the server too. Safe from another thread."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of everything, leaving nothing behind."""
-        raise NotImplementedError
 
-    def _tables(self) -> Sequence[tuple[str, ...]]:
-        """Every table and view that may be read: database, schema, name."""
-        raise NotImplementedError
-
-    def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
-        """The parts of the name by which a table is read: its database goes without saying."""
-        return found[1:]
-
-    def _place(self) -> tuple[str, str]:
-        """The database and the schema in which a name is looked up first."""
-        raise NotImplementedError
-
-    def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
-        """The columns of a table, with their types by DuckDB's names."""
-        raise NotImplementedError
-
+    @abstractmethod
     def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
         """The names and the rows of one statement in the own dialect, `most` rows at most."""
-        raise NotImplementedError
 
     def _batches(self, sql: str, most: int) -> Batches:
         """The same rows some at a time, where the driver does not hold all of them at once."""
         yield self._answer(sql, most)[1]
 
+    @abstractmethod
     def _explained(self, error: Exception) -> KanonError:
         """The driver's error in our words: its own may hold values of the data."""
-        raise NotImplementedError
+
+
+class Catalogued(Warehouse):
+    """A database whose catalogue lists its tables and their columns."""
+
+    def table(self, target: Any) -> Table:
+        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        if not isinstance(target, str):
+            raise InputError(
+                f"{type(target).__name__} can't be read by {self.name}: name a table in it."
+            )
+        found = named(
+            target,
+            self._tables(),
+            self._place(),
+            "that you may read in the database",
+            no_file=_NO_FILE,
+        )
+        columns = tuple(self._columns(found))
+        require_usable_names(target, [column.name for column in columns])
+        sql = ".".join(map(identifier, self._read_as(found)))
+        table = Table(found[-1], sql, columns, ordered=False, embedded=False)
+        self._types[table.sql] = table.types
+        return table
+
+    @abstractmethod
+    def _tables(self) -> Sequence[tuple[str, ...]]:
+        """Every table and view that may be read: database, schema, name."""
+
+    def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
+        """The parts of the name by which a table is read: its database goes without saying."""
+        return found[1:]
+
+    @abstractmethod
+    def _place(self) -> tuple[str, str]:
+        """The database and the schema in which a name is looked up first."""
+
+    @abstractmethod
+    def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
+        """The columns of a table, with their types by DuckDB's names."""
 
 
 def plain(value: Any) -> Any:
