@@ -1430,9 +1430,7 @@ def test_no_output_of_the_command_line_holds_a_password(
     codes = []
     for run in runs:
         found = subprocess.run(
-            [sys.executable, "-m", "kanon_sql.cli", *run]
-            if (HOUSE / "__main__.py").exists()
-            else [sys.executable, "-c", "from kanon_sql.cli import main; main()", *run],
+            [sys.executable, "-m", "kanon_sql", *run],
             capture_output=True,
             text=True,
             timeout=60,

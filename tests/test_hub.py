@@ -198,7 +198,9 @@ def test_a_running_query_tells_how_far_it_is(capfd: pytest.CaptureFixture[str]) 
     with DuckDBEngine() as engine, ThreadPoolExecutor() as other:
         engine.keep("numbers", "select range as number from range(50000000)")
         assert engine.progress() == ""
-        running = other.submit(refusal, engine, "select max(md5(md5(number::varchar))) from numbers")
+        running = other.submit(
+            refusal, engine, "select max(md5(md5(number::varchar))) from numbers"
+        )
         while not (told := engine.progress()) and not running.done():
             time.sleep(0.05)
         while not running.done():
