@@ -213,6 +213,23 @@ def test_a_file_a_folder_and_a_glob_are_read(folder: Path, session: Any) -> None
     assert session.catalog.listTables() == []
 
 
+def test_a_file_that_is_asked_about_again_is_read_anew_in_one_view(
+    folder: Path, session: Any
+) -> None:
+    file = folder / "one.parquet"
+    path = str(file).replace("[", "\\[").replace("]", "\\]")
+    with kanon.connect(session) as engine:
+        found = []
+        for some in (PEOPLE.slice(0, 3), PEOPLE.drop_columns(["sex"]), PEOPLE.slice(0, 2)):
+            pq.write_table(some, file)
+            audited = kanon.audit(path, engine=engine, quasi_identifiers=["zip"])
+            found.append(audited.tables[0].summary.records)
+            views = [view.name for view in session.catalog.listTables()]
+
+    assert found == [3, len(PEOPLE), 2]
+    assert len(views) == 1
+
+
 def test_folders_are_columns_of_text(tmp_path: Path, session: Any) -> None:
     for value in ("02", "2"):
         (tmp_path / f"part={value}").mkdir()

@@ -57,7 +57,7 @@ class Spark(Warehouse):
         self._session = session
         self._started = started
         self._tag = f"kanon_sql {uuid4()}"
-        self._views: list[str] = []
+        self._views: dict[str, str] = {}
         self._stored: frozenset[str] = frozenset()
         # A classic session's own tags are those of a thread, and another one could not stop them.
         context = getattr(session, "sparkContext", None)
@@ -123,7 +123,7 @@ class Spark(Warehouse):
                 self._session.removeProgressHandler(self._told)
         while self._views:
             with suppress(Exception):
-                self._session.catalog.dropTempView(self._views.pop())
+                self._session.catalog.dropTempView(self._views.popitem()[1])
         if self._started:
             self._started.close()
 
@@ -174,6 +174,9 @@ class Spark(Warehouse):
 
     def _viewed(self, name: str, records: Any) -> str:
         """Have the records as a temporary view of this name, or of one like it if it is taken."""
+        if name in self._views:
+            records.createOrReplaceTempView(_spelled([self._views[name]]))
+            return self._views[name]
         errors = sessions.errors()
         for place in count(1):
             numbered = name if place == 1 else f"{name} ({place})"
@@ -184,7 +187,7 @@ class Spark(Warehouse):
                     raise
             else:
                 break
-        self._views.append(numbered)
+        self._views[name] = numbered
         return numbered
 
     # --- asking ---------------------------------------------------------------------------------
