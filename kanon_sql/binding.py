@@ -555,7 +555,8 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
     if text is None:
         return None
     with _at(*location):
-        found = condition(text, table.name, {each.name: each.type for each in table.columns})
+        types = {each.name: each.type for each in table.columns}
+        found = condition(text, table.name, types, exact=table.exact)
         for name in found.columns:
             refuse_merging(find(name, table), table)
     return found

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.dialects import ROUNDING
 from kanon_sql.engines.base import Column, Estimate, Row, Table
 from kanon_sql.engines.definitions import Definitions
 from kanon_sql.engines.names import name_parts
@@ -73,7 +75,7 @@ class Elsewhere(Definitions):
         for called, table in self._tables:
             if called is target or (isinstance(target, str) and called == target):
                 self._types[table.sql] = table.types
-                return table
+                return replace(table, exact=self.dialect not in ROUNDING)
         raise SpecError(
             f"{target} would have to be read first, and nothing is read where only SQL is made. "
             "Write the hierarchy down in a CSV file."

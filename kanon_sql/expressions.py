@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 
 import sqlglot
 from sqlglot import exp
@@ -34,7 +35,9 @@ _CASTS = (
     "DECIMAL", "DATE", "TIMESTAMP", "TIMESTAMPNTZ",
 )  # fmt: skip
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
+_EXACT = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
+"""What is reckoned as a decimal if a side is one; a quotient is a double."""
+_ARITHMETIC = (*_EXACT, exp.Div, exp.Neg)
 _EQUALITIES = (exp.NullSafeEQ, exp.NullSafeNEQ)
 _CHOICES = (exp.Case, exp.If, exp.Coalesce, exp.Nullif)
 _OF_DATES = (exp.Extract, exp.Year, exp.Month, exp.Day)
@@ -74,10 +77,13 @@ class Condition:
     casts: tuple[TextCast, ...]
 
 
-def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
+def condition(
+    text: str, table: str, columns: Mapping[str, str], *, exact: bool = True
+) -> Condition:
     """Check `text` against the allow-list and the columns (name to type) of `table`.
 
-    Text columns are cast where they are compared with a number or a date. Raises `SpecError`.
+    Text columns are cast where they are compared with a number or a date. Decimals are reckoned
+    with only where that is `exact`. Raises `SpecError`.
     """
     expression = _one_expression(text)
     for node in expression.walk():
@@ -94,6 +100,8 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
         _refuse_mixed(node, columns, text)
     for node in expression.find_all(*_COMPARISONS, *_OF_NUMBERS, *_OF_DATES):
         _cast_text(node, columns, text)
+    for node in () if exact else expression.find_all(*_EXACT):
+        _refuse_rounded(node, columns, text)
     casts = list(expression.find_all(exp.Cast))
     for cast in casts:
         _refuse_text_of_fractions(cast, columns, text)
@@ -102,6 +110,8 @@ def condition(text: str, table: str, columns: Mapping[str, str]) -> Condition:
     of_text = dict.fromkeys(each for cast in casts for each in _text_cast(cast, columns))
     for cast in casts:
         _by_way_of_a_number(cast, columns)
+    for quotient in expression.find_all(exp.Div):
+        _divide_doubles(quotient, columns)
     for column in list(expression.find_all(exp.Column)):
         _widen(column, columns)
     read = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
@@ -236,6 +246,36 @@ def _is_fractional(part: exp.Expr, types: Mapping[str, str]) -> bool:
     return isinstance(part, exp.Div | exp.Floor | exp.Ceil)
 
 
+def _refuse_rounded(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
+    """Refuse to reckon with decimals in a database that rounds them."""
+    kinds = {_exactness(side, types) for side in node.iter_expressions()}
+    if "decimal" in kinds and "double" not in kinds:
+        raise SpecError(
+            f"where: {node.sql(DIALECT)} is exact in other databases, and rounded in this one "
+            f"({text!r}). Cast one side to double, as in: cast(price as double) * 1.1 > 100."
+        )
+
+
+def _exactness(value: exp.Expr, types: Mapping[str, str]) -> str | None:
+    """Whether a number is a decimal, of which 0.1 is one exactly, or a double; None if whole."""
+    match value:
+        case exp.Column():
+            type = types[value.name]
+        case exp.Cast():
+            type = value.to.sql(DIALECT)
+        case exp.Literal() if not value.is_string:
+            return None if Fraction(value.name) == Fraction(float(value.name)) else "decimal"
+        case exp.Div():
+            return "double"
+        case _:
+            parts = _outcomes(value) if isinstance(value, _CHOICES) else value.iter_expressions()
+            kinds = {_exactness(part, types) for part in parts}
+            return next((kind for kind in ("double", "decimal") if kind in kinds), None)
+    if type.startswith("DECIMAL"):
+        return "decimal"
+    return "double" if type.startswith(_FRACTIONS) else None
+
+
 def _is_whole_number(part: exp.Expr) -> bool:
     is_cast = isinstance(part, exp.Cast) and part.to.this in exp.DataType.INTEGER_TYPES
     return is_cast or isinstance(part, _WHOLE)
@@ -356,6 +396,14 @@ def _widen(column: exp.Column, types: Mapping[str, str]) -> None:
     some databases compare it with, and some round."""
     if types[column.name] in _NARROW and not isinstance(column.parent, exp.Cast | exp.Is):
         column.replace(exp.cast(column.copy(), "DOUBLE"))
+
+
+def _divide_doubles(quotient: exp.Expr, types: Mapping[str, str]) -> None:
+    """Have the quotient of decimals be a double everywhere: Spark's is a decimal, and rounded."""
+    for side in list(quotient.iter_expressions()):
+        number = side.unnest()
+        if _exactness(side, types) == "decimal" or (number.is_number and not number.is_int):
+            side.replace(exp.cast(side.copy(), "DOUBLE"))
 
 
 def _spoken(node: exp.Expr) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
+from decimal import Decimal
 from math import inf, nan
 from typing import Any
 
@@ -14,6 +15,7 @@ from generated import Filled
 from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
+from kanon_sql.dialects import ROUNDING
 from kanon_sql.engines import connect
 from kanon_sql.errors import InputError, KanonError, SpecError
 from kanon_sql.expressions import condition
@@ -116,9 +118,30 @@ SAME_OF_NARROW_FLOATS = (
     *("cast(r as double) > 0.3", "r > 2", "case r when f then true else false end"),
 )
 """Of 32 bits, in which 0.1 is another number than in 64."""
+PRICED = Filled(
+    ("a", "p"),
+    (pyarrow.int64(), pyarrow.decimal128(10, 2)),
+    tuple((a, Decimal(p) / 100) for a, p in enumerate((10, 30, 1000, 20, 333, -30))),
+)
+SAME_OF_DECIMALS = (
+    *("p = 0.3", "p < 0.3", "p in (0.1, 0.3)", "p between 0.1 and 0.3", "-p = 0.3", "abs(p) = 0.3"),
+    *("floor(p) = 10", "coalesce(p, 0.1) = 0.1", "a * 0.5 = 1.5", "a / 0.25 = 4", "a % 2.5 = 0.5"),
+    *("p / 3 = 0.1", "p / 3 < 0.1", "a / 0.3 = 10", "1 / p < 3.3333", "p / p = 1", "p / 0.1 = 3"),
+    *(
+        "cast(p as double) + 0.2 > 0.35",
+        "1.1 * cast(p as double) > 10",
+        "a * cast(0.1 as double) > 0.3",
+    ),
+)
+EXACT = (
+    *("p + 0.2 = 0.3", "p - 0.1 = 0.2", "p * 1.1 <= 11", "p % 0.2 = 0.1"),
+    *("abs(p - 0.3) = 0.2", "coalesce(p, 0) + 1 = 1.1", "p + a = 1.3", "1 - (-p) = 1.1"),
+)
+EXACT_OF_WHOLE_NUMBERS = ("0.1 + 0.2 = 0.3", "a * 0.1 = 0.3", "a + 0.1 + 0.2 = a + 0.3")
+"""Reckoned with decimals, which a database that rounds them refuses."""
 BY_0 = {"a / 0 > 1", "a / 0.0 > 1", "a / (0) > 1"}
 FAILS: dict[str, set[str]] = {
-    "clickhouse": set(),
+    "clickhouse": {"coalesce(p, 0.1) = 0.1"},
     "postgres": {"f % 2 > 1", "f % 0.5 = 0.1", "a / (a - 3) > 2", *BY_0},
     "spark": {"a / (a - 3) > 2", *BY_0},
     "sqlite": {"lower(z) = 'éa'", "z ilike 'aB%'", r"z ilike 'A\%%'", "f % 2 > 1", *BY_0},
@@ -172,7 +195,7 @@ def chosen(
         types = {column.name: column.type for column in table.columns}
 
         def records(where: str) -> list[int | None] | None:
-            checked = condition(where, table.name, types).sql
+            checked = condition(where, table.name, types, exact=table.exact).sql
             try:
                 rows = engine.query(f'select "a" from {table.sql} where {checked} order by "a"')
             except KanonError:
@@ -240,6 +263,28 @@ def test_conditions_of_narrow_floats_choose_the_same_records(database: Database)
     found = chosen(SAME_OF_NARROW_FLOATS, "narrow", database.url)
 
     assert found == chosen(SAME_OF_NARROW_FLOATS, NARROW.arrow)
+
+
+def test_conditions_of_decimals_choose_the_same_records(database: Database, engine: str) -> None:
+    database.load("priced", PRICED)
+
+    found = chosen(SAME_OF_DECIMALS, "priced", database.url)
+
+    everywhere = in_duckdb(SAME_OF_DECIMALS, PRICED)
+    assert found == everywhere | dict.fromkeys(FAILS[engine] & set(SAME_OF_DECIMALS))
+
+
+def test_decimals_are_reckoned_with_exactly_or_not_at_all(database: Database, engine: str) -> None:
+    database.load("priced", PRICED)
+    # Where SQLite has a decimal, it has a double.
+    asked = [*EXACT_OF_WHOLE_NUMBERS, *(EXACT if engine != "sqlite" else ())]
+    if engine not in ROUNDING:
+        assert chosen(asked, "priced", database.url) == in_duckdb(asked, PRICED)
+        return
+
+    for where in asked:
+        with pytest.raises(SpecError, match=r"rounded in this one .* Cast one side to double"):
+            chosen([where], "priced", database.url)
 
 
 def test_a_condition_chooses_what_is_audited(database: Database) -> None:

@@ -28,6 +28,8 @@ DIALECTS = (
 
 COLLATING = ("postgres",)
 """Those in which texts are in the order of a language, unless one asks for that of their bytes."""
+ROUNDING = ("bigquery", "clickhouse", "sqlite")
+"""Those in which 0.1 is a float, and what is reckoned with decimals is rounded to one."""
 Quote = Literal["always", "needed"]
 Views = tuple[tuple[str, str], ...]
 """By the name of a table as the templates spell it: the SELECT of the dialect that is read in its

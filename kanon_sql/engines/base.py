@@ -47,6 +47,9 @@ class Table:
     embedded: bool = True
     """Whether DuckDB reads it, in its own words."""
 
+    exact: bool = True
+    """Whether sums and products of decimals are exact there, as they are in DuckDB."""
+
     @property
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)

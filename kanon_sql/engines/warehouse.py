@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any, Self
 
+from kanon_sql.dialects import ROUNDING
 from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
 from kanon_sql.engines.definitions import Definitions
 from kanon_sql.engines.names import named
@@ -159,7 +160,14 @@ class Catalogued(Warehouse):
         columns = tuple(self._columns(found))
         require_usable_names(target, [column.name for column in columns])
         sql = ".".join(map(identifier, self._read_as(found)))
-        table = Table(found[-1], sql, columns, ordered=False, embedded=False)
+        table = Table(
+            found[-1],
+            sql,
+            columns,
+            ordered=False,
+            embedded=False,
+            exact=self.dialect not in ROUNDING,
+        )
         self._types[table.sql] = table.types
         return table
 
