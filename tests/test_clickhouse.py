@@ -24,7 +24,7 @@ import pyarrow
 import pytest
 from generated import Filled
 from sqlglot.errors import ParseError
-from warehouses import STARTED, ChDB
+from warehouses import ENGINES, ChDB
 
 import kanon_sql as kanon
 from kanon_sql.auditor import dry_run, validate
@@ -38,7 +38,7 @@ SLOW = "select count(*) from numbers(1000000000000) where cityHash64(number) % 7
 
 @pytest.fixture(scope="module")
 def chdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChDB]:
-    with STARTED["clickhouse"](tmp_path_factory.mktemp("chdb")) as running:
+    with ENGINES["clickhouse"].started(tmp_path_factory.mktemp("chdb")) as running:
         assert isinstance(running, ChDB)
         yield running
 

@@ -14,7 +14,7 @@ import asking
 import pyarrow
 import pytest
 from generated import Filled
-from warehouses import STARTED, Database
+from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
 from kanon_sql.dialects import translated
@@ -34,7 +34,7 @@ VOTERS = Filled(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    with STARTED["postgres"](tmp_path_factory.mktemp("postgres")) as running:
+    with ENGINES["postgres"].started(tmp_path_factory.mktemp("postgres")) as running:
         for name, table in (("patients", PATIENTS), ("voters", VOTERS)):
             running.load(name, table)
         running.run('alter table patients alter zip type text collate "POSIX"')

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow
 import pytest
 from generated import Filled
-from warehouses import STARTED, Database
+from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
 from kanon_sql.engines import connect
@@ -152,14 +152,14 @@ REFUSED = (
 )
 
 
-@pytest.fixture(scope="module", params=STARTED)
+@pytest.fixture(scope="module", params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
 def database(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    with STARTED[engine](tmp_path_factory.mktemp(engine)) as running:
+    with ENGINES[engine].started(tmp_path_factory.mktemp(engine)) as running:
         yield running
 
 

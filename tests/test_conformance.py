@@ -14,30 +14,23 @@ from hypothesis.errors import UnsatisfiedAssumption
 from questions import DRAWN, EVERYTHING, Asked
 from test_datafly_in_warehouses import HIERARCHIES
 from test_levels import column, labels
-from warehouses import EXAMPLES, LACKING, NOTHING, REFUSALS, SPELLED_OTHERWISE, STARTED, Database
+from warehouses import ENGINES, Database, EngineUnderTest
 
 import kanon_sql as kanon
 from kanon_sql.models import MODELS
 
 
-@pytest.fixture(scope="module", params=STARTED)
+@pytest.fixture(scope="module", params=ENGINES)
 def database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
-    with STARTED[request.param](tmp_path_factory.mktemp(request.param)) as running:
+    with ENGINES[request.param].started(tmp_path_factory.mktemp(request.param)) as running:
         yield running
 
 
 @pytest.fixture
-def engine(request: pytest.FixtureRequest) -> str:
-    name: str = request.node.callspec.params["database"]
-    return name
-
-
-@pytest.fixture
-def examples(engine: str) -> settings:
-    """How many tables an engine is asked about: fewer where each takes its time."""
-    return settings(fewer, max_examples=EXAMPLES.get(engine, fewer.max_examples))
+def engine(request: pytest.FixtureRequest) -> EngineUnderTest:
+    return ENGINES[request.node.callspec.params["database"]]
 
 
 def answers(database: Database, asked: Asked) -> None:
@@ -49,26 +42,24 @@ def answers(database: Database, asked: Asked) -> None:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_what_nobody_thought_of(
-    database: Database, engine: str, examples: settings, name: str
-) -> None:
-    @examples
+def test_what_nobody_thought_of(database: Database, engine: EngineUnderTest, name: str) -> None:
+    @settings(fewer, max_examples=engine.examples)
     @given(DRAWN[name])
     def is_answered(asked: Asked) -> None:
         try:
             answers(database, asked)
         except kanon.KanonError as refused:
             # Another is drawn; a test that is left with none fails.
-            assume(not re.search(REFUSALS.get(engine, NOTHING), str(refused)))
+            assume(not re.search(engine.refuses, str(refused)))
             raise
 
     is_answered()
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_everything(database: Database, engine: str, name: str) -> None:
+def test_everything(database: Database, engine: EngineUnderTest, name: str) -> None:
     asked = EVERYTHING[name]
-    if name not in LACKING.get(engine, ()):
+    if name not in engine.lacks:
         return answers(database, asked)
 
     # What can't be held is as good as refused.
@@ -110,12 +101,12 @@ def table_of(columns: Mapping[str, Sequence[Any]], types: Sequence[pyarrow.DataT
 
 
 @pytest.mark.parametrize("level", range(1, 1 + max(each.height for each in COLUMNS.values())))
-def test_every_label(database: Database, engine: str, level: int) -> None:
+def test_every_label(database: Database, engine: EngineUnderTest, level: int) -> None:
     """Each record is found, by all of its labels, in a table of those that DuckDB has for it."""
     asked = {
         name: part
         for name, (*_, part) in HIERARCHIES.items()
-        if name not in SPELLED_OTHERWISE.get(engine, ())
+        if name not in engine.spells_otherwise
     }
     levels = {name: min(level, COLUMNS[name].height) for name in asked}
     labelled = {name: labels(COLUMNS[name], levels[name], VALUES[name]) for name in asked}

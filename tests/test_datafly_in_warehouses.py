@@ -20,7 +20,7 @@ from pyarrow import parquet
 from questions import filled
 from test_datafly import Drawn, anonymize, cells, figures, questions
 from test_oracle_datafly import DATAFLY
-from warehouses import EXAMPLES, STARTED, Database
+from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
 from kanon_sql import fetching
@@ -33,14 +33,14 @@ BOTH_WAYS = pytest.mark.parametrize("pulled", [False, True], ids=["by queries", 
 def database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
-    with STARTED[request.param](tmp_path_factory.mktemp(request.param)) as running:
+    with ENGINES[request.param].started(tmp_path_factory.mktemp(request.param)) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Spark, whose every statement takes a second, and so is asked less."""
-    with STARTED["spark"](tmp_path_factory.mktemp("spark")) as running:
+    with ENGINES["spark"].started(tmp_path_factory.mktemp("spark")) as running:
         yield running
 
 
@@ -71,9 +71,9 @@ def test_worked_example(database: Database, example: dict[str, Any], pulled: boo
 
 @BOTH_WAYS
 def test_a_table(request: pytest.FixtureRequest, database: Database, pulled: bool) -> None:
-    engine = request.node.callspec.params["database"]
+    engine = ENGINES[request.node.callspec.params["database"]]
 
-    @settings(fewer, max_examples=EXAMPLES.get(engine, fewer.max_examples))
+    @settings(fewer, max_examples=engine.examples)
     @given(questions())
     def is_released(drawn: Drawn) -> None:
         database.load("people", filled(drawn.table))
@@ -171,7 +171,7 @@ def test_every_level_has_as_many_labels_of_what_was_pulled_from_spark(spark: Dat
 
 @BOTH_WAYS
 def test_every_level_has_as_many_labels_in_sqlite(tmp_path: Path, pulled: bool) -> None:
-    with STARTED["sqlite"](tmp_path) as database:
+    with ENGINES["sqlite"].started(tmp_path) as database:
         counts_as_many(database, pulled=pulled)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warehouses import STARTED, Database
+from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
 
@@ -38,7 +38,7 @@ def database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
     folder = tmp_path_factory.mktemp(request.param)
-    with STARTED[request.param](folder) as running:
+    with ENGINES[request.param].started(folder) as running:
         for name in ("padded_people", "padded_voters"):
             for statement in MADE[request.param]:
                 if "{name}" in statement or name == "padded_people":

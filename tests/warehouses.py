@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 
 import pyarrow
 import pytest
-from generated import Filled
+from generated import Filled, fewer
 from hypothesis.errors import UnsatisfiedAssumption
 from java import java_home
 from sparks import local_spark
@@ -226,25 +227,39 @@ def sqlite(folder: Path) -> Iterator[Database]:
         yield database
 
 
-STARTED = {"postgres": postgres, "clickhouse": clickhouse, "spark": spark, "sqlite": sqlite}
-"""What starts each engine that the tests run."""
-
-EXAMPLES = {"spark": 5, "clickhouse": 15}
-"""How many tables an engine is asked about, where that is not as many as the others."""
-
 NOTHING = r"(?!)"
-REFUSALS = {"sqlite": "joins texts in no order|no words for a time"}
-"""What an engine says of a drawn question that it can't answer, as a regular expression."""
 
-SPELLED_OTHERWISE = {"sqlite": ("width of floats", "top", "bottom")}
-"""The hierarchies of which an engine spells labels in another way: SQLite writes a float with 17
-digits, and a decimal as a float."""
+
+@dataclass(frozen=True)
+class EngineUnderTest:
+    """An engine that the tests run, and what it does in ways of its own."""
+
+    started: Callable[[Path], AbstractContextManager[Database]]
+    """Starts it, and stops it in the end; what it keeps goes to a folder."""
+    examples: int = fewer.max_examples
+    """How many drawn tables it is asked about: fewer where each takes its time."""
+    refuses: str = NOTHING
+    """What it says of a drawn question that it can't answer, as a regular expression."""
+    spells_otherwise: tuple[str, ...] = ()
+    """The hierarchies of which it spells labels in another way."""
+    lacks: tuple[str, ...] = ()
+    """Which of all questions it refuses, or can't hold the tables of."""
+
 
 _OF_PEOPLE = ("people", "a survey of people", "beside a union", "beside people")
-LACKING = {
-    "sqlite": (
-        *("any value known", "any value sensitive"),
-        *(_OF_PEOPLE if sqlite3.sqlite_version_info < (3, 44) else ()),
+
+ENGINES = {
+    "postgres": EngineUnderTest(postgres),
+    "clickhouse": EngineUnderTest(clickhouse, examples=15),
+    "spark": EngineUnderTest(spark, examples=5),
+    "sqlite": EngineUnderTest(
+        sqlite,
+        refuses="joins texts in no order|no words for a time",
+        # It writes a float with 17 digits, and a decimal as a float.
+        spells_otherwise=("width of floats", "top", "bottom"),
+        lacks=(
+            *("any value known", "any value sensitive"),
+            *(_OF_PEOPLE if sqlite3.sqlite_version_info < (3, 44) else ()),
+        ),
     ),
 }
-"""Which of all questions an engine refuses, or can't hold the tables of."""
