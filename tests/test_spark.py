@@ -243,6 +243,16 @@ def test_folders_are_columns_of_text(tmp_path: Path, session: Any) -> None:
     assert kanon.audit(f"{tmp_path}/", **asked).tables[0].summary.classes == 2
 
 
+def test_a_folder_is_not_read_in_place_of_a_column(tmp_path: Path, session: Any) -> None:
+    """Spark would: then everyone in the folder has one zip code, and they are one class."""
+    (tmp_path / "zip=1").mkdir()
+    pq.write_table(pa.table({"zip": ["02138", "02139"]}), tmp_path / "zip=1" / "a.parquet")
+    session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+
+    with pytest.raises(kanon.InputError, match='has a column "zip", and a folder above it'):
+        kanon.audit(f"{tmp_path}/", quasi_identifiers="zip", engine=session)
+
+
 @pytest.mark.parametrize(
     ("target", "message"),
     [

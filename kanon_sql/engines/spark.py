@@ -17,7 +17,11 @@ from kanon_sql.engines import spark_sessions as sessions
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.failures import no_such_value, stopped, unreadable, withheld
 from kanon_sql.engines.names import name_parts
-from kanon_sql.engines.readers import in_hive_folders, require_usable_names
+from kanon_sql.engines.readers import (
+    folder_columns,
+    require_no_folder_instead,
+    require_usable_names,
+)
 from kanon_sql.engines.warehouse import Warehouse
 from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean
 from kanon_sql.templates import identifier
@@ -152,21 +156,23 @@ class Spark(Warehouse):
     def _path(self, target: str) -> Found:
         """Parquet by its path, after which its view is called."""
         path = self._started.path(target) if self._started else target
-        files = (
+        reader = (
             self._session.read.option("mergeSchema", True)
             .option("ignoreCorruptFiles", False)
             .option("ignoreMissingFiles", False)
-            .parquet(path)
         )
-        self._require_folders_as_text(target, files)
+        files = reader.parquet(path)
+        if folders := folder_columns(files.inputFiles()):
+            self._require_folders_as_text(target)
+            own = reader.option("recursiveFileLookup", True).parquet(path).columns
+            require_no_folder_instead(target, folders, own)
         found = (self._viewed(target, files),)
         self._stored |= {_relation(found)}
         return target, found, files.schema
 
-    def _require_folders_as_text(self, target: str, files: Any) -> None:
+    def _require_folders_as_text(self, target: str) -> None:
         """Refuse to take year=02 and year=2 for one."""
-        infers = self._session.conf.get(FOLDER_TYPES, "true").lower() == "true"
-        if infers and in_hive_folders(files.inputFiles()):
+        if self._session.conf.get(FOLDER_TYPES, "true").lower() == "true":
             raise InputError(
                 f"{target}: the names of its folders are values, and Spark would take 02 and 2 "
                 f"for one. Set {FOLDER_TYPES} to false."
