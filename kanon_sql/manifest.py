@@ -114,6 +114,10 @@ class _Node:
 
     name: str
     unique_id: str
+    kind: str
+    """As dbt calls what it is: model, seed, snapshot or source."""
+    path: tuple[str, ...]
+    """The project or package, the folders and the name, by which dbt_project.yml means it."""
     version: str | None
     source: str | None
     """The source that a table is of, if it is of one."""
@@ -215,6 +219,11 @@ class _Manifest:
                 "target/manifest.json."
             )
         raw = [*found["nodes"].values(), *mapping(found.get("sources")).values()]
+        if not all(isinstance(each, dict) for each in raw):
+            raise InputError(
+                f"{path} is a damaged manifest: a node of it is no mapping. dbt parse writes it "
+                "anew."
+            )
         project = Project.of_manifest(path, mapping(found.get("metadata")).get("project_name"))
         nodes = tuple(_node(each) for each in raw if each.get("resource_type") in _KINDS)
         return cls(path, nodes, project)
@@ -275,10 +284,19 @@ class _Manifest:
         return found.place if found else Place(self._file(node), 1, 1)
 
     def refuse_replaced_meta(self, node: _Node) -> None:
-        """Raise if the YAML says something else to kanon-sql than what the manifest has of it.
+        """Raise if the YAML says something else to kanon-sql than what the manifest has of it, or
+        if dbt_project.yml says something that the manifest no longer has.
 
         What dbt would render first can't be compared, and is left to dbt.
         """
+        for meta in self.project.metas(node.kind, node.path):
+            lost = [key for key in mapping(meta.get(_OURS)) if key not in node.meta]
+            if lost:
+                raise node.fail(
+                    f"dbt_project.yml says {' and '.join(lost)} of it, and {self.path} does not: "
+                    "dbt replaces one kanon_sql by another. Say all of it in one place, or run dbt "
+                    "parse if the manifest is older."
+                )
         if not (node.speaks or self.project.mentions(self._file(node), _OURS)):
             return
         found = self._description(node)
@@ -382,6 +400,8 @@ def _node(raw: Mapping[str, Any]) -> _Node:
     return _Node(
         name=name,
         unique_id=str(raw.get("unique_id")),
+        kind=str(raw.get("resource_type")),
+        path=_texts(raw.get("fqn")),
         version=None if version is None else str(version),
         source=str(raw.get("source_name")) if is_source else None,
         package=raw.get("package_name"),
@@ -389,7 +409,7 @@ def _node(raw: Mapping[str, Any]) -> _Node:
         location=location,
         is_described=bool(patch),
         original=original,
-        tags=tuple(raw.get("tags") or ()),
+        tags=_texts(raw.get("tags")),
         meta=_said(raw, f"{whose} its meta"),
         columns={each: found for each, found in said.items() if found},
         marked=tuple(each for each, column in columns.items() if _is_marked(column)),
@@ -407,9 +427,16 @@ def _said(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     return said[0] if said else {}
 
 
+def _texts(found: Any) -> tuple[str, ...]:
+    """One text, or a list of them; anything else says nothing."""
+    if isinstance(found, str):
+        return (found,)
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
 def _is_marked(column: Mapping[str, Any]) -> bool:
     config, meta = mapping(column.get("config")), meta_of(column)
-    tags = [*(column.get("tags") or ()), *(config.get("tags") or ())]
+    tags = [*_texts(column.get("tags")), *_texts(config.get("tags"))]
     marks = {str(mark).lower() for mark in (*tags, meta.get("classification"))}
     return bool(_MARKS & marks) or meta.get("pii") is True
 

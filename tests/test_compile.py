@@ -168,6 +168,17 @@ def test_nothing_is_written_over(here: Path, capsys: pytest.CaptureFixture[str])
     assert (here / "sql" / "notes.txt").read_text() == "mine"
 
 
+def test_two_questions_are_not_mixed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*ASKED, "--sensitive", "illness", "--l", "2", "--output-dir", "sql") == 0
+    before = sorted((here / "sql").iterdir())
+    capsys.readouterr()
+
+    assert run(*ASKED, "--output-dir", "sql", "--force") == 2
+
+    assert "would be taken for one. Remove it" in capsys.readouterr().err
+    assert sorted((here / "sql").iterdir()) == before
+
+
 def test_all_files_are_written_or_none(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kanon_sql import output
 
