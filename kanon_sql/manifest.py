@@ -63,14 +63,14 @@ class SelectedTables:
 def read_manifest(path: str | Path, select: Iterable[str], connect: str | None) -> SelectedTables:
     """The tables of a manifest that have roles and are selected: all that have, without `select`.
 
-    A selector is a model's name, `tag:NAME` or `path:FOLDER`; each may have a `*`. One that
-    selects nothing leaves nothing to audit, whatever the others select.
+    A selector is a model's name, `tag:NAME`, `path:FOLDER` or a path; each may have a `*`. One
+    that selects nothing, as an empty one does, leaves nothing to audit, whatever the others select.
 
     Raises `InputError` for a file that is no manifest, `SpecError` for roles or demands that are
     incomplete or can't be understood.
     """
     manifest = _Manifest.read(Path(path))
-    selectors = [each for text in select for each in text.split()]
+    selectors = [each for text in select for each in text.split() or [""]]
     asked = [node for node in manifest.nodes if node.is_selected(selectors)]
     with Faults() as faults:
         for node in asked:
@@ -103,8 +103,8 @@ def _nothing(path: str | Path, idle: list[str], manifest: _Manifest) -> str:
     names = [node.called for node in manifest.nodes if node.speaks]
     near = did_you_mean(idle[0], [name for name in names if name != idle[0]])
     return (
-        f"--select {' '.join(idle)} selects no model of {path} that says anything to kanon-sql, "
-        f"so nothing was audited.{near}"
+        f"--select {' '.join(idle) or repr('')} selects no model of {path} that says anything to "
+        f"kanon-sql, so nothing was audited.{near}"
     )
 
 
@@ -160,6 +160,8 @@ class _Node:
     def matches(self, selector: str) -> bool:
         """Whether a selector of dbt's means this node."""
         method, colon, wanted = selector.partition(":")
+        if not colon and "/" in selector:
+            method, colon, wanted = "path", ":", selector
         if any(operator in selector for operator in "+@,"):
             raise SpecError(
                 f"--select {selector}: graph operators and intersections are dbt's own. Name the "
@@ -170,7 +172,7 @@ class _Node:
         if method == "tag":
             return any(fnmatchcase(tag, wanted) for tag in self.tags)
         if method == "path":
-            folder = wanted.rstrip("/")
+            folder = wanted.removeprefix("./").rstrip("/")
             return any(
                 fnmatchcase(file, folder) or file.startswith(f"{folder}/")
                 for file in (self.original, self.location)
@@ -180,10 +182,16 @@ class _Node:
     def with_role(self, role: Role) -> list[str]:
         return [name for name, said in self.columns.items() if said.get("role") == role]
 
-    def unassigned_marks(self) -> Iterator[str]:
-        """A sentence for each column that is marked as personal and has no part."""
+    def exposed_marks(self) -> Iterator[str]:
+        """A sentence for each column that is marked as personal and has no part in the audit."""
         for name in self.marked:
-            if self.columns.get(name, {}).get("role") in (None, "insensitive"):
+            role = self.columns.get(name, {}).get("role")
+            if role == "identifier":
+                yield (
+                    f'"{name}" is marked as personal in the dbt project, and is an identifier that '
+                    "is still in the table. Drop it before the table is published."
+                )
+            elif role in (None, "insensitive"):
                 yield (
                     f'"{name}" is marked as personal in the dbt project and is neither a '
                     "quasi-identifier nor sensitive nor an identifier. Give it its role."
@@ -270,7 +278,7 @@ class _Manifest:
 
     def notes(self, node: _Node) -> Iterator[str]:
         """What a reader of a node's audit must know besides."""
-        yield from node.unassigned_marks()
+        yield from node.exposed_marks()
         if node.is_described and self._description(node) is None:
             yield (
                 f"{node.location} was not found in {self.project.folder}, or does not describe "

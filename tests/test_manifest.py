@@ -136,6 +136,11 @@ def test_levels_and_every_role(tmp_path: Path) -> None:
         (("v*",), ["visits"]),
         (("tag:gold",), ["patients"]),
         (("path:models/marts",), ["visits"]),
+        (("path:./models/marts/",), ["visits"]),
+        (("models/marts",), ["visits"]),
+        (("models/patients.sql",), ["patients"]),
+        (("",), []),
+        (("patients", " "), []),
         (("tag:nothing",), []),
         (("raw",), []),
     ],
@@ -158,13 +163,15 @@ def test_a_column_marked_as_personal_without_a_part_is_noted(tmp_path: Path) -> 
         "email": column(tags=["pii"]),
         "phone": {"config": {"meta": {}, "tags": ["PII"]}, "meta": {}},
         "iban": {"config": {"meta": {"classification": "personal"}}},
+        "ssn": column("identifier", tags=["pii"]),
         "zip": column("quasi_identifier", tags=["pii"]),
     }
 
     described = project(tmp_path, "models:\n  - name: released\n")
     [notes] = selected(described, node).notes
 
-    assert [note.partition(" ")[0] for note in notes] == ['"email"', '"phone"', '"iban"']
+    assert [note.partition(" ")[0] for note in notes] == ['"email"', '"phone"', '"iban"', '"ssn"']
+    assert "still in the table. Drop it" in notes[-1]
 
 
 @pytest.mark.parametrize(
