@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -64,6 +65,16 @@ def test_a_name_is_enough() -> None:
     assert "nobody has looked up" in found["classes"]
     assert 'cast("height" as double) > 180' in found["classes"]
     assert "cast(\"zip\" as varchar) = '*'" in found["classes"]
+
+
+def test_a_name_is_enough_for_duckdb() -> None:
+    found = steps("analytics.patients", dialect="duckdb", sensitive="illness")
+
+    with duckdb.connect() as connection:
+        connection.execute("create schema analytics")
+        connection.from_arrow(PEOPLE).create("analytics.patients")
+        sizes = connection.execute(found["classes"]).fetchall()
+    assert sum(records for _, _, records, *_ in sizes) == len(PEOPLE)
 
 
 def test_a_text_file_has_no_types_to_go_by() -> None:
