@@ -270,6 +270,7 @@ def namesakes(database: Database) -> Iterator[Database]:
         ("public, s1", "s2.people", "people", 4),
         ("public, s1", '"postgres"."s2"."people"', "people", 4),
         ("public, s1", '"VISITS"', "s1.VISITS", 5),
+        ("nowhere", "patients", "public.patients", 1),
     ],
 )
 def test_a_name_is_what_the_session_takes_it_for(

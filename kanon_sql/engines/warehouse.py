@@ -174,9 +174,8 @@ class Catalogued(Warehouse):
 
     def _called(self, target: str, found: tuple[str, ...]) -> str:
         """What people call a table: with its schema, if they named none and it is not the usual."""
-        _, usual = place = self._place()
-        is_usual = len(name_parts(target)) > 1 or not usual or found[:2] == place
-        return found[-1] if is_usual else ".".join(found[1:])
+        is_said = len(name_parts(target)) > 1 or found[:2] == self._place()
+        return found[-1] if is_said else ".".join(found[1:])
 
     @abstractmethod
     def _tables(self) -> Sequence[tuple[str, ...]]:
