@@ -31,6 +31,7 @@ from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.canaries import CANARIES, CANARIES_OF, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.duckdb import DuckDBEngine
+from kanon_sql.engines.names import named
 from kanon_sql.engines.servers import SERVERS, DuckDB
 from kanon_sql.engines.urls import url_of
 
@@ -994,6 +995,33 @@ def test_a_table_is_found_in_the_catalogue_of_the_standard(
     asked = "\n".join(connection.said)
     assert re.search(r"INFORMATION_SCHEMA[`\"\]]\.[`\"\[]TABLES", asked)
     assert ("`S`.`INFORMATION_SCHEMA`" in asked) is (dialect == "bigquery")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "found"),
+    [
+        ("snowflake", "People", ["PEOPLE"]),
+        ("snowflake", "people", ["PEOPLE", "people"]),
+        ("snowflake", '"people"', ["people"]),
+        ("postgres", "people", ["people"]),
+        ("postgres", "People", ["people"]),
+        ("postgres", "PEOPLE", ["people", "PEOPLE"]),
+        ("mysql", "PEOPLE", ["PEOPLE"]),
+        ("mysql", "People", ["people", "PEOPLE"]),
+        ("tsql", "people", ["people"]),
+        ("tsql", "S.People", ["people", "PEOPLE"]),
+    ],
+)
+def test_a_name_without_quotes_is_spelled_as_the_server_does(
+    dialect: str, name: str, found: list[str]
+) -> None:
+    known = [("DB", "S", "people"), ("DB", "S", "PEOPLE")]
+    try:
+        seen = [named(name, known, [("DB", "S")], dialect)[-1]]
+    except kanon.InputError as error:
+        seen = re.findall(r"DB\.S\.(\w+)", str(error).partition(". Write")[0])
+
+    assert seen == found
 
 
 @pytest.mark.parametrize(
