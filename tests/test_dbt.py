@@ -153,9 +153,9 @@ class Asked:
     config: Arguments
 
 
-def asked() -> dict[str, Asked]:
-    """Every test of the project by its name."""
-    models = yaml.safe_load((PROJECT / "models" / "tests.yml").read_text(encoding="utf-8"))
+def asked(file: str) -> dict[str, Asked]:
+    """Every test of a file of the project by its name."""
+    models = yaml.safe_load((PROJECT / "models" / file).read_text(encoding="utf-8"))
     found = {}
     for model in models["models"]:
         columns = [(column, column["name"]) for column in model.get("columns", ())]
@@ -172,7 +172,8 @@ def asked() -> dict[str, Asked]:
     return found
 
 
-ASKED = asked()
+ASKED = asked("tests.yml")
+OF_NO_COLUMN = asked("no_columns.yml")
 OF_RELEASE = [name for name, each in ASKED.items() if each.model == "release"]
 NOT_DECIDED = ["k_of_nobody_fails", "t_not_listed_fails", "k_without_entity_fails"]
 """Tests that fail because their question can't be answered."""
@@ -305,6 +306,26 @@ def test_a_named_value_that_never_occurs_is_an_error(name: str, project: Built) 
     assert row["failures"] == len(seed("patients"))
 
 
+@pytest.mark.parametrize("name", OF_NO_COLUMN)
+def test_a_name_of_no_column_is_an_error_that_says_so(name: str, project: Built) -> None:
+    """Several engines take the name of a relation for its whole row: every one would differ."""
+    each = OF_NO_COLUMN[name]
+    relation = "voters" if "reference" in each.arguments else each.model
+    [missing] = {relation, "dbt_subquery", "rowid", "ctid", "__dbt__cte__unbuilt"} & {
+        *each.arguments["quasi_identifiers"],
+        *each.arguments.get("reference_columns", {}).values(),
+        *map(each.arguments.get, ("entity", "sensitive", "reference_entity", "reference_weight")),
+    }
+
+    message = project.ended[name]["message"]
+
+    assert project.status(name) == "error"
+    assert missing in message
+    if each.model != "unbuilt":
+        assert f"kanon_sql: {each.test}: no column {missing} in " in message
+        assert re.search(rf"{relation}\W.*\. Columns: .*sex", message)
+
+
 @pytest.mark.parametrize("name", ["t_order_of_words_fails", "k_e_of_words_fails"])
 def test_what_is_no_number_is_counted_and_not_shown(name: str, project: Built) -> None:
     known = {record["diagnosis"] for record in seed("patients")} - {None}
@@ -395,9 +416,9 @@ def rendered(name: str) -> str:
     arguments = {key: value for key, value in given.items() if key in {*takes, "entity"}}
     relation = f'"clinic"."main"."{each.model}"'
     where = each.config.get("where")
-    arguments["relation"] = (
-        f"(select * from {relation} where {where}) dbt_subquery" if where else relation
-    )
+    if where:
+        relation = f"(select * from {relation} where {where}) dbt_subquery"
+    arguments["relation"] = f"(select * from {relation}) as kanon_source"
     arguments["columns"] = given["quasi_identifiers"]
     if "sensitive" in given:
         arguments["unknown"] = given.get("sensitive_nulls") == "unknown"
@@ -415,9 +436,9 @@ def rendered(name: str) -> str:
 def _reference(given: Arguments) -> dict[str, Any]:
     how = "as_is" if given.get("match") == "exact" else "by_pattern"
     named = given.get("reference_columns", {})
-    voters, where = '"clinic"."main"."voters"', given.get("reference_where")
+    where = f" where {given['reference_where']}" if "reference_where" in given else ""
     return {
-        "reference": f"(select * from {voters} where {where}) kanon_reference" if where else voters,
+        "reference": f'(select * from "clinic"."main"."voters"{where}) as kanon_reference',
         "pairs": [
             {"column": column, "reference": named.get(column, column), "how": how}
             for column in given["quasi_identifiers"]
