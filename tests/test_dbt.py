@@ -338,6 +338,18 @@ def test_what_is_no_number_is_counted_and_not_shown(name: str, project: Built) -
     assert not any(value in project.ended[name]["message"] for value in known)
 
 
+def test_a_weight_of_words_is_counted_and_not_shown(project: Built) -> None:
+    name = "k_map_weighted_by_words_fails"
+    [row] = project.rows(project.compiled(name))
+
+    assert project.failures("k_map_weighted_by_text_fails") == project.failures(
+        "k_map_weighted_fails"
+    )
+    assert row["status"] == "error"
+    assert row["not_a_weight"] == [voter["voter"] for voter in seed("voters")].count("v0")
+    assert "Secret" not in project.ended[name]["message"]
+
+
 def test_records_without_an_entity_are_counted(project: Built) -> None:
     without = [record for record in seed("patients") if record["diagnosis"] is None]
 
@@ -437,8 +449,9 @@ def _reference(given: Arguments) -> dict[str, Any]:
     how = "as_is" if given.get("match") == "exact" else "by_pattern"
     named = given.get("reference_columns", {})
     where = f" where {given['reference_where']}" if "reference_where" in given else ""
+    relation = '"clinic"."main".' + given["reference"].removeprefix("ref(").rstrip(")")
     return {
-        "reference": f'(select * from "clinic"."main"."voters"{where}) as kanon_reference',
+        "reference": f"(select * from {relation}{where}) as kanon_reference",
         "pairs": [
             {"column": column, "reference": named.get(column, column), "how": how}
             for column in given["quasi_identifiers"]
@@ -463,6 +476,7 @@ SPELLED: dict[str, tuple[Any, ...]] = {
     "texts_in_order": ("a", "b"),
     "matches": ("a", "[0-9]+"),
     "cast_or_null": ("a", "date"),
+    "weight_of": ("a",),
     "as_text": ("a", "DOUBLE"),
     "date_text": ("a", "month"),
     "pad_right": ("a", 5),
@@ -519,6 +533,12 @@ select
     cast(case when value is not null then '2025-03-09' end as date) as day,
     cast(case when value is not null then '1969-12-31 23:59:59' end as timestamp) as moment,
     case when value is not null then '1931-03-05' end as written_day,
+    case value
+        when -7 then '2025-02-30'
+        when 0 then 'Mr Secret'
+        when 23 then '1932-2-29 09:05'
+        when 90 then ' 1e2 '
+    end as words,
     case when value > 20 then 'Rome' when value is not null then 'Lyon' end as city
 from (
     select cast(-7 as integer) as value
@@ -531,7 +551,7 @@ from (
 TYPES = {
     "whole": "INTEGER", "wide": "BIGINT", "exact": "DECIMAL(9,2)", "rough": "DOUBLE",
     "written": "VARCHAR", "day": "DATE", "moment": "TIMESTAMP", "written_day": "VARCHAR",
-    "city": "VARCHAR",
+    "words": "VARCHAR", "city": "VARCHAR",
 }  # fmt: skip
 CITIES = {"Rome": ["Italy", "Europe"], "Lyon": ["France", "Europe"], "Bari": ["Italy", "Europe"]}
 NUMBERS = ("whole", "wide", "exact", "rough", "written")
@@ -556,8 +576,8 @@ OF_DATES: list[dict[str, Any]] = [
     {"levels": [{"years": 5}], "level": 1},
 ]
 LEVELS = [
-    *((name, each) for name in NUMBERS for each in OF_NUMBERS),
-    *((name, each) for name in ("day", "moment", "written_day") for each in OF_DATES),
+    *((name, each) for name in (*NUMBERS, "words") for each in OF_NUMBERS),
+    *((name, each) for name in ("day", "moment", "written_day", "words") for each in OF_DATES),
     ("city", {"hierarchy": CITIES, "level": 1}),
     ("city", {"hierarchy": CITIES, "level": 2}),
 ]
@@ -620,6 +640,36 @@ def test_levels_give_the_same_labels_on_every_engine(on_duckdb: Built, on_postgr
         return sorted((row["place"], re.sub(r"\.0+$", "", row["label"] or "")) for row in rows)
 
     assert labels(on_postgres) == labels(on_duckdb)
+
+
+DAYS = """
+select
+    sum(case when pg_input_is_valid(a, 'date') then 1 else 0 end) as dates,
+    sum(case when pg_input_is_valid(a, 'date') <> (({cast}) is not null) then 1 else 0 end) as wrong
+from (
+    select lpad(cast(year as text), 4, '0') || '-' || month || '-' || day as a
+    from unnest(array[0, 1, 4, 100, 400, 1900, 1930, 2000, 2023, 2024, 2100, 9999]) as year
+    cross join generate_series(0, 13) as month
+    cross join generate_series(0, 32) as day
+) as days
+"""
+
+
+def test_what_is_no_day_is_no_date_on_postgres(on_postgres: Built) -> None:
+    """Nor is it an error, which would show it."""
+    run = dbt(
+        on_postgres.folder, "--quiet", "compile", "--target", "postgres",
+        "--inline", "{{ kanon_sql.cast_or_null('a', 'date') }}",
+        CLINIC_POSTGRES=on_postgres.postgres,
+    )  # fmt: skip
+
+    [found] = on_postgres.rows(DAYS.format(cast=run.stdout[run.stdout.index("case when") :]))
+
+    assert found["wrong"] == 0
+    assert found["dates"] == sum(
+        366 if year % 4 == 0 and (year % 100 or year % 400 == 0) else 365
+        for year in (1, 4, 100, 400, 1900, 1930, 2000, 2023, 2024, 2100, 9999)
+    )
 
 
 def test_a_model_at_given_levels(project: Built) -> None:
