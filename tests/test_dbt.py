@@ -738,6 +738,36 @@ REFUSED: dict[str, tuple[str, Arguments, str]] = {
         {**QI, "k": "5; drop table x"},
         "k must be a whole number, 1 or more; found 5; drop table x",
     ),
+    "null": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": ["zip", None]},
+        "each of quasi_identifiers must be the name of a column; found null",
+    ),
+    "a number in quotes": (
+        "k_anonymity",
+        {**QI, "k": "3"},
+        "k must be a whole number, 1 or more; found the text '3'. Write it without quotes",
+    ),
+    "a share in quotes": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": "0.1"},
+        "t must be a number from 0 to 1; found the text '0.1'. Write it without quotes",
+    ),
+    "not a number": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": math.nan},
+        "t_closeness: t must be a number from 0 to 1; found nan",
+    ),
+    "infinity": (
+        "basic_beta_likeness",
+        {**QI, "sensitive": "sex", "beta": math.inf},
+        "basic_beta_likeness: beta must be a number from 0 on; found inf",
+    ),
+    "a reference's name": (
+        "k_map",
+        {**QI, "k": 5, "reference": "voters"},
+        "reference must be a relation; found the text 'voters'. Write ref('voters')",
+    ),
     "true": ("k_anonymity", {**QI, "k": True}, "k must be a whole number, 1 or more; found True"),
     "zero": ("k_anonymity", {**QI, "k": 0}, "k must be a whole number, 1 or more; found 0"),
     "a share above 1": (
@@ -869,6 +899,31 @@ def refused_by_python(given: Arguments) -> bool:
     except ValueError:
         return True
     return False
+
+
+NO_PARTS: dict[str, str] = {
+    '["age"], []': "quasi_identifiers must say what becomes of each column",
+    "none, []": "quasi_identifiers must say what becomes of each column",
+    '"age", []': "as in {'age': {'width': 10}}; found age",
+    '{"age": "suppress"}, "pid"': "must be a list of columns, as in ['name']; found pid",
+    '{"age": "suppress"}, none': "must be a list of columns, as in ['name']; found None",
+    '{1: "suppress"}, []': "a column must be given by its name; found 1",
+    '{"age": "suppress"}, [none]': "a column must be given by its name; found None",
+    '{"age": "suppress"}, ["sex", "AGE"]': "age is one of identifiers, which are left out",
+    '{"age": "suppress"}, ["sex"]': "None",
+}
+"""What is said of the columns of a model at given levels, and what is wrong with it."""
+
+
+def test_what_is_said_of_no_columns_is_refused_in_words(on_duckdb: Built) -> None:
+    asked = "\n---\n".join(f"{{{{ kanon_sql.fault_of_parts({each}) }}}}" for each in NO_PARTS)
+
+    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", asked)
+
+    said = run.stdout.strip().split("\n---\n")
+    assert [
+        given for given, told in zip(NO_PARTS, said, strict=True) if NO_PARTS[given] not in told
+    ] == []
 
 
 def test_a_hierarchy_that_is_none_is_refused_by_both(on_duckdb: Built) -> None:

@@ -10,6 +10,13 @@
 {%- endmacro %}
 
 
+{# What stands where something else should: a number in quotes looks right, and is a text. #}
+{% macro as_found(value) -%}
+{% set is_written = value is string and modules.re.match("^[-+]?[0-9]+([.][0-9]*)?$", value) -%}
+{{ return("the text '" ~ value ~ "'. Write it without quotes" if is_written else value) }}
+{%- endmacro %}
+
+
 {# A value of a question as the text of the same value in a table. #}
 {% macro value_as_text(value) -%}
 {% if value is boolean -%}
@@ -130,6 +137,9 @@
 {% set quoted = kanon_sql.quotes_all(quote_columns) %}
 {% set found = namespace(columns=[], names=[]) %}
 {% for name in quasi_identifiers %}
+{% if name is none -%}
+{{ kanon_sql.refuse(test ~ ": each of quasi_identifiers must be the name of a column; found null") }}
+{%- endif %}
 {% set found.columns = found.columns + [kanon_sql.column_of(test, "each of quasi_identifiers", name, quoted)] %}
 {% set found.names = found.names + [kanon_sql.bare_name(name)] %}
 {% endfor %}
@@ -180,6 +190,15 @@
 ) -%}
 {% if reference is none -%}
 {{ kanon_sql.refuse(test ~ " needs reference, as in reference: ref('voters')") }}
+{%- endif %}
+{% if not kanon_sql.is_relation(reference) -%}
+{{ kanon_sql.refuse(
+    test ~ ": reference must be a relation; found " ~ (
+        "the text '" ~ reference ~ "'. Write ref('" ~ reference ~ "'), or source() with the names of a source"
+            if reference is string
+            else reference
+    )
+) }}
 {%- endif %}
 {% set match = kanon_sql.one_of(test, "match", match, ["containment", "exact"]) %}
 {% set missing = kanon_sql.one_of(test, "missing", missing, ["strict", "union", "error"]) %}
@@ -310,8 +329,8 @@
 {% set words = ("above " if above else "from ") ~ least ~ (
     " to " ~ most if most is not none else "" if above else " on"
 ) %}
-{% if value is boolean or value is not number or value < least or (above and value == least) or (most is not none and value > most) -%}
-{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a number " ~ words ~ "; found " ~ value) }}
+{% if not kanon_sql.is_number(value) or value < least or (above and value == least) or (most is not none and value > most) -%}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a number " ~ words ~ "; found " ~ kanon_sql.as_found(value)) }}
 {%- endif %}
 {{- return(value) -}}
 {%- endmacro %}

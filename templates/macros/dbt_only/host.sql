@@ -345,7 +345,7 @@ right({{ text }}, {{ length }})
 
 {% macro positive_int(value, name) -%}
 {% if value is boolean or value is not integer or value < 1 -%}
-{{ kanon_sql.refuse(name ~ " must be a whole number, 1 or more; found " ~ value) }}
+{{ kanon_sql.refuse(name ~ " must be a whole number, 1 or more; found " ~ kanon_sql.as_found(value)) }}
 {%- endif %}
 {{- return(value) -}}
 {%- endmacro %}
