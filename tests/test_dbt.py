@@ -326,6 +326,13 @@ def test_a_name_of_no_column_is_an_error_that_says_so(name: str, project: Built)
         assert re.search(rf"{relation}\W.*\. Columns: .*sex", message)
 
 
+def test_a_file_is_read_as_a_table_is(on_duckdb: Built) -> None:
+    assert on_duckdb.failures("k_of_a_file") == on_duckdb.failures("k_fails")
+    assert on_duckdb.status("row_of_a_file_as_entity") == "error"
+    told = on_duckdb.ended["row_of_a_file_as_entity"]["message"]
+    assert "k_anonymity: no column patients_file in read_csv(" in told
+
+
 @pytest.mark.parametrize("name", ["t_order_of_words_fails", "k_e_of_words_fails"])
 def test_what_is_no_number_is_counted_and_not_shown(name: str, project: Built) -> None:
     known = {record["diagnosis"] for record in seed("patients")} - {None}

@@ -272,32 +272,13 @@
 {%- endmacro %}
 
 
-{# The columns of what a test reads; none while it is not there yet, or only a part of the
-   statement. A model that is compiled to be read may be ahead of its table, and none is asked. #}
+{# The columns of what a test reads. An ephemeral model is a part of the statement, and none are
+   known; nor where SQL is only compiled, because a model may be ahead of its table. #}
 {% macro known_columns(relation) -%}
-{% set lying = kanon_sql.lying_relation(relation) if execute and flags.WHICH in ["build", "test"] else none %}
-{% if lying is none -%}
+{% if not execute or flags.WHICH not in ["build", "test"] or "__dbt__cte__" in relation | string -%}
 {{ return([]) }}
 {%- endif %}
-{{- return(adapter.get_columns_in_relation(lying) | map(attribute="name") | list) -}}
-{%- endmacro %}
-
-
-{# The relation that lies in the database; none if that is not known. With a `where` dbt passes a
-   text, which is recognised by the model that the test is of. #}
-{% macro lying_relation(relation) -%}
-{% if relation is not string -%}
-{{ return(none if relation.is_cte else relation) }}
-{%- endif %}
-{% set tested = graph.nodes.get(model.attached_node) or graph.sources.get(model.attached_node) or {} %}
-{% if tested.relation_name and relation.startswith("(select * from " ~ tested.relation_name ~ " where ") -%}
-{{ return(api.Relation.create(
-    database=tested.database,
-    schema=tested.schema,
-    identifier=tested.identifier or tested.alias
-)) }}
-{%- endif %}
-{{- return(none) -}}
+{{- return(get_columns_in_query("select * from " ~ relation)) -}}
 {%- endmacro %}
 
 
