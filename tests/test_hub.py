@@ -380,15 +380,78 @@ def test_the_values_of_an_enum_are_in_no_type_and_no_message(tmp_path: Path) -> 
     assert "'abs(ENUM)'" in said
 
 
-def test_text_with_a_collation_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("collation", ["nocase", "noaccent", "nfc"])
+def test_text_with_a_collation_is_refused(tmp_path: Path, collation: str) -> None:
     file = tmp_path / "clinic.duckdb"
     with duckdb.connect(file) as connection:
-        connection.sql("create table visits (zip varchar collate nocase)")
+        connection.sql(f"create table visits (id integer, zip varchar collate {collation})")
         connection.sql("create view seen as select * from visits")
     with DuckDBEngine(database=file) as engine:
         for name in ("visits", "seen"):
             with pytest.raises(InputError, match=f"{name} has text with a collation"):
                 engine.table(name)
+
+
+def test_a_view_that_only_looks_up_by_a_collation_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "clinic.duckdb"
+    with duckdb.connect(file) as connection:
+        connection.sql("create table visits as select 'A' as zip")
+        connection.sql("create view seen as from visits where zip collate nocase = 'a'")
+    with DuckDBEngine(database=file) as engine:
+        assert records(engine, "seen") == [("A",)]
+
+
+HOSTILE_SESSIONS = {
+    "create macro sum(a) as 99": "macros that stand in for DuckDB's functions: sum",
+    "set default_order = 'desc'": "the DuckDB session has default_order = DESC",
+    "set default_collation = 'nocase'": "has text with a collation",
+}
+
+
+@pytest.mark.parametrize("statement", HOSTILE_SESSIONS)
+@pytest.mark.parametrize("what", ["a table", "a file", "a frame"])
+def test_a_session_that_answers_otherwise_is_refused(
+    tmp_path: Path, statement: str, what: str
+) -> None:
+    """The macro would make every class 99, the order the largest class the smallest."""
+    path = tmp_path / "people.csv"
+    path.write_text("zip\na\nA\n")
+    target = {"a table": "people", "a file": path, "a frame": pa.table({"zip": ["a", "A"]})}[what]
+    with duckdb.connect() as connection:
+        connection.execute("create table people as select 'a' as zip")
+        connection.execute(statement)
+        with (
+            DuckDBEngine(connection=connection) as engine,
+            pytest.raises(InputError, match=HOSTILE_SESSIONS[statement]),
+        ):
+            engine.table(target)
+
+
+@pytest.mark.skipif(duckdb.__version__ < "2", reason="a relation can be audited from 2.0 on")
+@pytest.mark.parametrize("statement", [*HOSTILE_SESSIONS, "create temp macro sum(a) as 99"])
+def test_a_relation_of_such_a_session_is_refused(statement: str) -> None:
+    with duckdb.connect() as connection, DuckDBEngine() as engine:
+        connection.execute(statement)
+        message = HOSTILE_SESSIONS[statement.replace("temp ", "")]
+        with pytest.raises(InputError, match=message):
+            engine.table(connection.sql("select 'a' as zip"))
+
+
+@pytest.mark.skipif(duckdb.__version__ < "2", reason="a relation can be audited from 2.0 on")
+def test_a_relation_with_a_collation_is_refused() -> None:
+    with duckdb.connect() as connection, DuckDBEngine() as engine:
+        relation = connection.sql("select 'a' collate nocase as zip")
+        with pytest.raises(InputError, match="duckdb relation has text with a collation"):
+            engine.table(relation)
+
+
+def test_a_session_that_keeps_no_order_has_no_first_records(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("zip\n02138\n")
+    with duckdb.connect() as connection:
+        connection.execute("set preserve_insertion_order = false")
+        with pytest.raises(SpecError, match="has no first records"):
+            kanon.audit(path, quasi_identifiers="zip", first=1, engine=connection)
 
 
 def test_a_connection_in_a_transaction_is_refused() -> None:

@@ -333,7 +333,7 @@ def test_files_of_a_csv_glob_need_one_header(tmp_path: Path) -> None:
 
 
 def parquet(folder: Path, select: str, name: str) -> Path:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     duckdb.sql(select).write_parquet(str(folder / name))
     return folder / name
 
@@ -386,6 +386,18 @@ def test_folders_named_like_columns_are_text(tmp_path: Path) -> None:
     for zip_code in ("02138", "2138"):
         parquet(tmp_path / f"zip={zip_code}", "select 1 as a", "p.parquet")
     assert read(f"{tmp_path}/*/p.parquet") == [(1, "02138"), (1, "2138")]
+
+
+def test_a_folder_named_like_a_column_of_the_file_is_not_read_in_its_place(tmp_path: Path) -> None:
+    """DuckDB would: then everyone in the file has one zip code, and they are one class."""
+    select = "select * from (values ('02138', 1), ('02139', 2)) as people(zip, a)"
+    file = parquet(tmp_path / "runs" / "ZIP=1", select, "p.parquet")
+    assert read(file) == [("02138", 1), ("02139", 2)]
+    beside = parquet(tmp_path / "runs" / "zip=1" / "year=2", select, "p.parquet")
+    assert refusal(beside) == (
+        'p.parquet has a column "zip", and a folder above it gives that column a value too, which '
+        "would be read in its place. Rename the folder or the column."
+    )
 
 
 def test_brackets_and_quotes_in_a_path_are_no_glob(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,7 +38,6 @@ from kanon_sql.templates import identifier, literal, render
 SOURCE = "kanon_source"
 RELATION = "kanon_relation"
 
-COLLATION = re.compile(r"\bcollate\s", re.IGNORECASE)
 MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|[KMGT]i?B)", re.IGNORECASE)
 
 HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -124,12 +123,14 @@ class DuckDBEngine:
 
         A relation is read in its own session, and files beside it too.
         """
-        if isinstance(target, str | os.PathLike):
-            text = os.fspath(target)
-            return self._file(text) if self._is_file(text) else self._catalogued(text)
-        if isinstance(target, duckdb.DuckDBPyRelation):
-            return self._related(target)
-        return self._framed(frame_name(target), target)
+        if self._has_tables:
+            self._require_plain_session()
+        table = self._found(target)
+        if self._is_plain_hub:
+            return table
+        self._require_plain_comparison(table)
+        [[keeps_order]] = self._asked(render("keeps_order"))
+        return replace(table, ordered=table.ordered and bool(keeps_order))
 
     def lock(self) -> None:
         """Shut off everything but the files named so far. Needs no call: `query` does it first."""
@@ -336,6 +337,19 @@ class DuckDBEngine:
                 "connection instead."
             ) from None
 
+    def _found(self, target: Any) -> Table:
+        if isinstance(target, str | os.PathLike):
+            text = os.fspath(target)
+            return self._file(text) if self._is_file(text) else self._catalogued(text)
+        if isinstance(target, duckdb.DuckDBPyRelation):
+            return self._related(target)
+        return self._framed(frame_name(target), target)
+
+    @property
+    def _is_plain_hub(self) -> bool:
+        """Whether nobody but us had a hand in the session that answers."""
+        return not self._has_tables and self._relation is None
+
     def _is_file(self, text: str) -> bool:
         if not self._has_tables:
             return True
@@ -384,25 +398,36 @@ class DuckDBEngine:
         sql = ".".join(map(identifier, shortened(found, database)))
         definitions = self._run(render("definitions"))
         read = definitions_read(found, definitions)
-        self._require_plain_comparison(found[-1], read)
         self._open_files_in(read)
         try:
             return Table(found[-1], sql, self._columns(sql), ordered=False)
         except duckdb.Error as error:
             raise explained(error) from None
 
-    def _require_plain_comparison(self, name: str, definitions: Sequence[str]) -> None:
-        """Refuse a table in which values are not compared, or functions not meant, as usual."""
-        [[collation]] = self._run(render("default_collation"))
-        if collation or any(COLLATION.search(definition) for definition in definitions):
-            raise InputError(
-                f"{name} has text with a collation, which takes different values for one and "
-                "would make classes look larger. Audit a copy without it."
-            )
-        if macros := [str(macro) for (macro,) in self._run(render("shadowing_macros"))]:
+    def _require_plain_session(self) -> None:
+        """Refuse a session in which functions, or the order of values, are not what is meant."""
+        if macros := [str(macro) for (macro,) in self._asked(render("shadowing_macros"))]:
             raise InputError(
                 f"the database has macros that stand in for DuckDB's functions: "
                 f"{', '.join(sorted(macros))}. No count could be trusted. Rename them."
+            )
+        [[order]] = self._asked(render("default_order"))
+        if str(order).upper().startswith("DESC"):
+            raise InputError(
+                f"the DuckDB session has default_order = {order}, which turns around the order "
+                "that distances and risks are read off. Reset it: reset default_order."
+            )
+
+    def _require_plain_comparison(self, table: Table) -> None:
+        """Refuse a table of which some texts that differ are compared as equal."""
+        [[collation]] = self._asked(render("default_collation"))
+        texts = [column for column in table.columns if column.type == "VARCHAR"]
+        told_apart = render("texts_kept_apart", relation=table.sql, columns=texts)
+        merged = bool(texts) and len(set(self._asked(told_apart)[0])) > 1
+        if collation or merged:
+            raise InputError(
+                f"{table.name} has text with a collation, which takes different values for one "
+                "and would make classes look larger. Audit a copy without it."
             )
 
     def _open_files_in(self, definitions: Sequence[str]) -> None:
@@ -445,6 +470,7 @@ class DuckDBEngine:
             )
         require_usable_names("duckdb relation", relation.columns)
         self._relation = relation
+        self._require_plain_session()
         columns = zip(relation.columns, relation.types, strict=True)
         return Table(
             "duckdb relation",
@@ -462,6 +488,11 @@ class DuckDBEngine:
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
         with ctrl_c():
             return self._session.execute(sql).fetchall()
+
+    def _asked(self, sql: str) -> list[tuple[Any, ...]]:
+        """The answer of the session in which the tables lie."""
+        with ctrl_c():
+            return self._answer(sql)[1]
 
     def _require_one_select(self, sql: str) -> None:
         statements = self._session.extract_statements(sql)

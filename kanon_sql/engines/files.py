@@ -17,7 +17,7 @@ from kanon_sql.engines.readers import (
     Run,
     call,
     damaged,
-    in_hive_folders,
+    hive_columns,
     no_hive_columns,
     path_list,
     require_usable_names,
@@ -129,9 +129,8 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
         require_usable_names(file, [name for name, *_ in shapes[file]])
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
     few = run(render("parquet_columns_of_few_values", files=path_list(files)))
-    # Folder names are text: year=02 and year=2 are two values.
-    options = {"hive_types_autocast": "false"} if in_hive_folders(files) else {}
-    sql = call("read_parquet", written, options)
+    own = [name for name, *_ in shapes[files[0]]]
+    sql = call("read_parquet", written, hive_columns(files, own))
     return Source(sql, files, few_values=frozenset(name for (name,) in few))
 
 

@@ -46,14 +46,44 @@ def struct(types: Mapping[str, str]) -> str:
     return f"{{{', '.join(pairs)}}}"
 
 
-def in_hive_folders(files: Sequence[str]) -> bool:
-    """Whether DuckDB would take folder names like `year=2024` for columns."""
-    return any("=" in file.replace("\\", "/").rpartition("/")[0] for file in files)
+def folder_columns(files: Sequence[str]) -> list[str]:
+    """The columns that DuckDB would take folder names like `year=2024` for.
+
+    >>> folder_columns(["visits/year=2024/sex=F/1.parquet", "visits/year=2025/sex=F/1.parquet"])
+    ['year', 'sex']
+    """
+    folders = (file.replace("\\", "/").split("/")[:-1] for file in files)
+    names = (folder.partition("=") for each in folders for folder in each)
+    return list(dict.fromkeys(name for name, equals, _ in names if equals))
 
 
 def no_hive_columns(files: Sequence[str]) -> dict[str, str]:
     """The option that keeps columns in the files, where folder names would add some."""
-    return {"hive_partitioning": "false"} if in_hive_folders(files) else {}
+    return {"hive_partitioning": "false"} if folder_columns(files) else {}
+
+
+def hive_columns(files: Sequence[str], own: Sequence[str]) -> dict[str, str]:
+    """The options by which folder names are columns beside a file's own, and in place of none.
+
+    Raises `InputError` where DuckDB could only have both.
+    """
+    folders = folder_columns(files)
+    if folders and {each.casefold() for each in folders} <= {each.casefold() for each in own}:
+        return no_hive_columns(files)
+    require_no_folder_instead(files[0], folders, own)
+    # Folder names are text: year=02 and year=2 are two values.
+    return {"hive_types_autocast": "false"} if folders else {}
+
+
+def require_no_folder_instead(table: str, folders: Sequence[str], own: Sequence[str]) -> None:
+    """Refuse a folder name that would be read in place of a column that the files have."""
+    folded = {name.casefold() for name in folders}
+    twice = next((name for name in own if name.casefold() in folded), None)
+    if twice is not None:
+        raise InputError(
+            f'{table} has a column "{twice}", and a folder above it gives that column a value '
+            "too, which would be read in its place. Rename the folder or the column."
+        )
 
 
 def require_usable_names(table: str, names: Sequence[str]) -> None:

@@ -17,7 +17,11 @@ from kanon_sql.engines import spark_sessions as sessions
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.failures import no_such_value, stopped, unreadable, withheld
 from kanon_sql.engines.names import name_parts
-from kanon_sql.engines.readers import in_hive_folders, require_usable_names
+from kanon_sql.engines.readers import (
+    folder_columns,
+    require_no_folder_instead,
+    require_usable_names,
+)
 from kanon_sql.engines.warehouse import Warehouse
 from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean
 from kanon_sql.templates import identifier
@@ -152,21 +156,23 @@ class Spark(Warehouse):
     def _path(self, target: str) -> Found:
         """Parquet by its path, after which its view is called."""
         path = self._started.path(target) if self._started else target
-        files = (
+        reader = (
             self._session.read.option("mergeSchema", True)
             .option("ignoreCorruptFiles", False)
             .option("ignoreMissingFiles", False)
-            .parquet(path)
         )
-        self._require_folders_as_text(target, files)
+        files = reader.parquet(path)
+        if folders := folder_columns(files.inputFiles()):
+            self._require_folders_as_text(target)
+            own = reader.option("recursiveFileLookup", True).parquet(path).columns
+            require_no_folder_instead(target, folders, own)
         found = (self._viewed(target, files),)
         self._stored |= {_relation(found)}
         return target, found, files.schema
 
-    def _require_folders_as_text(self, target: str, files: Any) -> None:
+    def _require_folders_as_text(self, target: str) -> None:
         """Refuse to take year=02 and year=2 for one."""
-        infers = self._session.conf.get(FOLDER_TYPES, "true").lower() == "true"
-        if infers and in_hive_folders(files.inputFiles()):
+        if self._session.conf.get(FOLDER_TYPES, "true").lower() == "true":
             raise InputError(
                 f"{target}: the names of its folders are values, and Spark would take 02 and 2 "
                 f"for one. Set {FOLDER_TYPES} to false."
@@ -222,7 +228,9 @@ class Spark(Warehouse):
 
     def _explained(self, error: Exception) -> KanonError:
         errors = sessions.errors()
-        condition = error.getCondition() if isinstance(error, errors.PySparkException) else None
+        # What Java throws outside of a query pyspark hands on as it is.
+        told = error if isinstance(error, errors.PySparkException) else _in_java(error)
+        condition = told.getCondition() if told is not None else None
         match condition or "":
             case "PATH_NOT_FOUND":
                 return InputError("Spark finds no file at the path.")
@@ -230,8 +238,8 @@ class Spark(Warehouse):
                 return InputError("Spark finds no Parquet at the path.")
             case text if text.startswith(("FAILED_READ_FILE", "CANNOT_READ_FILE", "CANNOT_MERGE")):
                 return InputError(
-                    "a file can't be read as Parquet, or has other types than the rest. Write it "
-                    "anew."
+                    "a file can't be read as Parquet, or a column has other types in it than in "
+                    "the rest. Write it anew."
                 )
             case text if text.startswith(("OPERATION_CANCELED", "SPARK_JOB_CANCELLED")):
                 return stopped()
@@ -311,6 +319,13 @@ def _done(tasks: Iterable[tuple[int, int]]) -> str:
     """
     completed, all = (sum(each) for each in zip((0, 0), *tasks, strict=True))
     return f"{completed:,} of {all:,} tasks" if all else ""
+
+
+def _in_java(error: Exception) -> Any:
+    """Spark's own error within one of py4j's, if it is one."""
+    thrown = getattr(error, "java_exception", None)
+    is_ours = thrown is not None and thrown.getClass().getName().startswith("org.apache.spark.")
+    return thrown if is_ours and "getCondition" in dir(thrown) else None
 
 
 def _first_line(error: Exception) -> str:

@@ -136,6 +136,47 @@ select current_setting('default_collation')
 {%- endmacro %}
 
 
+{# Whether `order by` goes up or down where it does not say. #}
+{% macro default_order() %}
+select current_setting('default_order')
+{%- endmacro %}
+
+
+{# Whether records come in the order in which a file has them. #}
+{% macro keeps_order() %}
+select current_setting('preserve_insertion_order')
+{%- endmacro %}
+
+
+{#
+    How many different texts there are among four: as they are written, then as each column
+    compares them. A collation may merge letters by case, by accent or by how an accent is
+    encoded. No record is read.
+#}
+{% macro texts_kept_apart(relation, columns) %}
+select
+    4
+{%- for column in columns %},
+    count(distinct {{ kanon_sql.ident(column) }})
+{%- endfor %}
+
+from (
+    select
+{{ kanon_sql.names(columns) | indent(4, first=true) }}
+    from {{ relation }}
+    where false
+
+    union all
+
+    select
+{% for column in columns %}
+        kanon_text{{ "," if not loop.last }}
+{% endfor %}
+    from (values ('a'), ('A'), (chr(225)), ('a' || chr(769))) as texts(kanon_text)
+) as compared
+{%- endmacro %}
+
+
 {# Asked twice, the same answer means that a transaction is open. #}
 {% macro current_transaction() %}
 select txid_current()
