@@ -257,6 +257,11 @@ def _cast_or_null(text: str, type: str) -> str:
     return f"try_cast({text} as {type})"
 
 
+def _weight_of(column: Any) -> str:
+    """The whole number of people that a weight is; that it is one is asked beforehand."""
+    return f"cast({_ident(column)} as bigint)"
+
+
 def _as_text(value: str, type: str) -> str:
     """The text of a value; a whole number is spelled without a decimal point."""
     if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
@@ -344,6 +349,7 @@ HOST = {
     "texts_in_order": _texts_in_order,
     "matches": _matches,
     "cast_or_null": _cast_or_null,
+    "weight_of": _weight_of,
     "as_text": _as_text,
     "date_text": _date_text,
     "pad_right": _pad_right,

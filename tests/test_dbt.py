@@ -153,9 +153,9 @@ class Asked:
     config: Arguments
 
 
-def asked() -> dict[str, Asked]:
-    """Every test of the project by its name."""
-    models = yaml.safe_load((PROJECT / "models" / "tests.yml").read_text(encoding="utf-8"))
+def asked(file: str) -> dict[str, Asked]:
+    """Every test of a file of the project by its name."""
+    models = yaml.safe_load((PROJECT / "models" / file).read_text(encoding="utf-8"))
     found = {}
     for model in models["models"]:
         columns = [(column, column["name"]) for column in model.get("columns", ())]
@@ -172,7 +172,8 @@ def asked() -> dict[str, Asked]:
     return found
 
 
-ASKED = asked()
+ASKED = asked("tests.yml")
+OF_NO_COLUMN = asked("no_columns.yml")
 OF_RELEASE = [name for name, each in ASKED.items() if each.model == "release"]
 NOT_DECIDED = ["k_of_nobody_fails", "t_not_listed_fails", "k_without_entity_fails"]
 """Tests that fail because their question can't be answered."""
@@ -305,6 +306,33 @@ def test_a_named_value_that_never_occurs_is_an_error(name: str, project: Built) 
     assert row["failures"] == len(seed("patients"))
 
 
+@pytest.mark.parametrize("name", OF_NO_COLUMN)
+def test_a_name_of_no_column_is_an_error_that_says_so(name: str, project: Built) -> None:
+    """Several engines take the name of a relation for its whole row: every one would differ."""
+    each = OF_NO_COLUMN[name]
+    relation = "voters" if "reference" in each.arguments else each.model
+    [missing] = {relation, "dbt_subquery", "rowid", "ctid", "__dbt__cte__unbuilt"} & {
+        *each.arguments["quasi_identifiers"],
+        *each.arguments.get("reference_columns", {}).values(),
+        *map(each.arguments.get, ("entity", "sensitive", "reference_entity", "reference_weight")),
+    }
+
+    message = project.ended[name]["message"]
+
+    assert project.status(name) == "error"
+    assert missing in message
+    if each.model != "unbuilt":
+        assert f"kanon_sql: {each.test}: no column {missing} in " in message
+        assert re.search(rf"{relation}\W.*\. Columns: .*sex", message)
+
+
+def test_a_file_is_read_as_a_table_is(on_duckdb: Built) -> None:
+    assert on_duckdb.failures("k_of_a_file") == on_duckdb.failures("k_fails")
+    assert on_duckdb.status("row_of_a_file_as_entity") == "error"
+    told = on_duckdb.ended["row_of_a_file_as_entity"]["message"]
+    assert "k_anonymity: no column patients_file in read_csv(" in told
+
+
 @pytest.mark.parametrize("name", ["t_order_of_words_fails", "k_e_of_words_fails"])
 def test_what_is_no_number_is_counted_and_not_shown(name: str, project: Built) -> None:
     known = {record["diagnosis"] for record in seed("patients")} - {None}
@@ -315,6 +343,18 @@ def test_what_is_no_number_is_counted_and_not_shown(name: str, project: Built) -
         record["diagnosis"] is not None for record in seed("patients")
     )
     assert not any(value in project.ended[name]["message"] for value in known)
+
+
+def test_a_weight_of_words_is_counted_and_not_shown(project: Built) -> None:
+    name = "k_map_weighted_by_words_fails"
+    [row] = project.rows(project.compiled(name))
+
+    assert project.failures("k_map_weighted_by_text_fails") == project.failures(
+        "k_map_weighted_fails"
+    )
+    assert row["status"] == "error"
+    assert row["not_a_weight"] == [voter["voter"] for voter in seed("voters")].count("v0")
+    assert "Secret" not in project.ended[name]["message"]
 
 
 def test_records_without_an_entity_are_counted(project: Built) -> None:
@@ -395,9 +435,9 @@ def rendered(name: str) -> str:
     arguments = {key: value for key, value in given.items() if key in {*takes, "entity"}}
     relation = f'"clinic"."main"."{each.model}"'
     where = each.config.get("where")
-    arguments["relation"] = (
-        f"(select * from {relation} where {where}) dbt_subquery" if where else relation
-    )
+    if where:
+        relation = f"(select * from {relation} where {where}) dbt_subquery"
+    arguments["relation"] = f"(select * from {relation}) as kanon_source"
     arguments["columns"] = given["quasi_identifiers"]
     if "sensitive" in given:
         arguments["unknown"] = given.get("sensitive_nulls") == "unknown"
@@ -415,9 +455,10 @@ def rendered(name: str) -> str:
 def _reference(given: Arguments) -> dict[str, Any]:
     how = "as_is" if given.get("match") == "exact" else "by_pattern"
     named = given.get("reference_columns", {})
-    voters, where = '"clinic"."main"."voters"', given.get("reference_where")
+    where = f" where {given['reference_where']}" if "reference_where" in given else ""
+    relation = '"clinic"."main".' + given["reference"].removeprefix("ref(").rstrip(")")
     return {
-        "reference": f"(select * from {voters} where {where}) kanon_reference" if where else voters,
+        "reference": f"(select * from {relation}{where}) as kanon_reference",
         "pairs": [
             {"column": column, "reference": named.get(column, column), "how": how}
             for column in given["quasi_identifiers"]
@@ -442,6 +483,7 @@ SPELLED: dict[str, tuple[Any, ...]] = {
     "texts_in_order": ("a", "b"),
     "matches": ("a", "[0-9]+"),
     "cast_or_null": ("a", "date"),
+    "weight_of": ("a",),
     "as_text": ("a", "DOUBLE"),
     "date_text": ("a", "month"),
     "pad_right": ("a", 5),
@@ -498,6 +540,12 @@ select
     cast(case when value is not null then '2025-03-09' end as date) as day,
     cast(case when value is not null then '1969-12-31 23:59:59' end as timestamp) as moment,
     case when value is not null then '1931-03-05' end as written_day,
+    case value
+        when -7 then '2025-02-30'
+        when 0 then 'Mr Secret'
+        when 23 then '1932-2-29 09:05'
+        when 90 then ' 1e2 '
+    end as words,
     case when value > 20 then 'Rome' when value is not null then 'Lyon' end as city
 from (
     select cast(-7 as integer) as value
@@ -510,7 +558,7 @@ from (
 TYPES = {
     "whole": "INTEGER", "wide": "BIGINT", "exact": "DECIMAL(9,2)", "rough": "DOUBLE",
     "written": "VARCHAR", "day": "DATE", "moment": "TIMESTAMP", "written_day": "VARCHAR",
-    "city": "VARCHAR",
+    "words": "VARCHAR", "city": "VARCHAR",
 }  # fmt: skip
 CITIES = {"Rome": ["Italy", "Europe"], "Lyon": ["France", "Europe"], "Bari": ["Italy", "Europe"]}
 NUMBERS = ("whole", "wide", "exact", "rough", "written")
@@ -535,8 +583,8 @@ OF_DATES: list[dict[str, Any]] = [
     {"levels": [{"years": 5}], "level": 1},
 ]
 LEVELS = [
-    *((name, each) for name in NUMBERS for each in OF_NUMBERS),
-    *((name, each) for name in ("day", "moment", "written_day") for each in OF_DATES),
+    *((name, each) for name in (*NUMBERS, "words") for each in OF_NUMBERS),
+    *((name, each) for name in ("day", "moment", "written_day", "words") for each in OF_DATES),
     ("city", {"hierarchy": CITIES, "level": 1}),
     ("city", {"hierarchy": CITIES, "level": 2}),
 ]
@@ -599,6 +647,36 @@ def test_levels_give_the_same_labels_on_every_engine(on_duckdb: Built, on_postgr
         return sorted((row["place"], re.sub(r"\.0+$", "", row["label"] or "")) for row in rows)
 
     assert labels(on_postgres) == labels(on_duckdb)
+
+
+DAYS = """
+select
+    sum(case when pg_input_is_valid(a, 'date') then 1 else 0 end) as dates,
+    sum(case when pg_input_is_valid(a, 'date') <> (({cast}) is not null) then 1 else 0 end) as wrong
+from (
+    select lpad(cast(year as text), 4, '0') || '-' || month || '-' || day as a
+    from unnest(array[0, 1, 4, 100, 400, 1900, 1930, 2000, 2023, 2024, 2100, 9999]) as year
+    cross join generate_series(0, 13) as month
+    cross join generate_series(0, 32) as day
+) as days
+"""
+
+
+def test_what_is_no_day_is_no_date_on_postgres(on_postgres: Built) -> None:
+    """Nor is it an error, which would show it."""
+    run = dbt(
+        on_postgres.folder, "--quiet", "compile", "--target", "postgres",
+        "--inline", "{{ kanon_sql.cast_or_null('a', 'date') }}",
+        CLINIC_POSTGRES=on_postgres.postgres,
+    )  # fmt: skip
+
+    [found] = on_postgres.rows(DAYS.format(cast=run.stdout[run.stdout.index("case when") :]))
+
+    assert found["wrong"] == 0
+    assert found["dates"] == sum(
+        366 if year % 4 == 0 and (year % 100 or year % 400 == 0) else 365
+        for year in (1, 4, 100, 400, 1900, 1930, 2000, 2023, 2024, 2100, 9999)
+    )
 
 
 def test_a_model_at_given_levels(project: Built) -> None:
@@ -666,6 +744,36 @@ REFUSED: dict[str, tuple[str, Arguments, str]] = {
         "k_anonymity",
         {**QI, "k": "5; drop table x"},
         "k must be a whole number, 1 or more; found 5; drop table x",
+    ),
+    "null": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": ["zip", None]},
+        "each of quasi_identifiers must be the name of a column; found null",
+    ),
+    "a number in quotes": (
+        "k_anonymity",
+        {**QI, "k": "3"},
+        "k must be a whole number, 1 or more; found the text '3'. Write it without quotes",
+    ),
+    "a share in quotes": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": "0.1"},
+        "t must be a number from 0 to 1; found the text '0.1'. Write it without quotes",
+    ),
+    "not a number": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": math.nan},
+        "t_closeness: t must be a number from 0 to 1; found nan",
+    ),
+    "infinity": (
+        "basic_beta_likeness",
+        {**QI, "sensitive": "sex", "beta": math.inf},
+        "basic_beta_likeness: beta must be a number from 0 on; found inf",
+    ),
+    "a reference's name": (
+        "k_map",
+        {**QI, "k": 5, "reference": "voters"},
+        "reference must be a relation; found the text 'voters'. Write ref('voters')",
     ),
     "true": ("k_anonymity", {**QI, "k": True}, "k must be a whole number, 1 or more; found True"),
     "zero": ("k_anonymity", {**QI, "k": 0}, "k must be a whole number, 1 or more; found 0"),
@@ -798,6 +906,31 @@ def refused_by_python(given: Arguments) -> bool:
     except ValueError:
         return True
     return False
+
+
+NO_PARTS: dict[str, str] = {
+    '["age"], []': "quasi_identifiers must say what becomes of each column",
+    "none, []": "quasi_identifiers must say what becomes of each column",
+    '"age", []': "as in {'age': {'width': 10}}; found age",
+    '{"age": "suppress"}, "pid"': "must be a list of columns, as in ['name']; found pid",
+    '{"age": "suppress"}, none': "must be a list of columns, as in ['name']; found None",
+    '{1: "suppress"}, []': "a column must be given by its name; found 1",
+    '{"age": "suppress"}, [none]': "a column must be given by its name; found None",
+    '{"age": "suppress"}, ["sex", "AGE"]': "age is one of identifiers, which are left out",
+    '{"age": "suppress"}, ["sex"]': "None",
+}
+"""What is said of the columns of a model at given levels, and what is wrong with it."""
+
+
+def test_what_is_said_of_no_columns_is_refused_in_words(on_duckdb: Built) -> None:
+    asked = "\n---\n".join(f"{{{{ kanon_sql.fault_of_parts({each}) }}}}" for each in NO_PARTS)
+
+    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", asked)
+
+    said = run.stdout.strip().split("\n---\n")
+    assert [
+        given for given, told in zip(NO_PARTS, said, strict=True) if NO_PARTS[given] not in told
+    ] == []
 
 
 def test_a_hierarchy_that_is_none_is_refused_by_both(on_duckdb: Built) -> None:

@@ -10,6 +10,13 @@
 {%- endmacro %}
 
 
+{# What stands where something else should: a number in quotes looks right, and is a text. #}
+{% macro as_found(value) -%}
+{% set is_written = value is string and modules.re.match("^[-+]?[0-9]+([.][0-9]*)?$", value) -%}
+{{ return("the text '" ~ value ~ "'. Write it without quotes" if is_written else value) }}
+{%- endmacro %}
+
+
 {# A value of a question as the text of the same value in a table. #}
 {% macro value_as_text(value) -%}
 {% if value is boolean -%}
@@ -82,6 +89,16 @@
 {%- endmacro %}
 
 
+{# A name as it stands in SQL, without what quotes it. #}
+{% macro unquoted(name) -%}
+{% set mark = (adapter.quote("x") | string)[:1] %}
+{% if name[:1] == mark and name[-1:] == mark and name | length > 2 -%}
+{{ return(name[1:-1].replace(mark ~ mark, mark)) }}
+{%- endif %}
+{{- return(name) -}}
+{%- endmacro %}
+
+
 {# The name without its quotes, in lower case: what two names of one column have in common. #}
 {% macro bare_name(name) -%}
 {{ return((name | string).strip('"`') | lower) }}
@@ -104,10 +121,10 @@
 
 
 {#
-    The columns of a test: `columns`, `sensitive` and `entity`, as they stand in SQL. A column
-    has one part.
+    What a test reads: its `relation`, and `columns`, `sensitive` and `entity` of that, as they
+    stand in SQL. A column has one part.
 #}
-{% macro columns_of_test(test, quasi_identifiers, quote_columns=none, entity=none, sensitive=none) -%}
+{% macro columns_of_test(test, model, quasi_identifiers, quote_columns=none, entity=none, sensitive=none) -%}
 {% if quasi_identifiers is none -%}
 {{ kanon_sql.refuse(test ~ " needs quasi_identifiers, a list of columns") }}
 {%- elif quasi_identifiers is string or quasi_identifiers is mapping or quasi_identifiers is not iterable -%}
@@ -120,6 +137,9 @@
 {% set quoted = kanon_sql.quotes_all(quote_columns) %}
 {% set found = namespace(columns=[], names=[]) %}
 {% for name in quasi_identifiers %}
+{% if name is none -%}
+{{ kanon_sql.refuse(test ~ ": each of quasi_identifiers must be the name of a column; found null") }}
+{%- endif %}
 {% set found.columns = found.columns + [kanon_sql.column_of(test, "each of quasi_identifiers", name, quoted)] %}
 {% set found.names = found.names + [kanon_sql.bare_name(name)] %}
 {% endfor %}
@@ -130,10 +150,14 @@
 {% for name in found.names if found.names.count(name) > 1 %}
 {{ kanon_sql.refuse(test ~ ": the column " ~ name ~ " is named twice. A column is a quasi-identifier, the sensitive attribute or the entity") }}
 {% endfor %}
+{% set sensitive = kanon_sql.column_of(test, "sensitive", sensitive, quoted) %}
+{% set entity = kanon_sql.column_of(test, "entity", entity, quoted) %}
+{% do kanon_sql.needs_columns(test, model, found.columns + [sensitive, entity]) %}
 {{ return({
+    "relation": kanon_sql.records_of(model, "kanon_source"),
     "columns": found.columns,
-    "sensitive": kanon_sql.column_of(test, "sensitive", sensitive, quoted),
-    "entity": kanon_sql.column_of(test, "entity", entity, quoted),
+    "sensitive": sensitive,
+    "entity": entity,
 }) }}
 {%- endmacro %}
 
@@ -145,12 +169,12 @@
 
 
 {# The same of a test on sensitive values; on a column, that is the sensitive attribute. #}
-{% macro columns_of_sensitive_test(test, quasi_identifiers, quote_columns, entity, sensitive, column_name) -%}
+{% macro columns_of_sensitive_test(test, model, quasi_identifiers, quote_columns, entity, sensitive, column_name) -%}
 {% set named = sensitive if sensitive is not none else column_name %}
 {% if named is none -%}
 {{ kanon_sql.refuse(test ~ " needs sensitive, the column with the sensitive values") }}
 {%- endif %}
-{{- return(kanon_sql.columns_of_test(test, quasi_identifiers, quote_columns, entity, named)) -}}
+{{- return(kanon_sql.columns_of_test(test, model, quasi_identifiers, quote_columns, entity, named)) -}}
 {%- endmacro %}
 
 
@@ -166,6 +190,15 @@
 ) -%}
 {% if reference is none -%}
 {{ kanon_sql.refuse(test ~ " needs reference, as in reference: ref('voters')") }}
+{%- endif %}
+{% if not kanon_sql.is_relation(reference) -%}
+{{ kanon_sql.refuse(
+    test ~ ": reference must be a relation; found " ~ (
+        "the text '" ~ reference ~ "'. Write ref('" ~ reference ~ "'), or source() with the names of a source"
+            if reference is string
+            else reference
+    )
+) }}
 {%- endif %}
 {% set match = kanon_sql.one_of(test, "match", match, ["containment", "exact"]) %}
 {% set missing = kanon_sql.one_of(test, "missing", missing, ["strict", "union", "error"]) %}
@@ -195,23 +228,57 @@
     "how": how,
 }] %}
 {% endfor %}
+{% set entity = kanon_sql.column_of(test, "reference_entity", entity, quoted) %}
+{% set weight = kanon_sql.column_of(test, "reference_weight", weight, quoted) %}
+{% do kanon_sql.needs_columns(
+    test, reference, found.pairs | map(attribute="reference") | list + [entity, weight]
+) %}
 {{ return({
-    "relation": kanon_sql.filtered(reference, where),
+    "relation": kanon_sql.records_of(reference, "kanon_reference", where),
     "pairs": found.pairs,
-    "entity": kanon_sql.column_of(test, "reference_entity", entity, quoted),
-    "weight": kanon_sql.column_of(test, "reference_weight", weight, quoted),
+    "entity": entity,
+    "weight": weight,
     "union": missing == "union",
 }) }}
 {%- endmacro %}
 
 
-{# A relation, or those of its records that pass a filter, as dbt's own `where` has it. #}
-{% macro filtered(relation, where=none) -%}
+{# --- relations ------------------------------------------------------------------------------ #}
+
+{#
+    The records of a relation, or those that pass a filter, as a test reads them. Where a name is
+    no column, several engines take the name of the relation for its whole row, and have columns
+    besides that nobody made, as rowid and ctid are; in each of these every record differs. In
+    brackets there are the columns of the relation and no others, whatever dbt has put there.
+#}
+{% macro records_of(relation, alias, where=none) -%}
 {{ return(
-    (relation | string)
-        if where is none
-        else "(select * from " ~ relation ~ " where " ~ where ~ ") kanon_reference"
+    "(select * from " ~ relation ~ (" where " ~ where if where is not none else "") ~ ") as " ~ alias
 ) }}
+{%- endmacro %}
+
+
+{# Refuse a name that is no column, where it is known which there are; elsewhere the database ends
+   with an error that names it. Whether a name must be in the right case is for the database. #}
+{% macro needs_columns(test, relation, names) -%}
+{% set known = kanon_sql.known_columns(relation) %}
+{% set folded = known | map("lower") | list %}
+{% for name in names if known and name is not none and kanon_sql.unquoted(name) | lower not in folded -%}
+{{ kanon_sql.refuse(
+    test ~ ": no column " ~ kanon_sql.unquoted(name) ~ " in " ~ relation ~ ". Columns: "
+        ~ known | join(", ")
+) }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# The columns of what a test reads. An ephemeral model is a part of the statement, and none are
+   known; nor where SQL is only compiled, because a model may be ahead of its table. #}
+{% macro known_columns(relation) -%}
+{% if not execute or flags.WHICH not in ["build", "test"] or "__dbt__cte__" in relation | string -%}
+{{ return([]) }}
+{%- endif %}
+{{- return(get_columns_in_query("select * from " ~ relation)) -}}
 {%- endmacro %}
 
 
@@ -243,8 +310,8 @@
 {% set words = ("above " if above else "from ") ~ least ~ (
     " to " ~ most if most is not none else "" if above else " on"
 ) %}
-{% if value is boolean or value is not number or value < least or (above and value == least) or (most is not none and value > most) -%}
-{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a number " ~ words ~ "; found " ~ value) }}
+{% if not kanon_sql.is_number(value) or value < least or (above and value == least) or (most is not none and value > most) -%}
+{{ kanon_sql.refuse(test ~ ": " ~ name ~ " must be a number " ~ words ~ "; found " ~ kanon_sql.as_found(value)) }}
 {%- endif %}
 {{- return(value) -}}
 {%- endmacro %}

@@ -22,6 +22,10 @@
 {% if not execute -%}
 {{ return("select * from " ~ relation) }}
 {%- endif %}
+{% set fault = kanon_sql.fault_of_parts(quasi_identifiers, identifiers) %}
+{% if fault -%}
+{{ kanon_sql.refuse("generalized: " ~ fault) }}
+{%- endif %}
 {% set columns = kanon_sql.columns_of_relation(relation) %}
 {% set hierarchies = kanon_sql.by_bare_name(quasi_identifiers, columns, relation) %}
 {% set dropped = kanon_sql.by_bare_name(kanon_sql.as_mapping(identifiers), columns, relation) %}
@@ -62,6 +66,32 @@ from (
 {% for labels in joined %}
 {{ kanon_sql.join_labels(labels) }}
 {% endfor %}
+{%- endmacro %}
+
+
+{# What is wrong with what is said of the columns; none where nothing is. #}
+{% macro fault_of_parts(quasi_identifiers, identifiers) -%}
+{% if quasi_identifiers is not mapping -%}
+{{ return("quasi_identifiers must say what becomes of each column, as in {'age': {'width': 10}}; found " ~ quasi_identifiers) }}
+{%- elif identifiers is string or identifiers is mapping or identifiers is not iterable -%}
+{{ return("identifiers must be a list of columns, as in ['name']; found " ~ identifiers) }}
+{%- endif %}
+{% for name in quasi_identifiers | list + identifiers | list if name is not string -%}
+{{ return("a column must be given by its name; found " ~ name) }}
+{%- endfor %}
+{% for name in quasi_identifiers if kanon_sql.is_among(name, identifiers) -%}
+{{ return(name ~ " is one of identifiers, which are left out, so it can't be generalised too. Name it once") }}
+{%- endfor %}
+{{ return(none) }}
+{%- endmacro %}
+
+
+{# Whether a column is one of these, however it is spelled. #}
+{% macro is_among(name, others) -%}
+{% for other in others if kanon_sql.bare_name(other) == kanon_sql.bare_name(name) -%}
+{{ return(true) }}
+{%- endfor %}
+{{- return(false) -}}
 {%- endmacro %}
 
 

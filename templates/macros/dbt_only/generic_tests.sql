@@ -20,9 +20,9 @@
 {% do kanon_sql.needs_one_of("k_anonymity", {"k": k}) %}
 {% set k = kanon_sql.count_of("k_anonymity", "k", k) %}
 {% set wildcard = kanon_sql.is_wildcard("k_anonymity", nulls, entity) %}
-{% set asked = kanon_sql.columns_of_test("k_anonymity", quasi_identifiers, quote_columns, entity) %}
+{% set asked = kanon_sql.columns_of_test("k_anonymity", model, quasi_identifiers, quote_columns, entity) %}
 {{ kanon_sql.tidy(kanon_sql.k_anonymity_failures(
-    model | string, asked["columns"],
+    asked["relation"], asked["columns"],
     k, asked["entity"], wildcard
 ), model) }}
 {% endtest %}
@@ -47,7 +47,7 @@
 {% do kanon_sql.needs_one_of("k_map", {"k": k}) %}
 {% set k = kanon_sql.count_of("k_map", "k", k) %}
 {% set wildcard = kanon_sql.is_wildcard("k_map", nulls, entity) %}
-{% set asked = kanon_sql.columns_of_test("k_map", quasi_identifiers, quote_columns, entity) %}
+{% set asked = kanon_sql.columns_of_test("k_map", model, quasi_identifiers, quote_columns, entity) %}
 {% set referred = kanon_sql.reference_of_test(
     "k_map", quasi_identifiers, reference,
     where=reference_where, columns=reference_columns,
@@ -55,7 +55,7 @@
     match=match, missing=missing, quote_columns=quote_columns, wildcard=wildcard
 ) %}
 {{ kanon_sql.tidy(kanon_sql.k_map_failures(
-    model | string,
+    asked["relation"],
     asked["columns"],
     reference=referred["relation"],
     pairs=referred["pairs"],
@@ -91,7 +91,7 @@
 {% if min is not none and max is not none and min > max -%}
 {{ kanon_sql.refuse("delta_presence: min must not be above max") }}
 {%- endif %}
-{% set asked = kanon_sql.columns_of_test("delta_presence", quasi_identifiers, quote_columns, entity) %}
+{% set asked = kanon_sql.columns_of_test("delta_presence", model, quasi_identifiers, quote_columns, entity) %}
 {% set referred = kanon_sql.reference_of_test(
     "delta_presence", quasi_identifiers, reference,
     where=reference_where, columns=reference_columns,
@@ -99,7 +99,7 @@
     match=match, missing=missing, quote_columns=quote_columns
 ) %}
 {{ kanon_sql.tidy(kanon_sql.delta_presence_failures(
-    model | string,
+    asked["relation"],
     asked["columns"],
     reference=referred["relation"],
     pairs=referred["pairs"],
@@ -125,10 +125,10 @@
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% set unknown = kanon_sql.is_unknown("homogeneity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "homogeneity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "homogeneity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.homogeneity_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -149,10 +149,10 @@
 {% set l = kanon_sql.count_of("l_diversity", "l", l) %}
 {% set unknown = kanon_sql.is_unknown("l_diversity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "l_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "l_diversity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.l_diversity_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     l, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -173,10 +173,10 @@
 {% set l = kanon_sql.number_of_test("entropy_l_diversity", "l", l, 1) %}
 {% set unknown = kanon_sql.is_unknown("entropy_l_diversity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "entropy_l_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "entropy_l_diversity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.entropy_l_diversity_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     l, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -202,10 +202,10 @@
 {% set allowed = kanon_sql.values_of_test("recursive_cl_diversity", "allowed", allowed) %}
 {% set unknown = kanon_sql.is_unknown("recursive_cl_diversity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "recursive_cl_diversity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "recursive_cl_diversity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.recursive_cl_diversity_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     c, l, allowed, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -230,10 +230,10 @@
 {% set values = kanon_sql.values_of_test("alpha_k_anonymity", "values", values) %}
 {% set unknown = kanon_sql.is_unknown("alpha_k_anonymity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "alpha_k_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "alpha_k_anonymity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.alpha_k_anonymity_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     alpha, k, values, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -256,10 +256,10 @@
 {% set k = kanon_sql.count_of("p_sensitive_k_anonymity", "k", k) %}
 {% set unknown = kanon_sql.is_unknown("p_sensitive_k_anonymity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "p_sensitive_k_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "p_sensitive_k_anonymity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.p_sensitive_k_anonymity_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     p, k, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -282,10 +282,10 @@
 {% set e = kanon_sql.number_of_test("k_e_anonymity", "e", e, 0) %}
 {% set unknown = kanon_sql.is_unknown("k_e_anonymity", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "k_e_anonymity", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "k_e_anonymity", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.k_e_anonymity_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     k, e, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -313,10 +313,10 @@
 {%- endif %}
 {% set unknown = kanon_sql.is_unknown("t_closeness", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "t_closeness", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "t_closeness", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.t_closeness_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     t, distance, order, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -337,10 +337,10 @@
 {% set delta = kanon_sql.number_of_test("delta_disclosure", "delta", delta, 0, above=true) %}
 {% set unknown = kanon_sql.is_unknown("delta_disclosure", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "delta_disclosure", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "delta_disclosure", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.delta_disclosure_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     delta, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -361,10 +361,10 @@
 {% set beta = kanon_sql.number_of_test("basic_beta_likeness", "beta", beta, 0) %}
 {% set unknown = kanon_sql.is_unknown("basic_beta_likeness", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "basic_beta_likeness", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "basic_beta_likeness", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.basic_beta_likeness_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     beta, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -385,10 +385,10 @@
 {% set beta = kanon_sql.number_of_test("enhanced_beta_likeness", "beta", beta, 0) %}
 {% set unknown = kanon_sql.is_unknown("enhanced_beta_likeness", sensitive_nulls) %}
 {% set asked = kanon_sql.columns_of_sensitive_test(
-    "enhanced_beta_likeness", quasi_identifiers, quote_columns, entity, sensitive, column_name
+    "enhanced_beta_likeness", model, quasi_identifiers, quote_columns, entity, sensitive, column_name
 ) %}
 {{ kanon_sql.tidy(kanon_sql.enhanced_beta_likeness_failures(
-    model | string, asked["columns"], asked["sensitive"],
+    asked["relation"], asked["columns"], asked["sensitive"],
     beta, entity=asked["entity"], unknown=unknown
 ), model) }}
 {% endtest %}
@@ -414,9 +414,9 @@
 {% set max_at_risk = kanon_sql.number_of_test("prosecutor_risk", "max_at_risk", max_at_risk, 0, 1) %}
 {% set threshold = kanon_sql.number_of_test("prosecutor_risk", "threshold", threshold, 0, 1) %}
 {% set wildcard = kanon_sql.is_wildcard("prosecutor_risk", nulls, entity) %}
-{% set asked = kanon_sql.columns_of_test("prosecutor_risk", quasi_identifiers, quote_columns, entity) %}
+{% set asked = kanon_sql.columns_of_test("prosecutor_risk", model, quasi_identifiers, quote_columns, entity) %}
 {{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(
-    model | string, asked["columns"],
+    asked["relation"], asked["columns"],
     max_highest, max_average, max_at_risk, threshold, asked["entity"], wildcard
 ), model) }}
 {% endtest %}
@@ -447,7 +447,7 @@
 {% set max_average = kanon_sql.number_of_test("journalist_risk", "max_average", max_average, 0, 1) %}
 {% set max_at_risk = kanon_sql.number_of_test("journalist_risk", "max_at_risk", max_at_risk, 0, 1) %}
 {% set threshold = kanon_sql.number_of_test("journalist_risk", "threshold", threshold, 0, 1) %}
-{% set asked = kanon_sql.columns_of_test("journalist_risk", quasi_identifiers, quote_columns, entity) %}
+{% set asked = kanon_sql.columns_of_test("journalist_risk", model, quasi_identifiers, quote_columns, entity) %}
 {% set referred = kanon_sql.reference_of_test(
     "journalist_risk", quasi_identifiers, reference,
     where=reference_where, columns=reference_columns,
@@ -455,7 +455,7 @@
     match=match, missing=missing, quote_columns=quote_columns
 ) %}
 {{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(
-    model | string,
+    asked["relation"],
     asked["columns"],
     reference=referred["relation"],
     pairs=referred["pairs"],
@@ -488,7 +488,7 @@
 {{ config(fail_calc="coalesce(sum(failures), 0)") }}
 {% do kanon_sql.needs_one_of("marketer_risk", {"max_average": max_average}) %}
 {% set max_average = kanon_sql.number_of_test("marketer_risk", "max_average", max_average, 0, 1) %}
-{% set asked = kanon_sql.columns_of_test("marketer_risk", quasi_identifiers, quote_columns, entity) %}
+{% set asked = kanon_sql.columns_of_test("marketer_risk", model, quasi_identifiers, quote_columns, entity) %}
 {% set referred = kanon_sql.reference_of_test(
     "marketer_risk", quasi_identifiers, reference,
     where=reference_where, columns=reference_columns,
@@ -496,7 +496,7 @@
     match=match, missing=missing, quote_columns=quote_columns
 ) %}
 {{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(
-    model | string,
+    asked["relation"],
     asked["columns"],
     reference=referred["relation"],
     pairs=referred["pairs"],
@@ -521,9 +521,9 @@
 {% do kanon_sql.needs_one_of("sample_uniqueness", {"max_share": max_share}) %}
 {% set max_share = kanon_sql.number_of_test("sample_uniqueness", "max_share", max_share, 0, 1) %}
 {% set wildcard = kanon_sql.is_wildcard("sample_uniqueness", nulls, entity) %}
-{% set asked = kanon_sql.columns_of_test("sample_uniqueness", quasi_identifiers, quote_columns, entity) %}
+{% set asked = kanon_sql.columns_of_test("sample_uniqueness", model, quasi_identifiers, quote_columns, entity) %}
 {{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(
-    model | string, asked["columns"],
+    asked["relation"], asked["columns"],
     max_share, asked["entity"], wildcard
 ), model) }}
 {% endtest %}

@@ -4,9 +4,9 @@
     a test compares them.
 
     A column is a text here, the name as it stands in SQL (quoted already where it needs to be;
-    see arguments.sql), and nobody has looked up its type. Where that matters a value is cast: what
-    is no number is counted, any other cast that fails stops the test with an error of the
-    database. No value is passed over.
+    see arguments.sql), and nobody has looked up its type. Where that matters a value is cast, and
+    what can't be is NULL: a test counts it, a model at given levels has no label for it. An engine
+    without such a cast ends with an error of its own, which may show the value.
 
     Where engines differ a macro dispatches, so that a project can have its own `<adapter>__same`
     and so on (https://docs.getdbt.com/reference/dbt-jinja-functions/dispatch).
@@ -213,9 +213,74 @@ min({{ value }})
 {%- endmacro %}
 
 
-{# A cast that fails is an error here: see above. #}
-{% macro cast_or_null(text, type) -%}
-cast({{ text }} as {{ type }})
+{# NULL where it can't be cast, where an engine can say so: see above. #}
+{% macro cast_or_null(value, type) -%}
+{{ return(adapter.dispatch("cast_or_null", "kanon_sql")(value, type) | trim) }}
+{%- endmacro %}
+
+
+{% macro default__cast_or_null(value, type) -%}
+cast({{ value }} as {{ type }})
+{%- endmacro %}
+
+
+{% macro duckdb__cast_or_null(value, type) -%}
+try_cast({{ value }} as {{ type }})
+{%- endmacro %}
+
+
+{% macro spark__cast_or_null(value, type) -%}
+try_cast({{ value }} as {{ type }})
+{%- endmacro %}
+
+
+{% macro bigquery__cast_or_null(value, type) -%}
+safe_cast({{ value }} as {{ type }})
+{%- endmacro %}
+
+
+{# A number is cast to a whole one where that holds it, a text where it is sure to spell one. #}
+{% macro postgres__cast_or_null(value, type) -%}
+{% if type | trim == kanon_sql.float_type() | trim -%}
+{{ kanon_sql.spelled_number(value) }}
+{%- elif type == "date" -%}
+{{ kanon_sql.postgres__spelled_date(value) }}
+{%- elif type | trim == kanon_sql.whole_type() | trim -%}
+case when {{ value }} between -9223372036854775808 and 9223372036854774784 then cast({{ value }} as {{ type }}) end
+{%- else -%}
+case when abs({{ value }}) < 1e38 then cast({{ value }} as {{ type }}) end
+{%- endif %}
+{%- endmacro %}
+
+
+{# The date that a text spells from the year down, with or without a time of the day. The pattern
+   knows the days of every month, as Postgres can't be asked about a date before release 16. #}
+{% macro postgres__spelled_date(column) -%}
+{% set text = "cast(" ~ column ~ " as " ~ kanon_sql.text_type() ~ ")" %}
+{% set year = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)" %}
+{% set leap_year = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)" %}
+{% set of_31_days = "(0?[13578]|1[02])-(0?[1-9]|[12][0-9]|3[01])" %}
+{% set of_30_days = "(0?[469]|11)-(0?[1-9]|[12][0-9]|30)" %}
+{% set of_28_days = "0?2-(0?[1-9]|1[0-9]|2[0-8])" %}
+{% set date = year ~ "-(" ~ of_31_days ~ "|" ~ of_30_days ~ "|" ~ of_28_days ~ ")|" ~ leap_year ~ "-0?2-29" %}
+{% set time = "([ T]([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?)?" %}
+case when {{ kanon_sql.matches(text, " *(" ~ date ~ ")" ~ time ~ " *") | trim }} then cast({{ text }} as date) end
+{%- endmacro %}
+
+
+{# The whole number of people that a weight is, of whatever type. #}
+{% macro weight_of(column) -%}
+{{ return(adapter.dispatch("weight_of", "kanon_sql")(column) | trim) }}
+{%- endmacro %}
+
+
+{% macro default__weight_of(column) -%}
+{{ kanon_sql.cast_or_null(kanon_sql.spelled_number(column), kanon_sql.whole_type() | trim) }}
+{%- endmacro %}
+
+
+{% macro duckdb__weight_of(column) -%}
+try_cast({{ column }} as {{ kanon_sql.whole_type() }})
 {%- endmacro %}
 
 
@@ -280,7 +345,7 @@ right({{ text }}, {{ length }})
 
 {% macro positive_int(value, name) -%}
 {% if value is boolean or value is not integer or value < 1 -%}
-{{ kanon_sql.refuse(name ~ " must be a whole number, 1 or more; found " ~ value) }}
+{{ kanon_sql.refuse(name ~ " must be a whole number, 1 or more; found " ~ kanon_sql.as_found(value)) }}
 {%- endif %}
 {{- return(value) -}}
 {%- endmacro %}

@@ -108,7 +108,7 @@ reference_classes as (
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }} as kanon_entity
 {% elif reference_weight is not none %}
-        sum(cast({{ kanon_sql.ident(reference_weight) }} as {{ kanon_sql.whole_type() }})) as kanon_population
+        sum({{ kanon_sql.weight_of(reference_weight) }}) as kanon_population
 {% else %}
         count(*) as kanon_population
 {% endif %}
