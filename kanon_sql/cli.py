@@ -79,8 +79,12 @@ class CommandLine(click.Group):
         **extra: Any,
     ) -> Any:
         if threading.current_thread() is threading.main_thread():
-            # Stopped by a supervisor, an audit cleans up after itself as it does after Ctrl-C.
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            # Stopped by a supervisor or by a terminal that closes, an audit cleans up after itself
+            # as it does after Ctrl-C; under nohup it goes on.
+            for name in ("SIGTERM", "SIGHUP"):
+                stop = getattr(signal, name, None)
+                if stop is not None and signal.getsignal(stop) is signal.SIG_DFL:
+                    signal.signal(stop, signal.default_int_handler)
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         return sys.exit(_exit_code_of(run)) if standalone_mode else run()
 

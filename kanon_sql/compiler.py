@@ -121,7 +121,7 @@ class _Written:
 def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
     asked = spec.tables[place]
     dialect = how.dialect or "duckdb"
-    named_alone = _is_named_alone(asked, asked.source, engine) and dialect != "duckdb"
+    named_alone = _is_named_alone(asked, asked.source, engine) and how.dialect is not None
     with nullcontext() if named_alone else opened(asked, engine) as hub:
         if hub is not None and how.dialect in (None, hub.dialect):
             if how.called is not None:

@@ -37,7 +37,7 @@ class DbtModel:
 
 
 def dbt_model(chain: Chain, name: str, source: str, levels: Mapping[str, int]) -> DbtModel:
-    """The model `name` that releases the model, seed or source table `source`.
+    """The model `name` that releases the model or seed `source`, which it reads by `ref`.
 
     Raises `SpecError` for a question that a model or its tests can't ask.
     """
@@ -48,8 +48,18 @@ def dbt_model(chain: Chain, name: str, source: str, levels: Mapping[str, int]) -
         )
     if not re.fullmatch(r"\w+", source):
         raise SpecError(
-            f"a dbt model releases one model, seed or source, and {source!r} is no name of one. "
+            f"a dbt model releases one model or seed, and {source!r} is no name of one. "
             "Give the table its name in the project: name in the spec."
+        )
+    if not re.fullmatch(r"\w+", name):
+        raise SpecError(
+            f"dbt takes no model called {name!r}. Name the file with letters, digits and "
+            "underscores alone, as in models/people_released.sql."
+        )
+    if name == source:
+        raise SpecError(
+            f"the model would be called {name}, as what it is made of, and dbt refuses a project "
+            f"with two of one name. Name the file otherwise, as in models/{name}_released.sql."
         )
     demanded = [check for check in chain.bound.checks if check.gates]
     for check in demanded:
@@ -121,7 +131,8 @@ def _comment(chain: Chain, source: str, levels: Mapping[str, int]) -> list[str]:
             f"    {each.name} at level {levels[each.name]} ({each.levels.label(levels[each.name])})"
             for each in chain.quasi_identifiers
         ),
-        "The records of violating classes are left out, and nothing is added (step 4).",
+        "The records of violating classes are left out, and nothing is added (step 4), by SQL of "
+        f"{chain.dialect}, where the levels were found.",
     ]
 
 

@@ -5,13 +5,15 @@ They are read as dbt reads them: by YAML 1.1, and of a repeated key the last cou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.errors import SpecError
 from kanon_sql.yaml_document import Location, Place, YamlDocument
+
+PROJECT = "dbt_project.yml"
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,15 @@ class Project:
             return self.folder / location
         return self.folder / "dbt_packages" / str(package) / location
 
+    def metas(self, kind: str, path: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """Each meta that dbt_project.yml has for a node by its `path`, the widest first."""
+        document = self._document(self.folder / PROJECT)
+        settings = mapping(mapping(document.value if document else None).get(f"{kind}s"))
+        yield from _metas(settings)
+        for name in path:
+            settings = mapping(settings.get(name))
+            yield from _metas(settings)
+
     def mentions(self, file: Path, word: str) -> bool:
         """Whether a file of the project has a word in it."""
         document = self._document(file)
@@ -79,7 +90,7 @@ class Project:
 
 
 def _is_project(folder: Path, name: str | None) -> bool:
-    file = folder / "dbt_project.yml"
+    file = folder / PROJECT
     if not file.is_file():
         return False
     try:
@@ -87,6 +98,11 @@ def _is_project(folder: Path, name: str | None) -> bool:
     except SpecError:
         return False
     return name is None or (isinstance(said, dict) and said.get("name") == name)
+
+
+def _metas(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What a level of settings has as its meta."""
+    yield from (mapping(settings.get(key)) for key in ("+meta", "meta"))
 
 
 def _described(value: Any) -> Iterator[tuple[Location, str | None, Mapping[str, Any]]]:

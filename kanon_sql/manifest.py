@@ -63,14 +63,14 @@ class SelectedTables:
 def read_manifest(path: str | Path, select: Iterable[str], connect: str | None) -> SelectedTables:
     """The tables of a manifest that have roles and are selected: all that have, without `select`.
 
-    A selector is a model's name, `tag:NAME` or `path:FOLDER`; each may have a `*`. One that
-    selects nothing leaves nothing to audit, whatever the others select.
+    A selector is a model's name, `tag:NAME`, `path:FOLDER` or a path; each may have a `*`. One
+    that selects nothing, as an empty one does, leaves nothing to audit, whatever the others select.
 
     Raises `InputError` for a file that is no manifest, `SpecError` for roles or demands that are
     incomplete or can't be understood.
     """
     manifest = _Manifest.read(Path(path))
-    selectors = [each for text in select for each in text.split()]
+    selectors = [each for text in select for each in text.split() or [""]]
     asked = [node for node in manifest.nodes if node.is_selected(selectors)]
     with Faults() as faults:
         for node in asked:
@@ -103,8 +103,8 @@ def _nothing(path: str | Path, idle: list[str], manifest: _Manifest) -> str:
     names = [node.called for node in manifest.nodes if node.speaks]
     near = did_you_mean(idle[0], [name for name in names if name != idle[0]])
     return (
-        f"--select {' '.join(idle)} selects no model of {path} that says anything to kanon-sql, "
-        f"so nothing was audited.{near}"
+        f"--select {' '.join(idle) or repr('')} selects no model of {path} that says anything to "
+        f"kanon-sql, so nothing was audited.{near}"
     )
 
 
@@ -114,6 +114,10 @@ class _Node:
 
     name: str
     unique_id: str
+    kind: str
+    """As dbt calls what it is: model, seed, snapshot or source."""
+    path: tuple[str, ...]
+    """The project or package, the folders and the name, by which dbt_project.yml means it."""
     version: str | None
     source: str | None
     """The source that a table is of, if it is of one."""
@@ -156,6 +160,8 @@ class _Node:
     def matches(self, selector: str) -> bool:
         """Whether a selector of dbt's means this node."""
         method, colon, wanted = selector.partition(":")
+        if not colon and "/" in selector:
+            method, colon, wanted = "path", ":", selector
         if any(operator in selector for operator in "+@,"):
             raise SpecError(
                 f"--select {selector}: graph operators and intersections are dbt's own. Name the "
@@ -166,7 +172,7 @@ class _Node:
         if method == "tag":
             return any(fnmatchcase(tag, wanted) for tag in self.tags)
         if method == "path":
-            folder = wanted.rstrip("/")
+            folder = wanted.removeprefix("./").rstrip("/")
             return any(
                 fnmatchcase(file, folder) or file.startswith(f"{folder}/")
                 for file in (self.original, self.location)
@@ -176,10 +182,16 @@ class _Node:
     def with_role(self, role: Role) -> list[str]:
         return [name for name, said in self.columns.items() if said.get("role") == role]
 
-    def unassigned_marks(self) -> Iterator[str]:
-        """A sentence for each column that is marked as personal and has no part."""
+    def exposed_marks(self) -> Iterator[str]:
+        """A sentence for each column that is marked as personal and has no part in the audit."""
         for name in self.marked:
-            if self.columns.get(name, {}).get("role") in (None, "insensitive"):
+            role = self.columns.get(name, {}).get("role")
+            if role == "identifier":
+                yield (
+                    f'"{name}" is marked as personal in the dbt project, and is an identifier that '
+                    "is still in the table. Drop it before the table is published."
+                )
+            elif role in (None, "insensitive"):
                 yield (
                     f'"{name}" is marked as personal in the dbt project and is neither a '
                     "quasi-identifier nor sensitive nor an identifier. Give it its role."
@@ -215,6 +227,11 @@ class _Manifest:
                 "target/manifest.json."
             )
         raw = [*found["nodes"].values(), *mapping(found.get("sources")).values()]
+        if not all(isinstance(each, dict) for each in raw):
+            raise InputError(
+                f"{path} is a damaged manifest: a node of it is no mapping. dbt parse writes it "
+                "anew."
+            )
         project = Project.of_manifest(path, mapping(found.get("metadata")).get("project_name"))
         nodes = tuple(_node(each) for each in raw if each.get("resource_type") in _KINDS)
         return cls(path, nodes, project)
@@ -261,7 +278,7 @@ class _Manifest:
 
     def notes(self, node: _Node) -> Iterator[str]:
         """What a reader of a node's audit must know besides."""
-        yield from node.unassigned_marks()
+        yield from node.exposed_marks()
         if node.is_described and self._description(node) is None:
             yield (
                 f"{node.location} was not found in {self.project.folder}, or does not describe "
@@ -275,10 +292,19 @@ class _Manifest:
         return found.place if found else Place(self._file(node), 1, 1)
 
     def refuse_replaced_meta(self, node: _Node) -> None:
-        """Raise if the YAML says something else to kanon-sql than what the manifest has of it.
+        """Raise if the YAML says something else to kanon-sql than what the manifest has of it, or
+        if dbt_project.yml says something that the manifest no longer has.
 
         What dbt would render first can't be compared, and is left to dbt.
         """
+        for meta in self.project.metas(node.kind, node.path):
+            lost = [key for key in mapping(meta.get(_OURS)) if key not in node.meta]
+            if lost:
+                raise node.fail(
+                    f"dbt_project.yml says {' and '.join(lost)} of it, and {self.path} does not: "
+                    "dbt replaces one kanon_sql by another. Say all of it in one place, or run dbt "
+                    "parse if the manifest is older."
+                )
         if not (node.speaks or self.project.mentions(self._file(node), _OURS)):
             return
         found = self._description(node)
@@ -382,6 +408,8 @@ def _node(raw: Mapping[str, Any]) -> _Node:
     return _Node(
         name=name,
         unique_id=str(raw.get("unique_id")),
+        kind=str(raw.get("resource_type")),
+        path=_texts(raw.get("fqn")),
         version=None if version is None else str(version),
         source=str(raw.get("source_name")) if is_source else None,
         package=raw.get("package_name"),
@@ -389,7 +417,7 @@ def _node(raw: Mapping[str, Any]) -> _Node:
         location=location,
         is_described=bool(patch),
         original=original,
-        tags=tuple(raw.get("tags") or ()),
+        tags=_texts(raw.get("tags")),
         meta=_said(raw, f"{whose} its meta"),
         columns={each: found for each, found in said.items() if found},
         marked=tuple(each for each, column in columns.items() if _is_marked(column)),
@@ -407,9 +435,16 @@ def _said(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     return said[0] if said else {}
 
 
+def _texts(found: Any) -> tuple[str, ...]:
+    """One text, or a list of them; anything else says nothing."""
+    if isinstance(found, str):
+        return (found,)
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
 def _is_marked(column: Mapping[str, Any]) -> bool:
     config, meta = mapping(column.get("config")), meta_of(column)
-    tags = [*(column.get("tags") or ()), *(config.get("tags") or ())]
+    tags = [*_texts(column.get("tags")), *_texts(config.get("tags"))]
     marks = {str(mark).lower() for mark in (*tags, meta.get("classification"))}
     return bool(_MARKS & marks) or meta.get("pii") is True
 

@@ -96,9 +96,17 @@ def write_files(
 ) -> None:
     """Write texts by their paths in a folder, all of them or none, and touch nothing else there.
 
-    Raises `SpecError` for a file that is there already, unless with `force`.
+    Raises `SpecError` for a file that is there already, unless with `force`; and for one numbered
+    as these are that is none of them, which would be taken for a part of the same whole.
     """
     files = {folder / name: text for name, text in texts.items()}
+    for file in files:
+        others = sorted(set(file.parent.glob(f"[0-9][0-9]*_*{file.suffix}")) - set(files))
+        if others:
+            raise SpecError(
+                f"{others[0]} is there and is none of what is written now, and the two would be "
+                "taken for one. Remove it, or name another folder."
+            )
     if folder.exists() and not folder.is_dir():
         raise SpecError(f"{folder} is a file; name a folder.")
     for file in files:

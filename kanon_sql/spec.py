@@ -515,4 +515,7 @@ def _advice(key: str, part: type[BaseModel]) -> str:
             return " Levels are a list, also of one, as in levels: [{mask: right}]."
     elif key in ("hierarchies", *GeneralizationHierarchy.model_fields):
         return f" How a column may be generalised {_BESIDE_A_COLUMN}."
+    elif part is AuditSpec and key in TableSpec.model_fields:
+        or_once = ", or once under defaults" if key in Defaults.model_fields else ""
+        return f" It stands in each table, beside its source{or_once}."
     return did_you_mean(key, part.model_fields)

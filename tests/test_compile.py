@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -64,6 +65,16 @@ def test_a_name_is_enough() -> None:
     assert "nobody has looked up" in found["classes"]
     assert 'cast("height" as double) > 180' in found["classes"]
     assert "cast(\"zip\" as varchar) = '*'" in found["classes"]
+
+
+def test_a_name_is_enough_for_duckdb() -> None:
+    found = steps("analytics.patients", dialect="duckdb", sensitive="illness")
+
+    with duckdb.connect() as connection:
+        connection.execute("create schema analytics")
+        connection.from_arrow(PEOPLE).create("analytics.patients")
+        sizes = connection.execute(found["classes"]).fetchall()
+    assert sum(records for _, _, records, *_ in sizes) == len(PEOPLE)
 
 
 def test_a_text_file_has_no_types_to_go_by() -> None:
@@ -166,6 +177,17 @@ def test_nothing_is_written_over(here: Path, capsys: pytest.CaptureFixture[str])
     assert run(*ASKED, "--output-dir", "sql", "--force") == 0
     assert (here / "sql" / "02_classes.sql").read_text() != "mine"
     assert (here / "sql" / "notes.txt").read_text() == "mine"
+
+
+def test_two_questions_are_not_mixed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*ASKED, "--sensitive", "illness", "--l", "2", "--output-dir", "sql") == 0
+    before = sorted((here / "sql").iterdir())
+    capsys.readouterr()
+
+    assert run(*ASKED, "--output-dir", "sql", "--force") == 2
+
+    assert "would be taken for one. Remove it" in capsys.readouterr().err
+    assert sorted((here / "sql").iterdir()) == before
 
 
 def test_all_files_are_written_or_none(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,7 @@ UNASKABLE: dict[str, tuple[dict[str, Any], str]] = {
         {"references": {"voters": PEOPLE}, "checks": [kanon.KMap(k=1, reference="voters")]},
         "k_map compares with a table that the dbt project has under a name of its own",
     ),
+    "its own name": ({"name": "released"}, "would be called released, as what it is made of"),
     "several files": ({"name": "data/*.parquet"}, "is no name of one. Give the table its name"),
     "Jinja": (
         {
@@ -111,6 +112,19 @@ UNASKABLE: dict[str, tuple[dict[str, Any], str]] = {
         "has {{ in it, which dbt would render",
     ),
 }
+
+
+def test_a_name_that_dbt_refuses(tmp_path: Path) -> None:
+    with pytest.raises(kanon.SpecError, match="dbt takes no model called 'my model'"):
+        kanon.anonymize(
+            PEOPLE,
+            name="people",
+            quasi_identifiers="zip",
+            k=2,
+            output=tmp_path / "my model.sql",
+            emit="dbt-model",
+        )
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", UNASKABLE)

@@ -136,6 +136,11 @@ def test_levels_and_every_role(tmp_path: Path) -> None:
         (("v*",), ["visits"]),
         (("tag:gold",), ["patients"]),
         (("path:models/marts",), ["visits"]),
+        (("path:./models/marts/",), ["visits"]),
+        (("models/marts",), ["visits"]),
+        (("models/patients.sql",), ["patients"]),
+        (("",), []),
+        (("patients", " "), []),
         (("tag:nothing",), []),
         (("raw",), []),
     ],
@@ -158,13 +163,15 @@ def test_a_column_marked_as_personal_without_a_part_is_noted(tmp_path: Path) -> 
         "email": column(tags=["pii"]),
         "phone": {"config": {"meta": {}, "tags": ["PII"]}, "meta": {}},
         "iban": {"config": {"meta": {"classification": "personal"}}},
+        "ssn": column("identifier", tags=["pii"]),
         "zip": column("quasi_identifier", tags=["pii"]),
     }
 
     described = project(tmp_path, "models:\n  - name: released\n")
     [notes] = selected(described, node).notes
 
-    assert [note.partition(" ")[0] for note in notes] == ['"email"', '"phone"', '"iban"']
+    assert [note.partition(" ")[0] for note in notes] == ['"email"', '"phone"', '"iban"', '"ssn"']
+    assert "still in the table. Drop it" in notes[-1]
 
 
 @pytest.mark.parametrize(
@@ -302,6 +309,44 @@ def test_two_metas_of_which_dbt_kept_one_are_refused(
         folder = project(tmp_path, WRITTEN % kept + repeated, manifest)
         chosen = selected(folder, model(demands={"k": 1}))
         assert (chosen.spec is not None, chosen.notes) == (True, ((),))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "+meta: {kanon_sql: {k: 5, l: 3}}",
+        "clinic: {+meta: {kanon_sql: {l: 3}}}",
+        "clinic: {staging: {meta: {kanon_sql: {k: 2, l: 3}}}}",
+    ],
+)
+def test_a_demand_of_the_whole_project_is_not_lost(tmp_path: Path, settings: str) -> None:
+    """The meta of a model replaces what dbt_project.yml demands of all."""
+    folder = project(tmp_path)
+    (tmp_path / "dbt_project.yml").write_text(f"name: clinic\nmodels: {{{settings}}}\n")
+    node = model(fqn=["clinic", "staging", "released"])
+
+    assert "dbt_project.yml says l of it, and " in refused(folder, node)
+
+    kept = model(fqn=["clinic", "staging", "released"], demands={"k": 2, "l": 3})
+    assert selected(folder, kept).spec is not None
+
+
+def test_a_demand_of_another_folder_is_none(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    (tmp_path / "dbt_project.yml").write_text(
+        "name: clinic\nmodels: {clinic: {staging: {+meta: {kanon_sql: {l: 3}}}}}\n"
+    )
+
+    assert selected(folder, model(fqn=["clinic", "marts", "released"])).spec is not None
+
+
+def test_a_damaged_node_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps({"nodes": {"model.clinic.a": None}}))
+    with pytest.raises(kanon.InputError, match="a node of it is no mapping"):
+        read_manifest(path, (), "duckdb:x")
+
+    assert selected(project(tmp_path), model(tags=5)).spec is not None
 
 
 def test_the_yaml_is_read_as_dbt_reads_it(tmp_path: Path) -> None:

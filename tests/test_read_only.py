@@ -436,7 +436,7 @@ def wait_for(database: Database, statements: int, seconds: float) -> float:
     return time.monotonic() - started
 
 
-@pytest.mark.parametrize("stopped_by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stopped_by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("view", ["endless", "asleep"])
 def test_ctrl_c_stops_the_query_in_the_server(
     database: Database, auditor: str, view: str, stopped_by: signal.Signals

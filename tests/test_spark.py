@@ -213,6 +213,14 @@ def test_a_file_a_folder_and_a_glob_are_read(folder: Path, session: Any) -> None
     assert session.catalog.listTables() == []
 
 
+def test_files_of_other_types_are_told(tmp_path: Path, session: Any) -> None:
+    for name, type in (("a", pa.int32()), ("b", pa.int64())):
+        pq.write_table(pa.table({"n": pa.array([1, 2], type)}), tmp_path / f"{name}.parquet")
+
+    with pytest.raises(kanon.InputError, match="a column has other types in it than in the rest"):
+        kanon.audit(f"{tmp_path}/", engine=session, quasi_identifiers=["n"])
+
+
 def test_a_file_that_is_asked_about_again_is_read_anew_in_one_view(
     folder: Path, session: Any
 ) -> None:

@@ -221,6 +221,11 @@ its quasi-identifier: quasi_identifiers: {zip: {levels: [{mask: right}]}}.
     2 |   - source: a.csv
     3 |     hierarchies: {zip: zip.csv}
       |     ^^^^^^^^^^^"""),
+        ("connect: duckdb:a\ntables:\n  - source: a\n", """\
+kanon.yml:1:1: unknown key "connect". It stands in each table, beside its source, or once under \
+defaults.
+    1 | connect: …
+      | ^^^^^^^"""),
         ("tables:\n  - source: a.csv\n    hierarchy: zip.csv", """\
 kanon.yml:3:5: unknown key "hierarchy" in tables[0]. How a column may be generalised stands with \
 its quasi-identifier: quasi_identifiers: {zip: {levels: [{mask: right}]}}.

@@ -239,7 +239,9 @@ class Spark(Warehouse):
     def _explained(self, error: Exception, *, read: bool = False) -> KanonError:
         """The error in our words, with Spark's of the statement unless rows were being read."""
         errors = sessions.errors()
-        condition = error.getCondition() if isinstance(error, errors.PySparkException) else None
+        # What Java throws outside of a query pyspark hands on as it is.
+        told = error if isinstance(error, errors.PySparkException) else _in_java(error)
+        condition = told.getCondition() if told is not None else None
         match condition or "":
             case "PATH_NOT_FOUND":
                 return InputError("Spark finds no file at the path.")
@@ -247,8 +249,8 @@ class Spark(Warehouse):
                 return InputError("Spark finds no Parquet at the path.")
             case text if text.startswith(("FAILED_READ_FILE", "CANNOT_READ_FILE", "CANNOT_MERGE")):
                 return InputError(
-                    "a file can't be read as Parquet, or has other types than the rest. Write it "
-                    "anew."
+                    "a file can't be read as Parquet, or a column has other types in it than in "
+                    "the rest. Write it anew."
                 )
             case text if text.startswith(("OPERATION_CANCELED", "SPARK_JOB_CANCELLED")):
                 return stopped()
@@ -330,6 +332,13 @@ def _done(tasks: Iterable[tuple[int, int]]) -> str:
     """
     completed, all = (sum(each) for each in zip((0, 0), *tasks, strict=True))
     return f"{completed:,} of {all:,} tasks" if all else ""
+
+
+def _in_java(error: Exception) -> Any:
+    """Spark's own error within one of py4j's, if it is one."""
+    thrown = getattr(error, "java_exception", None)
+    is_ours = thrown is not None and thrown.getClass().getName().startswith("org.apache.spark.")
+    return thrown if is_ours and "getCondition" in dir(thrown) else None
 
 
 def _first_line(error: Exception) -> str:
