@@ -651,6 +651,25 @@ def test_a_type_that_is_never_equal_is_to_be_cast(database: Database, type: str)
     database.run("drop table spots")
 
 
+@pytest.fixture
+def as_before_16(database: Database) -> Iterator[None]:
+    """What tells whether a text is a number or a date has come with Postgres 16."""
+    called, away = "pg_catalog.pg_input_is_valid", "pg_input_is_valid_later"
+    database.run(f"alter function {called}(text, text) rename to {away}")
+    yield
+    database.run(f"alter function pg_catalog.{away}(text, text) rename to pg_input_is_valid")
+
+
+def test_what_needs_a_later_postgres_says_so(database: Database, as_before_16: None) -> None:
+    with pytest.raises(kanon.SpecError, match=r"It needs Postgres 16: before, audit a view"):
+        kanon.audit(
+            "people",
+            quasi_identifiers={"zip": {"levels": ["year"]}},
+            levels={"zip": 1},
+            engine=database.url,
+        )
+
+
 @pytest.mark.parametrize(
     ("does", "says"),
     [

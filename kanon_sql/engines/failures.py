@@ -8,9 +8,12 @@ from typing import Any
 
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 
+LOOK = "Look at the conditions and the types of their columns."
+
 _STOPPED = ("HY008", "70100")
 """By the client, or beside it."""
 _ENDED = ("57P01", "57P02", "57P05")
+"""With the whole session, by an administrator or the server."""
 _STATES = {
     1044: "42501",
     1054: "42703",
@@ -97,9 +100,6 @@ def no_such_value() -> InputError:
         "a value does not convert to the number, date or type that the question needs. Look at "
         "the columns with a level, a clip, an order or a comparison."
     )
-
-
-LOOK = "Look at the conditions and the types of their columns."
 
 
 def unreadable(title: str, said: str, advice: str = LOOK) -> SpecError:
