@@ -412,8 +412,8 @@ def _warnings(plan: ProfilePlan) -> Iterator[str]:
         them = "it" if len(plan.passed_over) == 1 else "them"
         yield (
             f"{', '.join(plan.passed_over)} can't be compared value by value (nested, an "
-            "interval, or texts of which the database takes some for one), so nothing is said of "
-            f"{them}."
+            "interval, texts of which the database takes some for one, or not to be read by this "
+            f"role), so nothing is said of {them}."
         )
 
 

@@ -168,6 +168,18 @@ def test_a_row_that_is_replaced_counts_once(chdb: ChDB) -> None:
     assert summary("r", chdb.url, "z")["k"] == 1
 
 
+def test_a_temporary_table_is_not_taken_for_the_one_behind_it(chdb: ChDB) -> None:
+    chdb.run("create or replace table shadowed (zip String) engine = Memory")
+    chdb.run("create temporary table shadowed as select '1' as zip")
+
+    with pytest.raises(InputError, match="shadowed is temporary, and stands before any other"):
+        kanon.audit("shadowed", engine=chdb.client, quasi_identifiers="zip")
+
+    result = kanon.audit("default.shadowed", engine=chdb.client, quasi_identifiers="zip")
+    chdb.run("drop temporary table shadowed")
+    assert result.status == "no_data"
+
+
 def test_the_profile_of_the_user_changes_nothing(chdb: ChDB) -> None:
     """And is as it was afterwards."""
     chdb.load("people", PEOPLE)

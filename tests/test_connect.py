@@ -31,6 +31,7 @@ from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.canaries import CANARIES, CANARIES_OF, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.duckdb import DuckDBEngine
+from kanon_sql.engines.names import named
 from kanon_sql.engines.servers import SERVERS, DuckDB
 from kanon_sql.engines.urls import url_of
 
@@ -232,6 +233,106 @@ def test_a_name_is_looked_up_where_the_user_has_set(database: Database) -> None:
     database.run("drop schema clinic cascade")
 
     assert found.tables[0].summary.records == 1
+
+
+@pytest.fixture
+def namesakes(database: Database) -> Iterator[Database]:
+    """Tables of names that differ by their schema or by case, each with its number of records."""
+    tables = {
+        "public.patients": 1,
+        's2."Patients"': 2,
+        "s1.people": 3,
+        "s2.people": 4,
+        's1."VISITS"': 5,
+        's2."Visits"': 6,
+    }
+    database.run("alter table people rename to others")
+    for schema in ("s1", "s2"):
+        database.run(f"create schema {schema}")
+    for name, records in tables.items():
+        database.run(f"create table {name} as select 1 as zip from generate_series(1, {records})")
+    yield database
+    database.run("drop schema s1, s2 cascade")
+    database.run("drop table patients")
+    database.run("alter table others rename to people")
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "called", "records"),
+    [
+        ("public", "patients", "patients", 1),
+        ("public", "Patients", "patients", 1),
+        ("public", 's2."Patients"', "Patients", 2),
+        ("public", "s2.patients", "Patients", 2),
+        ("s2, public", "patients", "public.patients", 1),
+        ("s2, public", '"Patients"', "Patients", 2),
+        ("public, s1", "people", "s1.people", 3),
+        ("public, s2, s1", "People", "s2.people", 4),
+        ("public, s1", "s2.people", "people", 4),
+        ("public, s1", '"postgres"."s2"."people"', "people", 4),
+        ("public, s1", '"VISITS"', "s1.VISITS", 5),
+        ("nowhere", "patients", "public.patients", 1),
+    ],
+)
+def test_a_name_is_what_the_session_takes_it_for(
+    namesakes: Database, path: str, name: str, called: str, records: int
+) -> None:
+    assert read_by(namesakes, f"set search_path to {path}", name) == (called, records)
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "any_of"),
+    [
+        ("s2, public", "Patients", "postgres.public.patients, postgres.s2.Patients"),
+        ("public", '"Patients"', "postgres.public.patients, postgres.s2.Patients"),
+        ("public", "people", "postgres.s1.people, postgres.s2.people"),
+        ("s1, s2", "visits", "postgres.s1.VISITS, postgres.s2.Visits"),
+        ("s1, public", "Visits", "postgres.s1.VISITS, postgres.s2.Visits"),
+    ],
+)
+def test_a_name_that_two_tables_may_have_is_refused(
+    namesakes: Database, path: str, name: str, any_of: str
+) -> None:
+    with pytest.raises(kanon.InputError, match=f"may be any of {any_of}. Write the one you mean"):
+        read_by(namesakes, f"set search_path to {path}", name)
+
+
+def read_by(database: Database, setting: str, *names: str) -> tuple[Any, ...]:
+    """What tables are called, and how many records they have, on a connection with a setting."""
+    import psycopg
+
+    found: list[Any] = []
+    with psycopg.connect(database.url, autocommit=True) as connection:
+        connection.execute(setting)
+        for name in names:
+            [table] = kanon.audit(name, quasi_identifiers="zip", engine=connection).tables
+            found += [table.name, table.summary.records]
+    return tuple(found)
+
+
+def test_a_temporary_table_stands_before_the_one_of_the_same_name(database: Database) -> None:
+    temporary = "create temp table people as select 1 as zip"
+
+    assert read_by(database, temporary, "people", "pg_temp.people", "public.people") == (
+        *("pg_temp.people", 1),
+        *("people", 1),
+        *("people", 200),
+    )
+    last = f"{temporary}; set search_path to public, pg_temp"
+    assert read_by(database, last, "people") == ("people", 200)
+
+
+def test_no_session_reads_the_temporary_table_of_another(database: Database) -> None:
+    import psycopg
+
+    with psycopg.connect(database.url, autocommit=True) as other:
+        other.execute("create temp table people as select 1 as zip")
+        other.execute("create temp table fleeting as select 1 as zip")
+
+        assert read_by(database, "select 1", "people") == ("people", 200)
+        for name in ("fleeting", "pg_temp.people"):
+            with pytest.raises(kanon.InputError, match=f"there is no table or view {name}"):
+                read_by(database, "select 1", name)
 
 
 def test_a_psycopg_connection_in_a_transaction_is_refused(database: Database) -> None:
@@ -894,6 +995,33 @@ def test_a_table_is_found_in_the_catalogue_of_the_standard(
     asked = "\n".join(connection.said)
     assert re.search(r"INFORMATION_SCHEMA[`\"\]]\.[`\"\[]TABLES", asked)
     assert ("`S`.`INFORMATION_SCHEMA`" in asked) is (dialect == "bigquery")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "found"),
+    [
+        ("snowflake", "People", ["PEOPLE"]),
+        ("snowflake", "people", ["PEOPLE", "people"]),
+        ("snowflake", '"people"', ["people"]),
+        ("postgres", "people", ["people"]),
+        ("postgres", "People", ["people"]),
+        ("postgres", "PEOPLE", ["people", "PEOPLE"]),
+        ("mysql", "PEOPLE", ["PEOPLE"]),
+        ("mysql", "People", ["people", "PEOPLE"]),
+        ("tsql", "people", ["people"]),
+        ("tsql", "S.People", ["people", "PEOPLE"]),
+    ],
+)
+def test_a_name_without_quotes_is_spelled_as_the_server_does(
+    dialect: str, name: str, found: list[str]
+) -> None:
+    known = [("DB", "S", "people"), ("DB", "S", "PEOPLE")]
+    try:
+        seen = [named(name, known, [("DB", "S")], dialect)[-1]]
+    except kanon.InputError as error:
+        seen = re.findall(r"DB\.S\.(\w+)", str(error).partition(". Write")[0])
+
+    assert seen == found
 
 
 @pytest.mark.parametrize(

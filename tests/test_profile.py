@@ -446,8 +446,8 @@ def test_what_cannot_be_compared_is_named_and_left_out() -> None:
     [table] = result.tables
     assert not {"lists", "more"} & {column.column for column in table.attacker_knows}
     assert table.warnings == (
-        "lists, more can't be compared value by value (nested, an interval, or texts of which "
-        "the database takes some for one), so nothing is said of them.",
+        "lists, more can't be compared value by value (nested, an interval, texts of which the "
+        "database takes some for one, or not to be read by this role), so nothing is said of them.",
     )
     assert table.warnings[0] in " ".join(str(result).split())
 

@@ -546,6 +546,62 @@ def test_a_type_that_merges_texts_is_refused(
         kanon.audit(table, engine=auditor, quasi_identifiers="zip")
 
 
+@pytest.fixture
+def granted(database: Database) -> Iterator[None]:
+    """Tables of which the auditor may read some columns, or none."""
+    database.run("create schema closed")
+    database.run("create table closed.people as select * from people")
+    database.run("create table parts as select * from people")
+    database.run("grant usage on schema closed to auditor")
+    database.run("grant select (zip, age) on parts to auditor")
+    yield
+    database.run("drop schema closed cascade")
+    database.run("drop table parts")
+
+
+def test_a_role_audits_the_columns_that_it_may_read(granted: None, auditor: str) -> None:
+    result = kanon.audit(
+        "parts",
+        engine=auditor,
+        quasi_identifiers="*",
+        identifiers=["disease", "id", "weight"],
+        where="age < 9",
+        checks=[kanon.KAnonymity(k=2)],
+    )
+
+    assert result.tables[0].summary.records == 120
+    assert kanon.audit("parts", engine=auditor, quasi_identifiers="zip").tables[0].summary
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"quasi_identifiers": ["zip", "disease"]}, '"disease" of parts may not be read'),
+        ({"quasi_identifiers": "*"}, '"disease" of parts may not be read'),
+        ({"sensitive": ["disease"]}, '"disease" of parts may not be read'),
+        ({"entity": "id"}, '"id" of parts may not be read'),
+        ({"where": "weight > 1"}, '"weight" of parts may not be read'),
+        ({"sensitive": ["diseases"]}, 'parts has no column "diseases"'),
+    ],
+)
+def test_a_column_that_may_not_be_read_is_named(
+    granted: None, auditor: str, asked: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(kanon.SpecError, match=said):
+        kanon.audit("parts", engine=auditor, **{"quasi_identifiers": "zip"} | asked)
+
+
+def test_a_table_that_may_not_be_read_is_no_other_of_its_name(granted: None, auditor: str) -> None:
+    import psycopg
+
+    with psycopg.connect(auditor, autocommit=True) as connection:
+        connection.execute("set search_path to closed, public")
+        with pytest.raises(
+            kanon.InputError, match=r"closed\.people, of which this role may read no"
+        ):
+            kanon.audit("people", engine=connection, quasi_identifiers="zip")
+
+
 def test_a_column_of_no_part_may_be_of_any_type(database: Database) -> None:
     database.run("create table notes as select zip, '{}'::json as note from people")
 

@@ -226,14 +226,42 @@ def test_a_text_of_the_question_is_no_function(
 # --- what a name means ----------------------------------------------------------------------------
 
 
-def test_a_temporary_table_of_the_same_name_is_another(database: sqlite3.Connection) -> None:
-    """Its columns would be texts in the other one: SQLite reads "age" so where there is none."""
+def test_a_temporary_table_stands_before_the_one_of_the_same_name(
+    database: sqlite3.Connection,
+) -> None:
+    """In the other one "age" would be a text: SQLite reads it so where there is no such column."""
     holding(database, "text", ["1"] * 10)
     database.execute("create temp table people (born text, age integer)")
-    database.executemany("insert into temp.people values ('1', ?)", [(n,) for n in range(10)])
+    database.executemany("insert into temp.people values ('1', ?)", [(n,) for n in range(5)])
 
+    found = audit(database, quasi_identifiers=["born", "age"])
+
+    assert (found.name, records_of(database, "people")) == ("temp.people", 5)
+    assert found.status == "violated"
+    assert records_of(database, "temp.people") == 5
+    assert records_of(database, "main.people") == 10
     with pytest.raises(kanon.SpecError, match='no column "age"'):
-        audit(database, quasi_identifiers=["born", "age"])
+        kanon.audit("main.people", quasi_identifiers="age", engine=database)
+
+
+def records_of(database: sqlite3.Connection, name: str) -> int | None:
+    [table] = kanon.audit(name, quasi_identifiers="born", engine=database).tables
+    return table.summary.records if table.summary else None
+
+
+def test_what_is_attached_comes_after_what_is_in_the_file(database: sqlite3.Connection) -> None:
+    for place, schema in enumerate(["first", "second"], start=1):
+        database.execute(f"attach ':memory:' as {schema}")
+        database.execute(f"create table {schema}.People as select 1 as born")
+        database.execute(f"insert into {schema}.people values {', '.join(['(1)'] * place)}")
+
+    assert records_of(database, "PEOPLE") == 2
+    assert records_of(database, "second.people") == 3
+    holding(database, "text", ["1"])
+    assert records_of(database, "people") == 1
+    database.execute("create temp table PEOPLE as select 1 as born where false")
+    with pytest.raises(kanon.InputError, match=r"any of main\.temp\.PEOPLE, main\.main\.people"):
+        records_of(database, "people")
 
 
 @pytest.mark.parametrize("kept", ["virtual", "stored"])
@@ -261,6 +289,14 @@ def test_a_table_with_a_collation_is_refused(database: sqlite3.Connection) -> No
     for source in ("people", "seen"):
         with pytest.raises(kanon.InputError, match="collation other than binary"):
             kanon.audit(source, quasi_identifiers="born", engine=database)
+
+
+def test_a_temporary_view_may_read_any_schema(database: sqlite3.Connection) -> None:
+    holding(database, "text collate nocase", ["a", "A"])
+    database.execute("create temp view seen as select born from main.people")
+
+    with pytest.raises(kanon.InputError, match="collation other than binary"):
+        kanon.audit("seen", quasi_identifiers="born", engine=database)
 
 
 def test_a_collation_elsewhere_shuts_out_no_table(database: sqlite3.Connection) -> None:

@@ -25,7 +25,7 @@ class Column:
     """Whether the file stores it as a dictionary throughout, so that hashing it is nearly free."""
     merges: str | None = None
     """What is said of it, after its name, where it is to play a part, if the database takes
-    different values of it for one."""
+    different values of it for one, or lets us read none."""
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,9 @@ each statement, so that nothing of it stays with a session of the user's."""
 NEEDED = ("join_use_nulls", "aggregate_functions_null_for_empty", "final", "session_timezone")
 """The settings without which answers would be wrong; others came with what they switch off."""
 
+TEMPORARY = ""
+"""The database in which the catalogue has the temporary tables of a session."""
+
 LONGEST = 24 * 60 * 60
 """How many seconds are waited for an answer, where no limit is asked for."""
 
@@ -287,7 +290,16 @@ class ClickHouse(Catalogued):
         [place] = self._asked(render("told_by_session", functions=functions))[1]
         return place[0], place[1]
 
+    def _path(self) -> Sequence[tuple[str, str]]:
+        database, _ = place = self._place()
+        return [(database, TEMPORARY), place]
+
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
+        if found[1] == TEMPORARY:
+            raise InputError(
+                f"{found[-1]} is temporary, and stands before any other table of this name. Copy "
+                "it into a table that is not, or name another with its database."
+            )
         return [Column(name, duckdb_type(type)) for name, type in self._catalogued(found)]
 
     def _catalogued(self, found: Sequence[str]) -> Sequence[Sequence[Any]]:

@@ -68,7 +68,7 @@ class DBAPI(Catalogued):
     """Whether EXPLAIN reads a statement and runs nothing of it."""
 
     place = ("current_database()", "current_schema()")
-    """The database and the schema in which a name is looked up first."""
+    """What tells the database and the schema in which a table usually lies."""
     whole_type = "DATA_TYPE"
     """What the catalogue calls the type of a column, with all that it says of it."""
     tells_digits = True

@@ -400,7 +400,7 @@ class DuckDBEngine:
             )
         database, schema = self._run(render("current_place"))[0]
         known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
-        found = named(name, known, (database, schema), no_file=", and no such file")
+        found = named(name, known, [(database, schema)], self.dialect, no_file=", and no such file")
         sql = ".".join(map(identifier, shortened(found, database)))
         definitions = self._run(render("definitions"))
         read = definitions_read(found, definitions)

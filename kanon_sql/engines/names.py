@@ -2,44 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from kanon_sql.errors import InputError, did_you_mean
 from kanon_sql.hierarchy import is_file_name
+from kanon_sql.templates import identifier
 
 
 def named(
     name: str,
     known: Sequence[tuple[str, ...]],
-    here: tuple[str, str],
+    path: Sequence[tuple[str, str]],
+    dialect: str,
     where: str = "in the database",
     *,
     no_file: str = "",
 ) -> tuple[str, ...]:
-    """The catalogue's `database, schema, table` for what the user wrote, quoted or not; `no_file`
-    is what to say beside of a name that only a file has."""
-    parts = name_parts(name)
-    for spelled in (lambda part: part, str.casefold):
-        wanted = tuple(map(spelled, parts))
-        found = [one for one in known if tuple(map(spelled, one[-len(wanted) :])) == wanted]
-        nearest = [one for one in found if one[:2] == here] or found
-        if len(nearest) == 1:
-            return nearest[0]
-        if nearest:
-            raise InputError(f"{name} may be any of {', '.join(map('.'.join, nearest))}.")
-    databases = {here[0].casefold(), *(one[0].casefold() for one in known)}
-    if len(parts) == 3 and parts[0].casefold() not in databases:
+    """The catalogue's `database, schema, table` for what the user wrote, quoted or not.
+
+    `path` is in which databases and schemas the session looks up a name, in order: what it finds
+    there goes before what differs by case or lies elsewhere. `no_file` is what to say beside of a
+    name that only a file has. Raises `InputError` where a name may be any of several tables.
+    """
+    parts = _identifiers(name)
+    folded = _folded([part.name for part in parts])
+    alike = [one for one in known if _folded(one[-len(parts) :]) == folded]
+    here = path[0][0]
+    in_order = (
+        [[one for one in alike if one[:2] == place] for place in path]
+        if len(parts) == 1
+        else [[one for one in alike if one[0] == here]]
+    )
+    on_path, anywhere = (_meant(parts, schemas, dialect) for schemas in (in_order, [alike]))
+    for meant in (on_path, _each_once([*chain(*in_order), *anywhere]), alike):
+        if len(meant) == 1:
+            return meant[0]
+        if meant:
+            raise InputError(
+                f"{name} may be any of {', '.join(map('.'.join, meant))}. Write the one you mean "
+                f"in full and in double quotes: '{'.'.join(map(identifier, meant[0]))}'."
+            )
+    databases = {here.casefold(), *(one[0].casefold() for one in known)}
+    if len(parts) == 3 and parts[0].name.casefold() not in databases:
+        database = parts[0].name
         raise InputError(
-            f"{name} is in the database {parts[0]}, and this is {here[0]}. Connect to {parts[0]}."
+            f"{name} is in the database {database}, and this is {here}. Connect to {database}."
         )
     if name in [one[-1] for one in known]:
         raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
     near = did_you_mean(name, [one[-1] for one in known])
     file = no_file if is_file_name(name) else ""
     raise InputError(f"there is no table or view {name} {where}{file}.{near}")
+
+
+def _meant(
+    parts: Sequence[exp.Identifier], schemas: Sequence[Sequence[tuple[str, ...]]], dialect: str
+) -> list[tuple[str, ...]]:
+    """What the server would read in the first schema that has it, and what is spelled so: one
+    table, or a choice that is not ours."""
+    wanted = tuple(part.name for part in parts)
+    read = tuple(_read_as(part, dialect) for part in parts)
+
+    def is_spelled_so(one: tuple[str, ...]) -> bool:
+        return one[-len(parts) :] == wanted
+
+    def is_read(one: tuple[str, ...]) -> bool:
+        stored = (exp.to_identifier(part, quoted=True) for part in one[-len(parts) :])
+        return tuple(_read_as(part, dialect) for part in stored) == read
+
+    as_spelled, as_read = (_first(schemas, fits) for fits in (is_spelled_so, is_read))
+    if len(as_spelled) == 1 and as_spelled[0] in as_read:
+        return as_spelled
+    return _each_once([*as_read, *as_spelled])
+
+
+def _first(
+    schemas: Sequence[Sequence[tuple[str, ...]]], fits: Callable[[tuple[str, ...]], bool]
+) -> list[tuple[str, ...]]:
+    """What fits in the first schema in which anything does."""
+    found = (list(filter(fits, schema)) for schema in schemas)
+    return next(filter(None, found), [])
+
+
+def _each_once(tables: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    return list(dict.fromkeys(tables))
+
+
+def _read_as(part: exp.Identifier, dialect: str) -> str:
+    """What a server of the dialect takes a part of a name for.
+
+    >>> _read_as(exp.to_identifier("People"), "postgres")
+    'people'
+    """
+    return Dialect.get_or_raise(dialect).normalize_identifier(part.copy()).name
+
+
+def _folded(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(str.casefold, parts))
 
 
 def name_parts(name: str) -> tuple[str, ...]:
@@ -50,12 +114,20 @@ def name_parts(name: str) -> tuple[str, ...]:
     >>> name_parts("visits at (version => 3)")
     ('visits at (version => 3)',)
     """
+    return tuple(part.name for part in _identifiers(name))
+
+
+def _identifiers(name: str) -> Sequence[exp.Identifier]:
+    """The parts of a name, each with whether it is in quotes; what is no name is one in quotes."""
     try:
         table = exp.to_table(name, dialect="duckdb")
     except (SqlglotError, ValueError):
-        return (name,)
+        return [exp.to_identifier(name, quoted=True)]
     more = {key for key, value in table.args.items() if value} - {"this", "db", "catalog"}
-    return (name,) if more else tuple(part.name for part in table.parts)
+    parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+    if more or len(parts) < len(table.parts):
+        return [exp.to_identifier(name, quoted=True)]
+    return parts
 
 
 def shortened(found: tuple[str, ...], database: str) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ the same rows."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -31,7 +32,8 @@ SETTINGS = (
 
 _KINDS = {"e": "ENUM", "c": "STRUCT"}
 """By the catalogue's letter: types that someone has made, which no name tells the kind of."""
-
+TEMPORARY = "pg_temp"
+"""What every session calls the schema of its own temporary tables."""
 ADVICE = {
     "pg_input_is_valid": "It needs Postgres 16: before, audit a view in which the column is cast "
     "to a number or a date.",
@@ -64,7 +66,14 @@ class Postgres(DBAPI):
         """The table or view of this name. Raises `InputError` unless there is exactly one."""
         table = super().table(target)
         schema, name = (part.name for part in exp.to_table(table.sql, dialect="duckdb").parts)
-        columns = self._asked(render("postgres_collations", schema=schema, table=name))[1]
+        stored = self._stored(schema)
+        columns = self._asked(render("postgres_collations", schema=stored, table=name))[1]
+        if not columns:
+            raise InputError(
+                f"{target} is {schema}.{name}, of which this role may read nothing. Have it "
+                "granted, or name another table with its schema."
+            )
+        table = _as_readable(table, {name for name, _ in columns})
         if any(is_own for _, is_own in columns):
             self._stand_ins[table.sql] = render(
                 "postgres_view", relation=table.sql, columns=columns
@@ -133,9 +142,19 @@ class Postgres(DBAPI):
     def _tables(self) -> Sequence[tuple[str, ...]]:
         return [tuple(row) for row in self._asked(render("postgres_tables"))[1]]
 
+    def _path(self) -> Sequence[tuple[str, str]]:
+        return [(database, schema) for database, schema in self._asked(render("postgres_path"))[1]]
+
+    def _stored(self, schema: str) -> str:
+        """A schema by the name that the catalogue has for it."""
+        if schema != TEMPORARY:
+            return schema
+        [[stored]] = self._asked(render("postgres_temporary"))[1]
+        return str(stored)
+
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found
-        sql = render("postgres_columns", schema=schema, table=table)
+        sql = render("postgres_columns", schema=self._stored(schema), table=table)
         return list(self._described(self._asked(sql)[1]))
 
     def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
@@ -154,6 +173,16 @@ class Postgres(DBAPI):
         said = said_of_the_statement(error)
         fitting = [advice for part, advice in ADVICE.items() if part in (said or "")]
         return explained(error, self.title, said, *fitting[:1])
+
+
+def _as_readable(table: Table, readable: Collection[str]) -> Table:
+    """The table, with what is said of each column that may not be read."""
+    fault = "may not be read by this role. Have it granted, or leave it out."
+    columns = (
+        column if column.name in readable else replace(column, merges=fault)
+        for column in table.columns
+    )
+    return replace(table, columns=tuple(columns))
 
 
 def _scanned(node: Mapping[str, Any]) -> Iterator[int]:

@@ -91,6 +91,10 @@ class BigQuery(DBAPI):
     def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
         return (*self._dataset[:-1], *super()._read_as(found))
 
+    def _called(self, target: str, found: tuple[str, ...]) -> str:
+        """The catalogue is that of one dataset, which goes without saying."""
+        return found[-1]
+
     @property
     def _catalogue(self) -> str:
         return ".".join([*map(identifier, self._dataset), super()._catalogue])

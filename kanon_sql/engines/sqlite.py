@@ -29,6 +29,8 @@ _DECLARED = {
 """What the types that columns are declared with say of their values, the first that fits."""
 _TOLD = ("BOOLEAN", "DATE", "BIGINT", "DOUBLE")
 """The types that a column has only if its values do."""
+FILE = "main"
+"""What the database is called that has all the schemas."""
 ORDERED = (3, 44)
 """The first version that joins texts in an order."""
 
@@ -88,30 +90,42 @@ class SQLite(DBAPI):
         return tuple(map(int, version.split(".")))
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
-        return [tuple(row) for row in self._asked(render("sqlite_tables"))[1]]
+        sql = render("sqlite_tables", schemas=self._schemas())
+        return [(FILE, *row) for row in self._asked(sql)[1]]
 
     def _place(self) -> tuple[str, str]:
-        return "main", "main"
+        return FILE, "main"
+
+    def _path(self) -> Sequence[tuple[str, str]]:
+        return [(FILE, schema) for schema in self._schemas()]
+
+    def _schemas(self) -> Sequence[str]:
+        """What is searched for a name, in order: temporary tables, the file, what is attached."""
+        return [schema for (schema,) in self._asked(render("sqlite_schemas"))[1]]
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
-        table = found[-1]
-        self._refuse_collations(table)
-        rows = self._asked(render("sqlite_columns", table=table))[1]
-        return self._believed(table, [Column(name, _type(type)) for name, type in rows])
+        _, schema, table = found
+        self._refuse_collations(schema, table)
+        rows = self._asked(render("sqlite_columns", schema=schema, table=table))[1]
+        return self._believed(schema, table, [Column(name, _type(type)) for name, type in rows])
 
-    def _believed(self, table: str, columns: Sequence[Column]) -> Sequence[Column]:
+    def _believed(self, schema: str, table: str, columns: Sequence[Column]) -> Sequence[Column]:
         """The columns, of which each has its declared type only if it holds nothing else, and is
         text otherwise. That takes a scan of the table."""
         told = [column for column in columns if column.type in _TOLD]
         if not told:
             return columns
-        [holds] = self._asked(render("sqlite_types_that_hold", table=table, columns=told))[1]
+        sql = render("sqlite_types_that_hold", schema=schema, table=table, columns=told)
+        [holds] = self._asked(sql)[1]
         others = {column.name for column, held in zip(told, holds, strict=True) if not held}
         return [Column(each.name, "VARCHAR") if each.name in others else each for each in columns]
 
-    def _refuse_collations(self, table: str) -> None:
+    def _refuse_collations(self, schema: str, table: str) -> None:
         """No catalogue tells what a column is compared by."""
-        for (definition,) in self._asked(render("sqlite_definitions", table=table))[1]:
+        # A temporary view may read any schema, and each other one its own alone.
+        read = self._schemas() if schema == "temp" else [schema]
+        sql = render("sqlite_definitions", schema=schema, table=table, read=read)
+        for (definition,) in self._asked(sql)[1]:
             if _MERGING.search(definition):
                 raise InputError(
                     f"{table} is defined, or may read what is defined, with a collation other than "

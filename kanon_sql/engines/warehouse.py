@@ -15,7 +15,7 @@ from typing import Any, Self
 from kanon_sql.dialects import ROUNDING
 from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
 from kanon_sql.engines.definitions import Definitions
-from kanon_sql.engines.names import named
+from kanon_sql.engines.names import name_parts, named
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError
 from kanon_sql.templates import identifier
@@ -153,7 +153,8 @@ class Catalogued(Warehouse):
         found = named(
             target,
             self._tables(),
-            self._place(),
+            self._path(),
+            self.dialect,
             "that you may read in the database",
             no_file=_NO_FILE,
         )
@@ -161,7 +162,7 @@ class Catalogued(Warehouse):
         require_usable_names(target, [column.name for column in columns])
         sql = ".".join(map(identifier, self._read_as(found)))
         table = Table(
-            found[-1],
+            self._called(target, found),
             sql,
             columns,
             ordered=False,
@@ -170,6 +171,11 @@ class Catalogued(Warehouse):
         )
         self._types[table.sql] = table.types
         return table
+
+    def _called(self, target: str, found: tuple[str, ...]) -> str:
+        """What people call a table: with its schema, if they named none and it is not the usual."""
+        is_said = len(name_parts(target)) > 1 or found[:2] == self._place()
+        return found[-1] if is_said else ".".join(found[1:])
 
     @abstractmethod
     def _tables(self) -> Sequence[tuple[str, ...]]:
@@ -181,7 +187,11 @@ class Catalogued(Warehouse):
 
     @abstractmethod
     def _place(self) -> tuple[str, str]:
-        """The database and the schema in which a name is looked up first."""
+        """The database and the schema in which a table usually lies."""
+
+    def _path(self) -> Sequence[tuple[str, str]]:
+        """The databases and the schemas in which the session looks up a name, in order."""
+        return [self._place()]
 
     @abstractmethod
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:

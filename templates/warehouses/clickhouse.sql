@@ -3,7 +3,7 @@
     have to be put right. It is sent as it stands here.
 #}
 
-{# Every table and view that may be read, with its database. #}
+{# Every table and view that may be read, with its database; a temporary table is in none. #}
 {% macro clickhouse_tables() %}
 select
     'clickhouse',

@@ -2,11 +2,12 @@
     What is asked of Postgres' catalogue before an audit. It is sent as it stands here.
 #}
 
-{# Every table and view that may be read, with its database and schema. #}
+{# Every table and view that a name may mean, with its database and schema: also those that may not
+   be read, which stand before others of the same name. #}
 {% macro postgres_tables() %}
 select
     current_database(),
-    pg_namespace.nspname,
+    {{ postgres_schema() }},
     pg_class.relname
 from pg_class
 inner join pg_namespace
@@ -14,7 +15,33 @@ inner join pg_namespace
 where
     pg_class.relkind in ('r', 'p', 'v', 'm', 'f')
     and has_schema_privilege(pg_namespace.oid, 'usage')
-    and has_any_column_privilege(pg_class.oid, 'select')
+    and not pg_is_other_temp_schema(pg_namespace.oid)
+{%- endmacro %}
+
+
+{# The schemas in which the session looks up a name, in order. #}
+{% macro postgres_path() %}
+select
+    current_database(),
+    {{ postgres_schema() }}
+from unnest(current_schemas(true)) with ordinality as path(schema, place)
+inner join pg_namespace
+    on pg_namespace.nspname = path.schema
+order by path.place
+{%- endmacro %}
+
+
+{# A schema as the session calls it: that of its temporary tables has a number in the catalogue. #}
+{% macro postgres_schema() -%}
+case when pg_namespace.oid = pg_my_temp_schema() then 'pg_temp' else pg_namespace.nspname end
+{%- endmacro %}
+
+
+{# What the catalogue calls the schema of the session's temporary tables. #}
+{% macro postgres_temporary() %}
+select nspname
+from pg_namespace
+where oid = pg_my_temp_schema()
 {%- endmacro %}
 
 

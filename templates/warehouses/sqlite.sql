@@ -3,26 +3,41 @@
     stands here.
 #}
 
-{# Every table and view. #}
-{% macro sqlite_tables() %}
+{# The schemas, in the order in which a name is looked up in them: temporary tables come first,
+   and are not listed where there are none. #}
+{% macro sqlite_schemas() %}
+select name
+from pragma_database_list
+order by name <> 'temp', seq
+{%- endmacro %}
+
+
+{# Every table and view of these schemas. #}
+{% macro sqlite_tables(schemas) %}
+{% for schema in schemas %}
 select
-    'main',
-    'main',
+    {{ kanon_sql.literal(schema) }},
     name
-from main.sqlite_master
+from {{ kanon_sql.ident(schema) }}.sqlite_master
 where type in ('table', 'view')
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
 {%- endmacro %}
 
 
 {#
     The columns of a table, with the types that they were declared with: generated ones too, and
-    none that a virtual table hides. A temporary table of the same name is another one.
+    none that a virtual table hides. A table of the same name in another schema is another one.
 #}
-{% macro sqlite_columns(table) %}
+{% macro sqlite_columns(schema, table) %}
 select
     name,
     type
-from pragma_table_xinfo({{ kanon_sql.literal(table) }}, 'main')
+from pragma_table_xinfo({{ kanon_sql.literal(table) }}, {{ kanon_sql.literal(schema) }})
 where hidden <> 1
 order by cid
 {%- endmacro %}
@@ -32,14 +47,14 @@ order by cid
     Whether each of these columns holds nothing but values of its type, in their order: a column
     takes any value, whatever it was declared with. All of them are looked at in one scan.
 #}
-{% macro sqlite_types_that_hold(table, columns) %}
+{% macro sqlite_types_that_hold(schema, table, columns) %}
 select
 {% for column in columns %}
     {% set value = kanon_sql.ident(column) %}
     coalesce(min({{ value }} is null or {{ sqlite_is_of(column.type, value) }}), 1)
         {{- "," if not loop.last }}
 {% endfor %}
-from main.{{ kanon_sql.ident(table) }}
+from {{ kanon_sql.ident(schema) }}.{{ kanon_sql.ident(table) }}
 {%- endmacro %}
 
 
@@ -62,16 +77,23 @@ from main.{{ kanon_sql.ident(table) }}
 
 
 {#
-    How a table is defined. A view may read any other, so for one this is how all of them are. An
-    index is no part of what is read, whatever it compares by.
+    How a table is defined. A view may read any other of these schemas, so for one this is how all
+    of them are. An index is no part of what is read, whatever it compares by.
 #}
-{% macro sqlite_definitions(table) %}
+{% macro sqlite_definitions(schema, table, read) %}
+{% for other in read %}
 select each.sql
-from main.sqlite_master as asked
-inner join main.sqlite_master as each
-    on asked.name = each.name or asked.type = 'view'
+from {{ kanon_sql.ident(schema) }}.sqlite_master as asked
+inner join {{ kanon_sql.ident(other) }}.sqlite_master as each
+    on {{ "asked.name = each.name or " if other == schema }}asked.type = 'view'
 where asked.name = {{ kanon_sql.literal(table) }}
     and asked.type in ('table', 'view')
     and each.type in ('table', 'view')
     and each.sql is not null
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
 {%- endmacro %}
