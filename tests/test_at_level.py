@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from test_worked_examples import DATA
+from warehouses import ENGINES
 
 import kanon_sql as kanon
 from kanon_sql.cli import main
@@ -696,3 +698,53 @@ def test_the_command_line_says_the_level_of_a_reference(
     assert voters["parameters"].pop("reference") == in_file["parameters"].pop("reference")
     by_hand["parameters"].pop("reference")
     assert voters == by_hand == in_file
+
+
+# --- dates without an end -----------------------------------------------------------------------
+
+ENDLESS = (
+    "create table stays (born date, seen timestamp)",
+    "insert into stays values ('infinity', 'infinity'), ('-infinity', '-infinity'), "
+    "(null, null), ('2025-01-31', '2025-01-31 10:00:00'), ('2025-01-31', '2025-01-31 10:00:00')",
+)
+
+
+@pytest.fixture(scope="module", params=["postgres", "duckdb"])
+def endless(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    if request.param == "duckdb":
+        with duckdb.connect() as connection:
+            for statement in ENDLESS:
+                connection.execute(statement)
+            yield connection
+        return
+    with ENGINES["postgres"].started(tmp_path_factory.mktemp("postgres")) as running:
+        for statement in ENDLESS:
+            running.run(statement)
+        yield running.url
+
+
+@pytest.mark.parametrize("column", ["born", "seen"])
+@pytest.mark.parametrize("level", ["day", "month", "quarter", "year", {"years": 5}])
+def test_an_infinite_date_is_a_period_by_itself_and_not_null(
+    endless: Any, column: str, level: Any
+) -> None:
+    [table] = kanon.audit(
+        "stays",
+        quasi_identifiers={column: {"levels": [level]}},
+        levels={column: 1},
+        engine=endless,
+    ).tables
+
+    assert table.summary.classes == 4
+    assert table.summary.largest_class == 2
+    assert table.summary.records_with_null_qi == 1
+
+
+def test_an_infinite_date_is_in_no_year(endless: Any) -> None:
+    [table] = kanon.audit(
+        "stays", quasi_identifiers="born", where="year(born) > 2000", engine=endless
+    ).tables
+
+    assert table.summary.records == 2

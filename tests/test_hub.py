@@ -183,6 +183,22 @@ def test_a_query_beyond_the_memory_says_what_to_do() -> None:
     )
 
 
+def test_what_duckdb_says_of_a_value_as_of_a_statement_is_withheld() -> None:
+    """The text of each record is taken for SQL, while the statement itself has no fault."""
+    made = """json_deserialize_sql('{"statements": [{"node": "' || name || '"}]}')"""
+    with duckdb.connect() as connection:
+        connection.execute("create table people as select 'p0000' || i as name from range(9) t(i)")
+        with pytest.raises(duckdb.ParserException):
+            connection.execute(f"select {made} from people").fetchall()
+        with DuckDBEngine(connection=connection) as engine:
+            assert refusal(engine, f"select {made} as it from people") == (
+                "DuckDB can't read the question as it is asked, or a view or function of it fails "
+                "on a value (ParserException). The message is withheld, as it may hold values of "
+                "the data. Look at the conditions and the types of their columns."
+            )
+            assert 'column "nothing" not found' in refusal(engine, "select nothing from people")
+
+
 def test_cancel_stops_a_running_query_and_the_engine_lives_on() -> None:
     with DuckDBEngine() as engine:
         timer = threading.Timer(0.2, engine.cancel)

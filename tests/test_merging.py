@@ -12,6 +12,7 @@ import pytest
 from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
+from kanon_sql.engines import connect
 
 IN_POSTGRES = (
     # What ICU would make, which not every build has.
@@ -22,6 +23,18 @@ IN_POSTGRES = (
     "create table {name} (zip text, age integer, word text collate caseless, code code, "
     """letter "char")""",
     "insert into {name} values ('1', 30, 'a', 'a', 'a'), ('1', 30, 'A', 'a ', 'A')",
+)
+RANGES = (
+    "create type words as range (subtype = text, collation = caseless)",
+    "create type codes as range (subtype = bpchar)",
+    "create type plain as range (subtype = text)",
+    "create domain period as words",
+    "create type periods as range (subtype = words)",
+    "create type padded_pair as (zip bpchar, age integer)",
+    "create type plain_pair as (zip text, age integer)",
+    "create table ranges (zip text, words words, codes codes, plain plain, period period, "
+    "several words_multirange, periods periods, coded code[], listed words[], pair padded_pair, "
+    "texts text[], ages int4range, fields plain_pair, short char(3))",
 )
 IN_SPARK = (
     "create table {name} (zip string, age int, word string collate utf8_lcase, code char(3), "
@@ -156,3 +169,32 @@ def test_a_release_carries_it_over(database: Database, tmp_path: Path) -> None:
     shown = result.anonymization.views[-1].lower().replace("`", '"')
     assert all(f'"{name}"' in shown for name in ("word", "letter"))
     assert '"code"' not in shown
+
+
+def test_a_text_within_a_range_an_array_or_a_record_is_one_too(tmp_path: Path) -> None:
+    with ENGINES["postgres"].started(tmp_path) as running:
+        for statement in (*IN_POSTGRES[:4], *RANGES):
+            running.run(statement)
+        with connect(running.url) as engine:
+            columns = engine.table("ranges").columns
+
+        assert [each.name for each in columns if each.merges] == [
+            *("words", "codes", "period", "several", "periods", "coded", "listed", "pair")
+        ]
+
+
+def test_a_range_of_texts_that_merge_is_no_class(tmp_path: Path) -> None:
+    with ENGINES["postgres"].started(tmp_path) as running:
+        running.run("create type codes as range (subtype = bpchar)")
+        running.run(
+            "create table ranges as select codes(case when i < 10 then 'a' else 'a ' end, 'b') "
+            "as codes from generate_series(0, 19) as numbers(i)"
+        )
+        assert running.run("select count(distinct codes) from ranges") == [(1,)]
+
+        with pytest.raises(kanon.SpecError, match="takes different texts for one"):
+            kanon.audit("ranges", engine=running.url, quasi_identifiers="codes")
+
+        running.run("""create view fixed as select codes::text collate "C" as codes from ranges""")
+        [table] = kanon.audit("fixed", engine=running.url, quasi_identifiers="codes").tables
+        assert (table.summary.classes, table.summary.k) == (2, 10)

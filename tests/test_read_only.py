@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -516,10 +517,12 @@ def hidden(database: Database) -> Iterator[None]:
     database.run("create type pair as (zip bpchar, age int)")
     database.run("create table codes (zip code)")
     database.run("create table pairs (zip pair)")
-    database.run("grant select on visits, codes, pairs to auditor")
+    database.run("create type spot as (zip text, age int)")
+    database.run("create table spots (zip spot)")
+    database.run("grant select on visits, codes, pairs, spots to auditor")
     yield
-    database.run("drop table visits, codes, pairs")
-    database.run("drop type pair")
+    database.run("drop table visits, codes, pairs, spots")
+    database.run("drop type pair, spot")
     database.run("drop domain code, padded")
 
 
@@ -529,7 +532,12 @@ def test_a_policy_that_hides_rows_is_no_smaller_table(hidden: None, auditor: str
 
 
 @pytest.mark.parametrize(
-    ("table", "says"), [("codes", "takes different texts"), ("pairs", "is nested")]
+    ("table", "says"),
+    [
+        ("codes", "takes different texts"),
+        ("pairs", "takes different texts"),
+        ("spots", "is nested"),
+    ],
 )
 def test_a_type_that_merges_texts_is_refused(
     hidden: None, auditor: str, table: str, says: str
@@ -619,3 +627,136 @@ def test_an_engine_that_is_asked_again_takes_nothing_back(database: Database) ->
         engine.close()
     assert database.run("select zip from kept") == [("a",)]
     database.run("drop table kept")
+
+
+# --- what is said of a failure ----------------------------------------------------------------
+
+FUNCTIONS = {
+    "made(text)": "execute 'select ' || $1 || '_smith'; return $1;",
+    "raised(text)": "raise exception 'it is %', $1 using errcode = '42704';",
+    "never_so(text)": "raise exception '%', (select min(name) from patients) "
+    "using errcode = '42P01';",
+}
+FAIL_ON_A_VALUE = {
+    "a table by its name": ("name::regclass", "42P01"),
+    "a type by its name": ("name::regtype", "42704"),
+    "a setting": ("current_setting(name)", "42704"),
+    "a query of texts": ("to_tsquery(name || ' !')", "42601"),
+    "a path of JSON": ("(name || ' -')::jsonpath", "42601"),
+    "a statement of a function's": ("made(name)", "42703"),
+    "an error of a function's": ("raised(name)", "42704"),
+    "a function that says it reads nothing": ("never_so('')", "42P01"),
+    "a statement in a text": ("query_to_xml('select ' || name, true, true, '')", "42703"),
+}
+
+
+@pytest.fixture(scope="module")
+def patients(database: Database) -> Iterator[None]:
+    database.run(
+        "create table patients as select 'p0000' || i as name from generate_series(0, 9) i"
+    )
+    for function, body in FUNCTIONS.items():
+        kind = "immutable" if function.startswith("never") else "stable"
+        database.run(
+            f"create function {function} returns text language plpgsql {kind} "
+            f"as $body$ begin {body} end $body$"
+        )
+    for place, (expression, _) in enumerate(FAIL_ON_A_VALUE.values()):
+        database.run(
+            f"create view failing_{place} as select {expression}::text as it from patients"
+        )
+    yield
+    database.run("drop table patients cascade")
+    for function in FUNCTIONS:
+        database.run(f"drop function {function}")
+
+
+@pytest.mark.parametrize("place", range(len(FAIL_ON_A_VALUE)), ids=FAIL_ON_A_VALUE)
+def test_an_error_that_came_of_a_value_is_withheld(
+    database: Database, patients: None, place: int
+) -> None:
+    """Its SQLSTATE speaks of names and SQL, its message of a patient."""
+    _, state = list(FAIL_ON_A_VALUE.values())[place]
+
+    with pytest.raises(kanon.KanonError) as failed:
+        kanon.audit(f"failing_{place}", quasi_identifiers="it", engine=database.url)
+
+    said = str(failed.value)
+    assert f"(SQLSTATE {state}). The message is withheld" in said
+    assert "p0000" not in said
+    assert failed.value.__cause__ is None
+
+
+def test_an_error_of_the_statement_is_told(database: Database) -> None:
+    with pytest.raises(kanon.SpecError) as refused:
+        kanon.audit("people", quasi_identifiers="zip", where="not age", engine=database.url)
+
+    assert str(refused.value) == (
+        "Postgres can't read the question as it is asked: argument of NOT must be type boolean, "
+        "not type integer. Look at the conditions and the types of their columns."
+    )
+
+
+@pytest.mark.parametrize("type", ["json", "point", "box", "xml"])
+def test_a_type_that_is_never_equal_is_to_be_cast(database: Database, type: str) -> None:
+    database.run(f"create table spots as select zip, null::{type} as spot from people")
+
+    with pytest.raises(kanon.SpecError, match=f"for type {type}. Audit a view in which .* cast"):
+        kanon.audit("spots", quasi_identifiers="spot", engine=database.url)
+
+    database.run("drop table spots")
+
+
+@pytest.fixture
+def as_before_16(database: Database) -> Iterator[None]:
+    """What tells whether a text is a number or a date has come with Postgres 16."""
+    called, away = "pg_catalog.pg_input_is_valid", "pg_input_is_valid_later"
+    database.run(f"alter function {called}(text, text) rename to {away}")
+    yield
+    database.run(f"alter function pg_catalog.{away}(text, text) rename to pg_input_is_valid")
+
+
+def test_what_needs_a_later_postgres_says_so(database: Database, as_before_16: None) -> None:
+    with pytest.raises(kanon.SpecError, match=r"It needs Postgres 16: before, audit a view"):
+        kanon.audit(
+            "people",
+            quasi_identifiers={"zip": {"levels": ["year"]}},
+            levels={"zip": 1},
+            engine=database.url,
+        )
+
+
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [
+        ("pg_cancel_backend", "stopped the query before its end: a time limit"),
+        ("pg_terminate_backend", "ended the session before the answer: an administrator"),
+    ],
+)
+def test_it_is_told_who_stopped_the_query(
+    database: Database, auditor: str, does: str, says: str
+) -> None:
+    def stop() -> None:
+        wait_for(database, 1, 30)
+        database.run(
+            f"select {does}(pid) from pg_stat_activity "
+            "where usename = 'auditor' and state = 'active'"
+        )
+
+    with ThreadPoolExecutor() as other:
+        stopping = other.submit(stop)
+        with (
+            Postgres.of_url(auditor) as engine,
+            pytest.raises(kanon.EngineError, match=f"Postgres {says}"),
+        ):
+            engine.query("select zip from asleep")
+        stopping.result()
+
+
+def test_a_limit_of_the_role_is_told_as_one(database: Database, auditor: str) -> None:
+    database.run("alter role auditor set statement_timeout to 300")
+
+    result = kanon.audit("asleep", quasi_identifiers="zip", engine=auditor)
+
+    database.run("alter role auditor reset statement_timeout")
+    assert "such as statement_timeout" in str(result.tables[0].error)

@@ -501,6 +501,25 @@ def test_an_error_holds_no_value(session: Any) -> None:
     assert "東京" not in str(refused.value)
 
 
+def test_what_spark_says_of_a_statement_is_told_before_it_reads_rows_alone(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.errors import AnalysisException
+
+    def failing(*_: Any) -> None:
+        raise AnalysisException(message="there is no table p00001")
+
+    with Spark(with_view(session)) as spark:
+        people = spark.table("people").sql
+        with pytest.raises(kanon.SpecError, match="UNRESOLVED_COLUMN"):
+            spark.query(f"select nothing from {people}")
+        monkeypatch.setattr(type(session.range(1)), "collect", failing)
+        with pytest.raises(kanon.SpecError, match="The message is withheld") as failed:
+            spark.query(f"select zip from {people}")
+
+    assert "p00001" not in str(failed.value)
+
+
 # --- a query that takes long -------------------------------------------------------------------
 
 

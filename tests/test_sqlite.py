@@ -172,6 +172,30 @@ def test_a_time_is_compared_by_its_day(database: sqlite3.Connection) -> None:
         chosen(database, "born <= date '2025-01-31'")
 
 
+@pytest.mark.parametrize("moment", ["1969-12-31 23:59:59.999999", "1969-12-31T23:59:59.9996"])
+def test_the_last_moment_of_a_day_is_of_that_day(database: sqlite3.Connection, moment: str) -> None:
+    """SQLite rounds it up to the next."""
+    holding(database, "text", [moment, "1969-12-31", "1970-01-01"])
+
+    for level in ("day", "month", "year"):
+        question = {"quasi_identifiers": {"born": {"levels": [level]}}, "levels": {"born": 1}}
+        summary = audit(database, **question).summary
+        assert summary is not None
+        assert (summary.classes, summary.largest_class) == (2, 2)
+    assert chosen(database, "year(cast(born as date)) = 1969") == 2
+    assert chosen(database, "cast(born as date) < date '1970-01-01'") == 2
+
+
+@pytest.mark.parametrize(
+    "value", ["1969-12-31 24:00", "1969-02-31 23:59:59.9999", "1969-12-31 23:59+05:00 or so"]
+)
+def test_a_moment_that_no_day_has_is_no_date(database: sqlite3.Connection, value: str) -> None:
+    holding(database, "text", [value])
+
+    with pytest.raises(kanon.InputError, match="no date"):
+        audit(database, quasi_identifiers={"born": {"levels": ["day"]}}, levels={"born": 1})
+
+
 @pytest.mark.parametrize(
     ("value", "where"),
     [

@@ -41,7 +41,22 @@ def _by_bytes(node: exp.Binary | exp.Between) -> exp.Expr:
     return node
 
 
+def _date_text(node: exp.TimeToStr) -> exp.Expr:
+    """A date's text; that of an infinite one would be NULL, and is its name in DuckDB too."""
+    return _phrase("coalesce(said, cast(x as text))", said=node.copy(), x=node.this)
+
+
+def _year(node: exp.Extract) -> exp.Expr:
+    """The year of an infinite date is NULL, as in DuckDB."""
+    if node.this.name.upper() != "YEAR":
+        return node
+    return _phrase("case when isfinite(x) then y end", x=node.expression, y=node.copy())
+
+
 RULES: Rules = {
+    exp.TimeToStr: _date_text,
+    exp.Extract: _year,
+    exp.Year: _written("case when isfinite(x) then extract(year from x) end", x="this"),
     **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between), _by_bytes),
     # Arrays are equal where both elements are NULL, and only equality is joined by hashing.
     exp.NullSafeEQ: _written("array[a] = array[b]", a="this", b="expression"),

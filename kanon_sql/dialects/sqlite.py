@@ -36,11 +36,17 @@ _IS_NUMBER = (
     "or (json_valid(trim(x)) and trim(x) glob '[-0-9]*')"
 )
 """There is no regular expression; what has an exponent is a number of JSON."""
+_DAY = "substr(x, 1, 10)"
 _DATE = (
-    "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' and date(x, '+0 days') = substr(x, 1, 10)"
+    "x glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' "
+    f"and date({_DAY}, '+0 days') = {_DAY} and date(x) is not null "
+    "and substr(x, 12, 2) <> '24' "
+    f"and (date(x, '+0 days') = {_DAY} or substr(x, 11) not glob '*[-+]*')"
 )
 """The 31st of February would be taken for a day of March, or as it is: until something is added,
-SQLite before 3.43 hands back any day up to the 31st."""
+SQLite before 3.43 hands back any day up to the 31st. A moment is rounded to a thousandth of a
+second, and the last one of a day so to the next; what is moved to another day by its offset is no
+date here."""
 _PARTS = {
     "YEAR": "cast(strftime('%Y', x) as integer)",
     "MONTH": "cast(strftime('%m', x) as integer)",
@@ -138,7 +144,7 @@ def _padded(node: exp.Pad) -> exp.Expr:
 _OR_FAIL = "case when {} then cast(x as {}) else json('a value that does not cast') end"
 """What SQLite would make a number of, whatever it is; a text that is no JSON is an error."""
 _OR_FAIL_AT_DATES = (
-    f"case when x is null or ({_DATE}) then date(x) else json('a value that does not cast') end"
+    f"case when x is null or ({_DATE}) then {_DAY} else json('a value that does not cast') end"
 )
 
 
@@ -215,7 +221,7 @@ _as_whole: Callable[[exp.TryCast], exp.Expr] = try_cast(
     {
         exp.DType.DOUBLE: f"case when {_IS_NUMBER} then cast(x as real) end",
         exp.DType.TIMESTAMP: f"case when {_DATE} then strftime('%Y-%m-%d %H:%M:%f', x) end",
-        exp.DType.DATE: f"case when {_DATE} then date(x) end",
+        exp.DType.DATE: f"case when {_DATE} then {_DAY} end",
         exp.DType.BIGINT: AS_WHOLE,
         exp.DType.DECIMAL: AS_WHOLE,
     },

@@ -27,7 +27,13 @@ from sqlglot.errors import SqlglotError
 
 from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
 from kanon_sql.engines.csvfiles import checked_delimiter
-from kanon_sql.engines.failures import no_such_value, stopped, unreadable, withheld
+from kanon_sql.engines.failures import (
+    no_such_value,
+    stopped,
+    unreadable,
+    unreadable_or_failed,
+    withheld,
+)
 from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
 from kanon_sql.engines.frames import frame_name, readable_frame
 from kanon_sql.engines.names import name_parts, named, shortened
@@ -47,8 +53,8 @@ HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",
 }
 
-# These speak of names and SQL, never of what the tables hold.
 ABOUT_THE_STATEMENT = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
+"""These speak of names and SQL, where it is not a function that makes names or SQL of values."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,7 @@ class DuckDBEngine:
             with ctrl_c():
                 names, rows = self._answer(sql)
         except duckdb.Error as error:
-            raise explained(error) from None
+            raise explained(error, told=self._fails_alike(error, sql)) from None
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def keep(self, name: str, sql: str) -> None:
@@ -512,7 +518,17 @@ class DuckDBEngine:
             with ctrl_c():
                 self._session.execute(statement, parameters)
         except duckdb.Error as error:
-            raise explained(error) from None
+            raise explained(error, told=self._fails_alike(error, sql)) from None
+
+    def _fails_alike(self, error: duckdb.Error, sql: str) -> bool:
+        """Whether the SELECT fails in the same words where it is planned, and no row is read."""
+        if not isinstance(error, ABOUT_THE_STATEMENT):
+            return False
+        try:
+            self._asked(f"explain {sql}")
+        except duckdb.Error as planned:
+            return first_line(planned) == first_line(error)
+        return False
 
     def _answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         if self._relation is None:
@@ -659,8 +675,13 @@ def relation_alone() -> InputError:
     )
 
 
-def explained(error: duckdb.Error) -> KanonError:
-    """DuckDB's error in our words: its own may hold values of the data."""
+def first_line(error: duckdb.Error) -> str:
+    return str(error).partition("\n")[0]
+
+
+def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
+    """DuckDB's error in our words: its own may hold values of the data, unless it is told that
+    those about the statement came before any row was read."""
     message = str(error)
     if isinstance(error, duckdb.InterruptException):
         return stopped()
@@ -687,5 +708,7 @@ def explained(error: duckdb.Error) -> KanonError:
             "since the start."
         )
     if isinstance(error, ABOUT_THE_STATEMENT):
-        return unreadable("DuckDB", f": {without_values(message.splitlines()[0])}")
+        if told:
+            return unreadable("DuckDB", f": {without_values(first_line(error))}")
+        return unreadable_or_failed("DuckDB", type(error).__name__)
     return withheld("DuckDB", type(error).__name__, "; a damaged file is the usual cause")

@@ -8,7 +8,12 @@ from typing import Any
 
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 
-_STOPPED = ("57014", "57P01", "HY008", "70100")
+LOOK = "Look at the conditions and the types of their columns."
+
+_STOPPED = ("HY008", "70100")
+"""By the client, or beside it."""
+_ENDED = ("57P01", "57P02", "57P05")
+"""With the whole session, by an administrator or the server."""
 _STATES = {
     1044: "42501",
     1054: "42703",
@@ -17,7 +22,7 @@ _STATES = {
     1143: "42501",
     1146: "42P01",
     1292: "22007",
-    1317: "57014",
+    1317: "70100",
     1365: "22012",
     1366: "22P02",
     1690: "22003",
@@ -26,10 +31,10 @@ _STATES = {
 }
 """MySQL's numbers of errors as SQLSTATEs."""
 _NAMES = {
-    "InterruptException": "57014",
-    "SQLITE_INTERRUPT": "57014",
+    "InterruptException": "HY008",
+    "SQLITE_INTERRUPT": "HY008",
     "SQLITE_READONLY": "25006",
-    "USER_CANCELED": "57014",
+    "USER_CANCELED": "HY008",
     "EXCEEDED_TIME_LIMIT": "57014",
     "PERMISSION_DENIED": "42501",
     "SYNTAX_ERROR": "42601",
@@ -70,6 +75,21 @@ def stopped() -> EngineError:
     return EngineError("the query was stopped before its end. Nothing was left behind.")
 
 
+def stopped_there(title: str) -> EngineError:
+    return EngineError(
+        f"{title} stopped the query before its end: a time limit of the server, the role or the "
+        "session was reached, such as statement_timeout, or someone cancelled it. Raise the limit, "
+        "or ask for fewer columns at a time. Nothing was left behind."
+    )
+
+
+def ended_there(title: str) -> EngineError:
+    return EngineError(
+        f"{title} ended the session before the answer: an administrator ended it, or the server "
+        "was shut down. Connect and ask again. Nothing was left behind."
+    )
+
+
 def refused_to_write() -> EngineError:
     return EngineError("refused to write: the audit only reads.")
 
@@ -82,11 +102,16 @@ def no_such_value() -> InputError:
     )
 
 
-def unreadable(title: str, said: str) -> SpecError:
+def unreadable(title: str, said: str, advice: str = LOOK) -> SpecError:
     """The statement is at fault; `said` is known to speak of names and SQL alone."""
+    return SpecError(f"{title} can't read the question as it is asked{said} {advice}")
+
+
+def unreadable_or_failed(title: str, kind: str) -> SpecError:
+    """The statement is at fault, or what a view or a function of it makes of a value."""
     return SpecError(
-        f"{title} can't read the question as it is asked{said} Look at the conditions and the "
-        "types of their columns."
+        f"{title} can't read the question as it is asked, or a view or function of it fails on a "
+        f"value ({kind}). The message is withheld, as it may hold values of the data. {LOOK}"
     )
 
 
@@ -98,12 +123,18 @@ def withheld(title: str, kind: str, hint: str = "") -> EngineError:
     )
 
 
-def explained(error: Exception, title: str, about_the_statement: str | None = None) -> KanonError:
+def explained(
+    error: Exception, title: str, about_the_statement: str | None = None, advice: str = LOOK
+) -> KanonError:
     """The error in our words. `about_the_statement` is a part of its message that is known to
-    speak of names and SQL alone."""
+    speak of names and SQL alone, and `advice` what to do about it."""
     state = sqlstate(error)
     if state in _STOPPED:
         return stopped()
+    if state == "57014":
+        return stopped_there(title)
+    if state in _ENDED:
+        return ended_there(title)
     if state == "25006":
         return refused_to_write()
     if state == "42501":
@@ -112,15 +143,26 @@ def explained(error: Exception, title: str, about_the_statement: str | None = No
             "(row-level security), of which an audit would say nothing."
         )
     if state.startswith("42"):
-        said = f": {about_the_statement}" if about_the_statement else f" (SQLSTATE {state})"
-        return unreadable(title, f"{said}.")
+        if about_the_statement:
+            return unreadable(title, f": {about_the_statement}.", advice)
+        return unreadable_or_failed(title, f"SQLSTATE {state}")
     if state.startswith("22"):
         return no_such_value()
     kind = type(error).__name__
     return withheld(title, f"{kind} (SQLSTATE {state})" if state else kind)
 
 
-def primary_message(error: Any) -> str | None:
-    """What libpq's drivers call the primary message, where they tell it apart."""
-    said = getattr(getattr(error, "diag", None), "message_primary", None)
-    return str(said) if said else None
+def said_of_the_statement(error: Any) -> str | None:
+    """What Postgres says of a place in the statement, where a driver of libpq tells.
+
+    It points there while it reads the statement alone, before it looks at any row. What fails
+    later may hold a value, even where SQLSTATE speaks of names: `patient::regclass` looks for a
+    table that is called as a patient, and a function makes its statements and its errors itself.
+    """
+    said = getattr(error, "diag", None)
+    if said is None or not getattr(said, "statement_position", None):
+        return None
+    # Set where a function is to blame.
+    if any(getattr(said, name, None) for name in ("context", "internal_query")):
+        return None
+    return said.message_primary and str(said.message_primary)

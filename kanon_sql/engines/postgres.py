@@ -14,7 +14,7 @@ from sqlglot import exp
 from kanon_sql.dialects import type_of_templates
 from kanon_sql.engines.base import Column, Estimate, Table
 from kanon_sql.engines.dbapi import DBAPI, in_a_transaction
-from kanon_sql.engines.failures import explained, primary_message
+from kanon_sql.engines.failures import explained, said_of_the_statement
 from kanon_sql.engines.urls import Url
 from kanon_sql.errors import InputError, KanonError
 from kanon_sql.templates import render
@@ -34,8 +34,12 @@ _KINDS = {"e": "ENUM", "c": "STRUCT"}
 """By the catalogue's letter: types that someone has made, which no name tells the kind of."""
 TEMPORARY = "pg_temp"
 """What every session calls the schema of its own temporary tables."""
-MERGING = ("citext", "bpchar", '"char"')
-"""Types in which two texts that differ may be equal."""
+ADVICE = {
+    "pg_input_is_valid": "It needs Postgres 16: before, audit a view in which the column is cast "
+    "to a number or a date.",
+    "could not identify an": "Audit a view in which a column of this type is cast to text.",
+}
+"""What to do, by a part of what Postgres says of a statement."""
 
 
 class Postgres(DBAPI):
@@ -162,11 +166,13 @@ class Postgres(DBAPI):
             yield Column(
                 name,
                 _KINDS.get(kind) or type_of_templates(type, self.dialect),
-                merges=fault if merges or type.split(".")[-1] in MERGING else None,
+                merges=fault if merges else None,
             )
 
     def _explained(self, error: Exception) -> KanonError:
-        return explained(error, self.title, primary_message(error))
+        said = said_of_the_statement(error)
+        fitting = [advice for part, advice in ADVICE.items() if part in (said or "")]
+        return explained(error, self.title, said, *fitting[:1])
 
 
 def _as_readable(table: Table, readable: Collection[str]) -> Table:

@@ -15,7 +15,13 @@ from uuid import uuid4
 from kanon_sql.dialects import type_of_templates
 from kanon_sql.engines import spark_sessions as sessions
 from kanon_sql.engines.base import Column, Table
-from kanon_sql.engines.failures import no_such_value, stopped, unreadable, withheld
+from kanon_sql.engines.failures import (
+    no_such_value,
+    stopped,
+    unreadable,
+    unreadable_or_failed,
+    withheld,
+)
 from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.readers import (
     folder_columns,
@@ -203,7 +209,11 @@ class Spark(Warehouse):
         try:
             with sessions.without_values_in_logs():
                 answer = self._session.sql(self._sendable(sql))
-                return answer.columns, answer.limit(most).collect()
+                names = answer.columns
+                try:
+                    return names, answer.limit(most).collect()
+                except Exception as error:
+                    raise self._explained(error, read=True) from None
         finally:
             self._remove_tag(self._tag)
 
@@ -226,7 +236,8 @@ class Spark(Warehouse):
         except Exception as error:
             raise self._explained(error) from None
 
-    def _explained(self, error: Exception) -> KanonError:
+    def _explained(self, error: Exception, *, read: bool = False) -> KanonError:
+        """The error in our words, with Spark's of the statement unless rows were being read."""
         errors = sessions.errors()
         # What Java throws outside of a query pyspark hands on as it is.
         told = error if isinstance(error, errors.PySparkException) else _in_java(error)
@@ -244,6 +255,8 @@ class Spark(Warehouse):
             case text if text.startswith(("OPERATION_CANCELED", "SPARK_JOB_CANCELLED")):
                 return stopped()
         if isinstance(error, errors.ParseException | errors.AnalysisException):
+            if read:
+                return unreadable_or_failed("Spark", condition or type(error).__name__)
             return unreadable("Spark", f": {_first_line(error)}")
         of_values = (
             errors.ArithmeticException,

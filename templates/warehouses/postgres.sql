@@ -46,7 +46,7 @@ where oid = pg_my_temp_schema()
 
 
 {# The columns of a table: the name, the type (of a domain, the one at its ground), its kind, and
-   whether different texts of it may be equal. #}
+   whether different texts of it may be equal: those in a range, an array or a record too. #}
 {% macro postgres_columns(schema, table) %}
 with recursive domains as (
     select
@@ -74,20 +74,110 @@ grounds as (
     inner join pg_type
         on pg_type.oid = domains.type
     where pg_type.typtype <> 'd'
+),
+
+parts as (
+    select
+        pg_attribute.attrelid as relation,
+        pg_attribute.attnum as place,
+        pg_attribute.atttypid as type,
+        pg_attribute.atttypmod as modifier,
+        pg_attribute.attcollation as collation
+    from pg_attribute
+    inner join pg_class
+        on pg_class.oid = pg_attribute.attrelid
+    inner join pg_namespace
+        on pg_namespace.oid = pg_class.relnamespace
+    where
+        pg_namespace.nspname = {{ kanon_sql.literal(schema) }}
+        and pg_class.relname = {{ kanon_sql.literal(table) }}
+        and pg_attribute.attnum > 0
+
+    union
+
+    select
+        parts.relation,
+        parts.place,
+        inner_types.type,
+        inner_types.modifier,
+        inner_types.collation
+    from parts
+    cross join lateral (
+        select
+            pg_type.typbasetype as type,
+            pg_type.typtypmod as modifier,
+            0::oid as collation
+        from pg_type
+        where
+            pg_type.oid = parts.type
+            and pg_type.typtype = 'd'
+
+        union all
+
+        select
+            pg_type.typelem,
+            parts.modifier,
+            0::oid
+        from pg_type
+        where
+            pg_type.oid = parts.type
+            and pg_type.typelem <> 0
+            and pg_type.typlen = -1
+
+        union all
+
+        select
+            pg_range.rngsubtype,
+            -1,
+            pg_range.rngcollation
+        from pg_range
+        where
+            pg_range.rngtypid = parts.type
+            {# Postgres 13 has no such column. #}
+            or to_jsonb(pg_range) ->> 'rngmultitypid' = parts.type::text
+
+        union all
+
+        select
+            fields.atttypid,
+            fields.atttypmod,
+            fields.attcollation
+        from pg_type
+        inner join pg_attribute as fields
+            on fields.attrelid = pg_type.typrelid
+        where
+            pg_type.oid = parts.type
+            and pg_type.typtype = 'c'
+            and fields.attnum > 0
+    ) as inner_types
+),
+
+merging as (
+    select
+        parts.relation,
+        parts.place
+    from parts
+    inner join pg_type
+        on pg_type.oid = parts.type
+    left join pg_collation
+        on pg_collation.oid = parts.collation
+    where
+        pg_type.typname in ('citext', 'char')
+        {# What has a length is padded to it as it is stored. #}
+        or (pg_type.typname = 'bpchar' and parts.modifier = -1)
+        or not pg_collation.collisdeterministic
 )
 
 select
     pg_attribute.attname,
     format_type(pg_type.oid, coalesce(grounds.modifier, pg_attribute.atttypmod)),
     pg_type.typtype,
-    not coalesce(pg_collation.collisdeterministic, true)
+    (pg_attribute.attrelid, pg_attribute.attnum) in (select merging.relation, merging.place from merging)
 from pg_attribute
 left join grounds
     on grounds.domain = pg_attribute.atttypid
 inner join pg_type
     on pg_type.oid = coalesce(grounds.type, pg_attribute.atttypid)
-left join pg_collation
-    on pg_collation.oid = pg_attribute.attcollation
 inner join pg_class
     on pg_class.oid = pg_attribute.attrelid
 inner join pg_namespace

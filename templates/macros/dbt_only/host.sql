@@ -303,6 +303,12 @@ to_char({{ date }}, '{{ {"day": "YYYY-MM-DD", "month": "YYYY-MM", "year": "YYYY"
 {%- endmacro %}
 
 
+{# The text of an infinite date would be NULL. #}
+{% macro postgres__date_text(date, part) -%}
+coalesce({{ kanon_sql.default__date_text(date, part) }}, cast({{ date }} as {{ kanon_sql.text_type() }}))
+{%- endmacro %}
+
+
 {% macro duckdb__date_text(date, part) -%}
 strftime({{ date }}, '{{ {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}[part] }}')
 {%- endmacro %}

@@ -179,10 +179,12 @@ substring({{ text }}, 1, {{ length }})
 {%- endmacro %}
 
 
-{# The period of a date: `2025-01-31`, `2025-01`, `2025-Q1` or `2025`. #}
+{# The period of a date: `2025-01-31`, `2025-01`, `2025-Q1` or `2025`. An infinite date, which is in
+   no quarter, is a period by itself. #}
 {% macro period(date, part) -%}
 {% if part == "quarter" -%}
-{{ kanon_sql.date_text(date, "year") }} || '-Q' || cast(extract(quarter from {{ date }}) as {{ kanon_sql.text_type() }})
+{% set year = kanon_sql.date_text(date, "year") %}
+coalesce({{ year }} || '-Q' || cast(extract(quarter from {{ date }}) as {{ kanon_sql.text_type() }}), {{ year }})
 {%- else -%}
 {{ kanon_sql.date_text(date, part) }}
 {%- endif %}
@@ -191,7 +193,7 @@ substring({{ text }}, 1, {{ length }})
 
 {# The period of so many years that a date lies in. #}
 {% macro years(date, years) -%}
-{{ kanon_sql.interval("extract(year from " ~ date ~ ")", "year", years) }}
+coalesce({{ kanon_sql.interval("extract(year from " ~ date ~ ")", "year", years) }}, {{ kanon_sql.date_text(date, "year") }})
 {%- endmacro %}
 
 
