@@ -428,9 +428,8 @@ class DuckDBEngine:
         """Refuse a table of which some texts that differ are compared as equal."""
         [[collation]] = self._asked(render("default_collation"))
         texts = [column for column in table.columns if column.type == "VARCHAR"]
-        told_apart = render("texts_kept_apart", relation=table.sql, columns=texts)
-        merged = bool(texts) and len(set(self._asked(told_apart)[0])) > 1
-        if collation or merged:
+        merged = render("texts_merged", relation=table.sql, columns=texts)
+        if collation or (texts and any(self._asked(merged)[0])):
             raise InputError(
                 f"{table.name} has text with a collation, which takes different values for one "
                 "and would make classes look larger. Audit a copy without it."
