@@ -306,6 +306,8 @@ def _refuse_mixed(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
                 f"where: databases reckon with dates and truth values in their own ways ({text!r})."
                 " Write the date that is meant, as in: born < date '2000-01-31'."
             )
+        for side in filter(lambda side: side.is_string, node.iter_expressions()):
+            _refuse_unless_number(side.name)
         return
     for beside in _beside_one_another(node):
         kinds = {_family(side, types) for side in beside} - {None}
@@ -361,10 +363,15 @@ def _refuse_cast_of_text(cast: exp.Cast, types: Mapping[str, str], text: str) ->
 
 
 def _refuse_literal_unless(cast: exp.Cast, literal: str) -> None:
-    is_time = family(cast.to.sql(DIALECT)) == "time"
-    if not (_is_date if is_time else _NUMBER.fullmatch)(literal):
-        kind = "date, as 2025-01-31 is" if is_time else "number"
-        raise SpecError(f"where: {literal!r} is no {kind}.")
+    if family(cast.to.sql(DIALECT)) != "time":
+        _refuse_unless_number(literal)
+    elif not _is_date(literal):
+        raise SpecError(f"where: {literal!r} is no date, as 2025-01-31 is.")
+
+
+def _refuse_unless_number(literal: str) -> None:
+    if not _NUMBER.fullmatch(literal):
+        raise SpecError(f"where: {literal!r} is no number.")
 
 
 def _text_cast(cast: exp.Cast, types: Mapping[str, str]) -> Iterator[TextCast]:
