@@ -15,7 +15,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -620,9 +620,11 @@ def open_hub(
         ) from None
     # A day begins at the same moment on every machine.
     hub.execute("set TimeZone = 'UTC'")
-    # Progress is kept to be asked for, and not shown.
-    hub.execute("set enable_progress_bar_print = false")
-    hub.execute("set enable_progress_bar = true")
+    # Progress is kept to be asked for, and not shown. In a Jupyter kernel without ipywidgets DuckDB
+    # keeps none, and refuses both settings: an audit needs neither.
+    with suppress(duckdb.InvalidInputException):
+        hub.execute("set enable_progress_bar_print = false")
+        hub.execute("set enable_progress_bar = true")
     if duckdb.__version__ < "2":
         # It copies plans, which DuckDB 1.5 can't where they read a CSV file.
         hub.execute("set disabled_optimizers = 'window_self_join'")
