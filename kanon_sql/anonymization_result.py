@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kanon_sql.result import AuditResult, CheckResult, Summary
+from kanon_sql.result import AuditResult, CheckResult, Rows, Summary
 
 Algorithm = Literal["datafly", "optimal"]
 Suppressed = Literal["remove", "star"]
@@ -102,7 +102,7 @@ class Anonymization:
     levels: Mapping[str, int]
     labels: Mapping[str, str]
     """What people call each quasi-identifier's level."""
-    steps: tuple[GeneralizationStep, ...]
+    steps: Rows[GeneralizationStep]
     reached_top: bool
     max_suppressed: int
     """How many records might be suppressed."""
@@ -122,6 +122,9 @@ class Anonymization:
     before: Before
     release: Release | None = None
     """What was written; None where nothing was asked for or may be published."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", Rows(self.steps))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -145,7 +148,7 @@ class Anonymization:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AnonymizationResult(AuditResult):
     """The audit of a release, and how the release was made. `tables` holds the one release."""
 

@@ -22,11 +22,14 @@ from kanon_sql.models import MODELS
 
 LAYERS = """
 errors version column_types
+described
 yaml_document hierarchy models metrics output datafly
 dbt_project
 estimates templates spec result dialects
-levels manifest comparison result_file
-expressions engines profile_result anonymization_result baseline diff
+levels manifest comparison
+expressions engines profile_result anonymization_result
+result_file
+baseline diff
 binding
 steps measures beforehand
 precautions
