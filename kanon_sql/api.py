@@ -447,9 +447,8 @@ def _path(output: str | Path | None) -> Path | None:
 def _limits(memory_limit: Any, threads: Any, timeout: Any) -> dict[str, Any]:
     """What bounds a run, if each can bound one."""
     if not isinstance(memory_limit, str | None):
-        raise SpecError(
-            f'memory_limit must be text, as in "4GB"; found {found_instead(memory_limit)}.'
-        )
+        found = found_instead(memory_limit)
+        raise SpecError(f'memory_limit must be text, as in "4GB"; found {found}.')
     for name, number in (("threads", threads), ("timeout", timeout)):
         if isinstance(number, bool) or not isinstance(number, int | float | None):
             raise SpecError(f"{name} must be a number; found {found_instead(number)}.")

@@ -82,7 +82,7 @@ class Described(BaseModel, metaclass=_Kind):
         return schema
 
 
-def descriptions(described: type[BaseModel]) -> dict[str, str]:
+def descriptions(described: Any) -> dict[str, str]:
     """What each part means, by its name.
 
     >>> from kanon_sql.models import SampleUniqueness
@@ -95,7 +95,7 @@ def descriptions(described: type[BaseModel]) -> dict[str, str]:
     return {name: texts[name] for name in described.model_fields if name in texts}
 
 
-def _own(described: type[BaseModel]) -> list[type[Any]]:
+def _own(described: Any) -> list[Any]:
     """The class and those it is made of, pydantic's left out."""
     return [each for each in described.__mro__ if isinstance(each, _Kind) and each is not Described]
 
@@ -105,7 +105,7 @@ def _is_public(name: str) -> bool:
 
 
 @cache
-def _texts_below(described: type[Any]) -> dict[str, str]:
+def _texts_below(described: Any) -> dict[str, str]:
     """The text that stands below each annotated name in the source; none where there is none."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(described)))
@@ -122,7 +122,7 @@ def _texts_below(described: type[Any]) -> dict[str, str]:
     return found
 
 
-def _signed(described: type[Described]) -> Iterator[inspect.Parameter]:
+def _signed(described: Any) -> Iterator[inspect.Parameter]:
     """The parameters as people write them, those first that may be given by their place."""
     unnamed = described.unnamed if issubclass(described, Described) else ()
     named = [name for name in described.model_fields if name not in unnamed]

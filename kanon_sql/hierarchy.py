@@ -227,9 +227,8 @@ def _ancestors(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, Mapping):
-        raise ValueError(
-            f"must be a CSV file or a mapping of values; found {found_instead(value)}."
-        )
+        found = found_instead(value)
+        raise ValueError(f"must be a CSV file or a mapping of values; found {found}.")
     ancestors = {
         _spelled(raw): [_spelled(each) for each in (above if isinstance(above, list) else [above])]
         for raw, above in value.items()
@@ -432,7 +431,7 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
     or with `tables` a table of the database.
 
     >>> parse_builder("width:5,10,suppress").levels
-    [Width(width=5, origin=0), Width(width=10, origin=0), 'suppress']
+    [Width(width=5), Width(width=10), 'suppress']
 
     Raises `SpecError` if it is neither.
     """

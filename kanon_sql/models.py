@@ -918,11 +918,9 @@ def _by_name(
     of two, a reader could not tell which is which."""
     named = dict(zip(model.unnamed, by_place, strict=False))
     if len(by_place) > len(named):
-        only = (
-            f"only {model.unnamed[0]} without its name" if model.unnamed else "them by their names"
-        )
+        how = f"{model.unnamed[0]} alone without its name" if model.unnamed else "names"
         raise SpecError(
-            f"{model.__name__} takes {only}. Its parameters: {', '.join(model.model_fields)}."
+            f"{model.__name__} takes {how}. Its parameters: {', '.join(model.model_fields)}."
         )
     if twice := next((name for name in named if name in parameters), None):
         raise SpecError(f"{model.__name__} is given {twice} twice.", key=twice)

@@ -48,7 +48,8 @@ def _check_from_mapping(value: Any) -> Any:
         value = {value: {}}
     if not isinstance(value, dict) or len(value) != 1:
         raise ValueError(
-            "must be one model with its parameters, as in {k_anonymity: {k: 5}}; in Python KAnonymity(k=5)."
+            "must be one model with its parameters, as in {k_anonymity: {k: 5}}, and in Python "
+            "KAnonymity(k=5)."
         )
     [(name, parameters)] = value.items()
     if not isinstance(parameters, dict | None):
