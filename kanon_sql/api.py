@@ -5,15 +5,26 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack
 
 from kanon_sql import anonymizer, auditor, compiler, profiler
-from kanon_sql.anonymization_result import Algorithm, AnonymizationResult, Emitted, Suppressed
+from kanon_sql.anonymization_result import (
+    Algorithm,
+    AnonymizationResult,
+    Emitted,
+    Form,
+    Suppressed,
+)
 from kanon_sql.anonymizer import Wanted
 from kanon_sql.compiler import CompiledAudit
 from kanon_sql.dialects import Quote
-from kanon_sql.errors import SpecError, did_you_mean, found_instead, kind_of
+from kanon_sql.engines import is_embedded
+from kanon_sql.engines.duckdb import DuckDBEngine
+from kanon_sql.engines.frames import FRAMES, frame_name
+from kanon_sql.errors import EngineError, SpecError, did_you_mean, found_instead, kind_of
 from kanon_sql.hierarchy import GeneralizationHierarchy
 from kanon_sql.models import Model, short_checks
 from kanon_sql.profile_result import ProfileResult
@@ -227,9 +238,11 @@ def anonymize(
     `quasi_identifiers` maps each to its `GeneralizationHierarchy`; one that is only named can
     only be suppressed. `max_suppressed` is how many records may be left out, `k` without it, or
     a share of them as in "5%"; `suppressed="star"` keeps them with `*` in every
-    quasi-identifier. The release is audited again, and what fails is not written. `output` is a
+    quasi-identifier. The release is audited again, and what fails is not written; `release` of the
+    result gives its records as a data frame. `output` is a
     .parquet, .csv or .tsv file for the release, or a .sql file for the views that make it, in
-    some `dialect` (that of the database without one), or with `emit="dbt-model"` a dbt model and
+    some `dialect` (that of the database without one; of a data frame they need its `name` in
+    the database), or with `emit="dbt-model"` a dbt model and
     its .yml. `force` replaces files, and writes a release that fails.
 
     Where the table lies in a warehouse, nothing is created there and no rows are fetched: each
@@ -248,6 +261,8 @@ def anonymize(
     >>> result = anonymize(people, quasi_identifiers={"zip": {"levels": [{"mask": "right"}]}}, k=2)
     >>> result.anonymization.levels, result.tables[0].summary.k
     ({'zip': 1}, 2)
+    >>> result.release.to_arrow().to_pydict()
+    {'zip': ['0213*', '0213*', '0214*', '0214*']}
     """
     demands = {"k": k, "l": l, "t": t, "k_map": k_map}
     spec = _spec(data, quasi_identifiers, sensitive, checks, references, demands, **parts)
@@ -261,12 +276,10 @@ def anonymize(
         emit=emit,
         force=force,
     )
-    return anonymizer.anonymize(
-        spec,
-        wanted,
-        engine=engine,
-        **_limits(memory_limit, threads, timeout),
-    )
+    _require_name(spec.tables[0], wanted)
+    limits = _limits(memory_limit, threads, timeout)
+    result = anonymizer.anonymize(spec, wanted, engine=engine, **limits)
+    return replace(result, made_again=_made_again(spec, wanted, result, engine, limits))
 
 
 @_knows_its_parameters
@@ -311,6 +324,51 @@ def profile(
         k=k,
         engine=engine,
         **_limits(memory_limit, threads, timeout),
+    )
+
+
+def _require_name(table: TableSpec, wanted: Wanted) -> None:
+    """Raise for views of a data frame that no one could run: a frame is no table by itself."""
+    if wanted.writes_views and not table.name and frame_name(table.source) in FRAMES:
+        raise SpecError(
+            f"the views read a table, and a {frame_name(table.source)} is none. Say what the table "
+            'is called that it will be in, as in name="patients".'
+        )
+
+
+def _made_again(
+    spec: AuditSpec,
+    wanted: Wanted,
+    first: AnonymizationResult,
+    engine: Any,
+    limits: Mapping[str, Any],
+) -> Callable[[Form], Any] | None:
+    """What makes the same release once more and gives its records; None for a warehouse, out of
+    which no records are fetched."""
+    if not is_embedded(engine if engine is not None else spec.tables[0].connect):
+        return None
+
+    def made(form: Form) -> Any:
+        with TemporaryDirectory(prefix="kanon-sql-") as folder:
+            file = Path(folder) / "release.parquet"
+            again = replace(wanted, output=file, dialect=None, emit="views", force=wanted.force)
+            second = anonymizer.anonymize(spec, again, engine=engine, **limits)
+            if not file.exists() or not _alike(first, second):
+                raise EngineError(
+                    "the data is not what it was when its release was made; call anonymize again."
+                )
+            with DuckDBEngine() as hub:
+                return hub.records(hub.table(file), form)
+
+    return made
+
+
+def _alike(first: AnonymizationResult, second: AnonymizationResult) -> bool:
+    """Whether two releases were made in the same way, and have the same figures."""
+    same = replace(second.anonymization, views=(), release=None)
+    return same == replace(first.anonymization, views=(), release=None) and (
+        [(each.summary, each.checks) for each in first.tables]
+        == [(each.summary, each.checks) for each in second.tables]
     )
 
 

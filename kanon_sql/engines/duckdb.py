@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -265,6 +265,17 @@ class DuckDBEngine:
             quoted = identifier(column.name)
             columns.append(f"cast({quoted} as decimal(38, 0)) as {quoted}" if huge else quoted)
         return ", ".join(columns)
+
+    def records(self, table: Table, form: str) -> Any:
+        """All records of a table, as pandas, polars or pyarrow has them."""
+        self.lock()
+        found = self._session.sql(f"from {table.sql}")
+        given: dict[str, Callable[[], Any]] = {
+            "pandas": found.df,
+            "polars": found.pl,
+            "pyarrow": found.to_arrow_table,
+        }
+        return given[form]()
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if DuckDB can't read the statement; nothing of it runs."""
@@ -607,7 +618,13 @@ def open_hub(
     """A database in memory, and the private folder that it spills to."""
     if memory_limit is not None and not MEMORY_LIMIT.fullmatch(memory_limit):
         raise SpecError(f"the memory limit must read like 4GB or 512MiB; found {memory_limit!r}.")
-    spill = tempfile.mkdtemp(prefix="kanon-sql-")
+    try:
+        spill = tempfile.mkdtemp(prefix="kanon-sql-")
+    except OSError as error:
+        raise EngineError(
+            f"no private folder for what does not fit in memory can be made ({error.strerror}). "
+            "Name one that can be written: TMPDIR."
+        ) from None
     limits = {"memory_limit": memory_limit, "threads": threads}
     settings = {key: value for key, value in limits.items() if value is not None}
     try:
