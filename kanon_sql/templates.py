@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -434,10 +434,20 @@ class _Macros(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         source = _sources()[name]
+        beside = {
+            each: partial(self._called, each)
+            for each, other in _sources().items()
+            if other.path == source.path
+        }
         code = self._environment.compile(source.text, name, str(source.path))
-        template = Template.from_code(self._environment, code, self._environment.make_globals(None))
+        known = self._environment.make_globals(beside)
+        template = Template.from_code(self._environment, code, known)
         self[name] = macro = getattr(template.module, name)
         return macro
+
+    def _called(self, name: str, *by_place: Any, **by_name: Any) -> Any:
+        """A macro as those of its own file call it."""
+        return self[name](*by_place, **by_name)
 
 
 class _Namespace:
