@@ -2,12 +2,7 @@
 
     import kanon_sql as kanon
 
-    result = kanon.audit(
-        "patients.parquet",
-        quasi_identifiers=["zip", "age", "sex"],
-        sensitive=["disease"],
-        checks=[kanon.KAnonymity(k=5)],
-    )
+    result = kanon.audit("patients.parquet", ["zip", "age", "sex"], sensitive="disease", k=5)
     print(result)
 
 Names are loaded when they are first used, so that importing the package costs next to nothing.
@@ -20,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kanon_sql.anonymization_result import AnonymizationResult
-    from kanon_sql.api import anonymize, audit, compile, profile
+    from kanon_sql.api import anonymize, audit, compile, from_json, profile
     from kanon_sql.compiler import CompiledAudit
     from kanon_sql.engines import connect
     from kanon_sql.errors import (
@@ -63,6 +58,7 @@ _HOMES = {
     "anonymize": "api",
     "audit": "api",
     "compile": "api",
+    "from_json": "api",
     "profile": "api",
     "CompiledAudit": "compiler",
     "connect": "engines",
@@ -143,6 +139,7 @@ __all__ = [
     "audit",
     "compile",
     "connect",
+    "from_json",
     "profile",
 ]
 

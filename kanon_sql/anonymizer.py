@@ -38,7 +38,7 @@ from kanon_sql.models import KAnonymity
 from kanon_sql.output import beside, check_writable, put_in_place, write_whole
 from kanon_sql.plan import Plan, plan_audit
 from kanon_sql.release import Chain, as_text, refuse_taken_names
-from kanon_sql.result import TableResult
+from kanon_sql.result import Rows, TableResult
 from kanon_sql.spec import AuditSpec, TableSpec
 from kanon_sql.steps import ExpectedSearch, ExpectedTable, spoken
 from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
@@ -393,7 +393,7 @@ class _Run:
                     each.name: each.levels.label(path.levels[each.name])
                     for each in sets.quasi_identifiers
                 },
-                steps=chain.steps,
+                steps=Rows(chain.steps),
                 reached_top=path.reached_top,
                 max_suppressed=allowed,
                 records_violating=path.records_violating,
@@ -542,7 +542,7 @@ def _without_data(before: TableResult, wanted: Wanted) -> AnonymizationResult:
             algorithm=wanted.algorithm,
             levels=levels,
             labels=dict.fromkeys(levels, "raw value"),
-            steps=(),
+            steps=Rows(),
             reached_top=False,
             max_suppressed=0,
             records_violating=0,

@@ -2,33 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack
 
 from kanon_sql import anonymizer, auditor, compiler, profiler
-from kanon_sql.anonymization_result import Algorithm, AnonymizationResult, Emitted, Suppressed
+from kanon_sql.anonymization_result import (
+    Algorithm,
+    AnonymizationResult,
+    Emitted,
+    Form,
+    Suppressed,
+)
 from kanon_sql.anonymizer import Wanted
 from kanon_sql.compiler import CompiledAudit
 from kanon_sql.dialects import Quote
-from kanon_sql.errors import SpecError
-from kanon_sql.models import KAnonymity, Model
+from kanon_sql.engines import is_embedded
+from kanon_sql.engines.duckdb import DuckDBEngine
+from kanon_sql.engines.frames import FRAMES, frame_name
+from kanon_sql.errors import EngineError, SpecError, did_you_mean, found_instead, kind_of
+from kanon_sql.hierarchy import GeneralizationHierarchy
+from kanon_sql.models import Model, short_checks
 from kanon_sql.profile_result import ProfileResult
 from kanon_sql.result import AuditResult
-from kanon_sql.spec import AuditSpec, ReferenceSpec, table_spec
+from kanon_sql.result_file import result_of
+from kanon_sql.spec import AuditSpec, ReferenceSpec, TableSpec, advice, table_spec
 
 Names = str | Iterable[str]
+QuasiIdentifiers = Names | Mapping[str, Any]
+Checks = Model | Iterable[Model | str | Mapping[str, Any]] | Mapping[str, Any]
 
 
+class Parts(TypedDict, total=False):
+    """What else `audit` takes of a table, and all other calls with it."""
+
+    entity: str | None
+    identifiers: Names
+    where: str | None
+    first: int | None
+    nulls: Literal["value", "wildcard"]
+    sensitive_nulls: Literal["value", "unknown"]
+    levels: Mapping[str, int] | None
+    hierarchy_faults: Literal["error", "warn"]
+    with_other_sensitive: bool
+    weight: str | None
+    null_strings: Names
+    delimiter: str | None
+    name: str | None
+
+
+# --- a question by its names ----------------------------------------------------------------
+
+_Takes = ParamSpec("_Takes")
+_Gives = TypeVar("_Gives")
+_MEANT = {
+    "qi": "quasi_identifiers",
+    "qis": "quasi_identifiers",
+    "quasi": "quasi_identifiers",
+    "model": "checks",
+    "models": "checks",
+    "connection": "engine",
+    "connect": "engine",
+}
+"""What people call a parameter whose name is not near."""
+
+
+def _knows_its_parameters(call: Callable[_Takes, _Gives]) -> Callable[_Takes, _Gives]:
+    """The same call, which says of a parameter that it does not have which one is meant."""
+    own = inspect.signature(call).parameters
+    takes_parts = any(each.kind is each.VAR_KEYWORD for each in own.values())
+    known = [
+        *(name for name, each in own.items() if each.kind is not each.VAR_KEYWORD),
+        *(TableSpec.model_fields if takes_parts else ()),
+    ]
+
+    @functools.wraps(call)
+    def asked(*given: _Takes.args, **named: _Takes.kwargs) -> _Gives:
+        unknown = next((name for name in named if name not in known), None)
+        if unknown is not None:
+            raise SpecError(f'{call.__name__} has no parameter "{unknown}".{_instead(unknown)}')
+        return call(*given, **named)
+
+    def _instead(name: str) -> str:
+        if name in _MEANT:
+            return did_you_mean(_MEANT[name], known)
+        if name in ("hierarchy", "hierarchies", *GeneralizationHierarchy.model_fields):
+            return advice(name, TableSpec)
+        return did_you_mean(name, known)
+
+    return asked
+
+
+@_knows_its_parameters
 def audit(
     data: Any,
+    quasi_identifiers: QuasiIdentifiers = (),
     *,
-    quasi_identifiers: Names | Mapping[str, Any] = (),
     sensitive: Names = (),
-    checks: Iterable[Model] = (),
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741 - the name that the field uses
+    t: float | None = None,
+    k_map: int | None = None,
+    checks: Checks = (),
     entity: str | None = None,
     identifiers: Names = (),
-    references: Mapping[str, Any] | None = None,
+    references: Any = None,
     where: str | None = None,
     first: int | None = None,
     nulls: Literal["value", "wildcard"] = "value",
@@ -53,9 +135,14 @@ def audit(
     itself. `quasi_identifiers` are what someone may know of a person ("*" is every column that
     has no other part), or a mapping from each to its `GeneralizationHierarchy`; with `levels` the
     table is looked at as it would be with these columns at these levels. `sensitive` is what must
-    not become known. `references` are the tables of k-map by name: data like `data`, or a
-    `ReferenceSpec`. `weight` is a survey's weight of each record. `engine` is a URL or an
-    open connection, as `connect` takes it, or what `connect` returns. `timeout` is in seconds.
+    not become known. `references` are the tables of k-map by name, or the only one: data like
+    `data`, or a `ReferenceSpec`. `weight` is a survey's weight of each record. `engine` is a URL
+    or an open connection, as `connect` takes it, or what `connect` returns. `timeout` is in
+    seconds.
+
+    What is demanded is `k`, the fewest records of a class; `l` and `t`, of each sensitive
+    attribute, the fewest values and the largest distance; `k_map`, the fewest matches in the
+    reference; and any model in `checks`. Without a demand the audit measures what the table has.
 
     With `show_values` the result holds values of the data: personal data.
 
@@ -65,13 +152,14 @@ def audit(
 
     >>> import pyarrow
     >>> people = pyarrow.table({"zip": ["02138", "02138", "02139"], "age": [30, 30, 41]})
-    >>> audit(people, quasi_identifiers=["zip", "age"]).tables[0].summary.k
+    >>> audit(people, ["zip", "age"], k=2).tables[0].summary.k
     1
     """
     spec = _spec(
         data, quasi_identifiers, sensitive, checks, references,
+        {"k": k, "l": l, "t": t, "k_map": k_map},
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
-        sensitive_nulls=sensitive_nulls, levels=dict(levels or {}),
+        sensitive_nulls=sensitive_nulls, levels=levels,
         hierarchy_faults=hierarchy_faults, with_other_sensitive=with_other_sensitive, weight=weight,
         null_strings=null_strings, delimiter=delimiter, name=name,
     )  # fmt: skip
@@ -79,24 +167,27 @@ def audit(
         spec,
         engine=engine,
         show_values=show_values,
-        memory_limit=memory_limit,
-        threads=threads,
-        timeout=timeout,
+        **_limits(memory_limit, threads, timeout),
     )
 
 
+@_knows_its_parameters
 def compile(
     data: Any,
+    quasi_identifiers: QuasiIdentifiers = (),
     *,
-    quasi_identifiers: Names | Mapping[str, Any] = (),
     sensitive: Names = (),
-    checks: Iterable[Model] = (),
-    references: Mapping[str, Any] | None = None,
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741 - the name that the field uses
+    t: float | None = None,
+    k_map: int | None = None,
+    checks: Checks = (),
+    references: Any = None,
     engine: Any = None,
     dialect: str | None = None,
     quote: Quote = "always",
     table: str | None = None,
-    **parts: Any,
+    **parts: Unpack[Parts],
 ) -> CompiledAudit:
     """The SQL that `audit` would run, step by step. None of it runs.
 
@@ -111,18 +202,23 @@ def compile(
         group by
             zip
     """
-    spec = _spec(data, quasi_identifiers, sensitive, checks, references, **parts)
+    demands = {"k": k, "l": l, "t": t, "k_map": k_map}
+    spec = _spec(data, quasi_identifiers, sensitive, checks, references, demands, **parts)
     return compiler.compile(spec, engine=engine, dialect=dialect, quote=quote, table=table)
 
 
+@_knows_its_parameters
 def anonymize(
     data: Any,
+    quasi_identifiers: QuasiIdentifiers = (),
     *,
-    quasi_identifiers: Names | Mapping[str, Any] = (),
     k: int | None = None,
+    l: int | None = None,  # noqa: E741 - the name that the field uses
+    t: float | None = None,
+    k_map: int | None = None,
     sensitive: Names = (),
-    checks: Iterable[Model] = (),
-    references: Mapping[str, Any] | None = None,
+    checks: Checks = (),
+    references: Any = None,
     algorithm: Algorithm = "datafly",
     max_suppressed: int | str | None = None,
     suppressed: Suppressed = "remove",
@@ -135,16 +231,18 @@ def anonymize(
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    **parts: Any,
+    **parts: Unpack[Parts],
 ) -> AnonymizationResult:
     """Generalise and suppress until every class has `k` records and passes every check.
 
     `quasi_identifiers` maps each to its `GeneralizationHierarchy`; one that is only named can
     only be suppressed. `max_suppressed` is how many records may be left out, `k` without it, or
     a share of them as in "5%"; `suppressed="star"` keeps them with `*` in every
-    quasi-identifier. The release is audited again, and what fails is not written. `output` is a
+    quasi-identifier. The release is audited again, and what fails is not written; `release` of the
+    result gives its records as a data frame. `output` is a
     .parquet, .csv or .tsv file for the release, or a .sql file for the views that make it, in
-    some `dialect` (that of the database without one), or with `emit="dbt-model"` a dbt model and
+    some `dialect` (that of the database without one; of a data frame they need its `name` in
+    the database), or with `emit="dbt-model"` a dbt model and
     its .yml. `force` replaces files, and writes a release that fails.
 
     Where the table lies in a warehouse, nothing is created there and no rows are fetched: each
@@ -163,33 +261,32 @@ def anonymize(
     >>> result = anonymize(people, quasi_identifiers={"zip": {"levels": [{"mask": "right"}]}}, k=2)
     >>> result.anonymization.levels, result.tables[0].summary.k
     ({'zip': 1}, 2)
+    >>> result.release.to_arrow().to_pydict()
+    {'zip': ['0213*', '0213*', '0214*', '0214*']}
     """
-    asked = [*checks, *([KAnonymity(k=k)] if k is not None else [])]
-    spec = _spec(data, quasi_identifiers, sensitive, asked, references, **parts)
+    demands = {"k": k, "l": l, "t": t, "k_map": k_map}
+    spec = _spec(data, quasi_identifiers, sensitive, checks, references, demands, **parts)
     wanted = Wanted(
         algorithm=algorithm,
         max_suppressed=max_suppressed,
         suppressed=suppressed,
         pull_frequencies=pull_frequencies,
-        output=Path(output) if output is not None else None,
+        output=_path(output),
         dialect=dialect,
         emit=emit,
         force=force,
     )
-    return anonymizer.anonymize(
-        spec,
-        wanted,
-        engine=engine,
-        memory_limit=memory_limit,
-        threads=threads,
-        timeout=timeout,
-    )
+    _require_name(spec.tables[0], wanted)
+    limits = _limits(memory_limit, threads, timeout)
+    result = anonymizer.anonymize(spec, wanted, engine=engine, **limits)
+    return replace(result, made_again=_made_again(spec, wanted, result, engine, limits))
 
 
+@_knows_its_parameters
 def profile(
     data: Any,
+    quasi_identifiers: QuasiIdentifiers = (),
     *,
-    quasi_identifiers: Names | Mapping[str, Any] = (),
     sensitive: Names = (),
     attacker_knows: Names = (),
     k: int = profiler.DEFAULT_K,
@@ -197,7 +294,7 @@ def profile(
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    **parts: Any,
+    **parts: Unpack[Parts],
 ) -> ProfileResult:
     """What someone finds who knows more of a person than the quasi-identifiers, column by column.
 
@@ -220,52 +317,197 @@ def profile(
     >>> column.column, column.k, column.newly_unique_records
     ('sex', 1, 1)
     """
-    spec = _spec(data, quasi_identifiers, sensitive, (), None, **parts)
+    spec = _spec(data, quasi_identifiers, sensitive, (), None, {}, **parts)
     return profiler.profile(
         spec,
-        attacker_knows=_list(attacker_knows),
+        attacker_knows=_list("attacker_knows", attacker_knows),
         k=k,
         engine=engine,
-        memory_limit=memory_limit,
-        threads=threads,
-        timeout=timeout,
+        **_limits(memory_limit, threads, timeout),
     )
+
+
+def _require_name(table: TableSpec, wanted: Wanted) -> None:
+    """Raise for views of a data frame that no one could run: a frame is no table by itself."""
+    if wanted.writes_views and not table.name and frame_name(table.source) in FRAMES:
+        raise SpecError(
+            f"the views read a table, and a {frame_name(table.source)} is none. Say what the table "
+            'is called that it will be in, as in name="patients".'
+        )
+
+
+def _made_again(
+    spec: AuditSpec,
+    wanted: Wanted,
+    first: AnonymizationResult,
+    engine: Any,
+    limits: Mapping[str, Any],
+) -> Callable[[Form], Any] | None:
+    """What makes the same release once more and gives its records; None for a warehouse, out of
+    which no records are fetched."""
+    if not is_embedded(engine if engine is not None else spec.tables[0].connect):
+        return None
+
+    def made(form: Form) -> Any:
+        with TemporaryDirectory(prefix="kanon-sql-") as folder:
+            file = Path(folder) / "release.parquet"
+            again = replace(wanted, output=file, dialect=None, emit="views", force=wanted.force)
+            second = anonymizer.anonymize(spec, again, engine=engine, **limits)
+            if not file.exists() or not _alike(first, second):
+                raise EngineError(
+                    "the data is not what it was when its release was made; call anonymize again."
+                )
+            with DuckDBEngine() as hub:
+                return hub.records(hub.table(file), form)
+
+    return made
+
+
+def _alike(first: AnonymizationResult, second: AnonymizationResult) -> bool:
+    """Whether two releases were made in the same way, and have the same figures."""
+    same = replace(second.anonymization, views=(), release=None)
+    return same == replace(first.anonymization, views=(), release=None) and (
+        [(each.summary, each.checks) for each in first.tables]
+        == [(each.summary, each.checks) for each in second.tables]
+    )
+
+
+def from_json(source: str | Path | Mapping[str, Any]) -> AuditResult:
+    """The result that was written as JSON: `to_json()`, `--format json`, or `to_dict()`.
+
+    `source` is a file's path, the text itself, or the same as plain values. Of a release it is an
+    `AnonymizationResult`, without its records. Raises `InputError` for what is no result of an
+    audit, saying which part of it is not, and never showing a value.
+
+    >>> import pyarrow
+    >>> result = audit(pyarrow.table({"zip": ["02138", "02138"]}), ["zip"], k=2)
+    >>> from_json(result.to_json()).holds
+    True
+    """
+    return result_of(source)
+
+
+# --- the question ---------------------------------------------------------------------------
 
 
 def _spec(
     data: Any,
-    quasi_identifiers: Names | Mapping[str, Any],
+    quasi_identifiers: QuasiIdentifiers,
     sensitive: Names,
-    checks: Iterable[Model],
-    references: Mapping[str, Any] | None,
+    checks: Checks,
+    references: Any,
+    demands: Mapping[str, Any],
     **parts: Any,
 ) -> AuditSpec:
+    tables = _references(references)
+    columns = _list("sensitive", sensitive)
     asked = {
-        "quasi_identifiers": quasi_identifiers
-        if isinstance(quasi_identifiers, Mapping)
-        else _list(quasi_identifiers),
-        "sensitive": _list(sensitive),
-        "checks": list(checks),
-        "references": {
-            name: reference if isinstance(reference, ReferenceSpec) else {"source": reference}
-            for name, reference in (references or {}).items()
-        },
-        **{key: _list(value) if key in _LISTS else value for key, value in parts.items()},
+        "quasi_identifiers": _quasi_identifiers(quasi_identifiers),
+        "sensitive": columns,
+        "checks": _models(checks),
+        "references": tables,
+        **{key: _part(key, value) for key, value in parts.items()},
     }
     if isinstance(data, AuditSpec):
         unsaid: tuple[Any, ...] = (None, False, [], {}, "value", "error")
-        beside = [key for key, value in asked.items() if value not in unsaid]
+        beside = [key for key, value in {**asked, **demands}.items() if value not in unsaid]
         if beside:
             raise SpecError(
                 f"an AuditSpec asks the question itself, so {', '.join(beside)} has no place "
                 "beside it."
             )
         return data
+    asked["checks"] = [*_demanded(demands, columns, list(tables)), *asked["checks"]]
     return AuditSpec(tables=[table_spec(source=data, **asked)])
 
 
-_LISTS = ("identifiers", "null_strings")
+def _quasi_identifiers(names: QuasiIdentifiers) -> dict[str, Any] | list[str]:
+    if isinstance(names, Mapping):
+        return {_column(name): hierarchy for name, hierarchy in names.items()}
+    return _list("quasi_identifiers", names)
 
 
-def _list(names: Names) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+def _models(checks: Any) -> list[Any]:
+    """The models asked; one alone stands for a list, and a mapping for one from name to
+    parameters."""
+    if isinstance(checks, Mapping):
+        return [{name: parameters} for name, parameters in checks.items()]
+    if checks is None:
+        return []
+    one = isinstance(checks, Model | str) or not isinstance(checks, Iterable)
+    return [checks] if one else list(checks)
+
+
+def _demanded(demands: Mapping[str, Any], sensitive: list[str], references: list[str]) -> list[Any]:
+    """The checks that `k`, `l`, `t` and `k_map` ask for."""
+    for key in ("l", "t"):
+        if demands.get(key) is not None and not sensitive:
+            raise SpecError(f'{key} needs the attribute that it is about, as in sensitive="COL".')
+    if demands.get("k_map") is not None and not references:
+        raise SpecError("k_map needs the table to link against: references={NAME: TABLE}.")
+    if demands.get("k_map") is not None and len(references) > 1:
+        raise SpecError(
+            "k_map can't tell which of the references is meant: write "
+            f"checks=[KMap({demands['k_map']}, reference={references[0]!r})]."
+        )
+    return [*short_checks(demands, sensitive, references[0] if references else None)]
+
+
+def _references(references: Any) -> dict[str, Any]:
+    """The reidentification datasets by name; one that has none is called `reference`."""
+    if references is None:
+        return {}
+    named = references if isinstance(references, Mapping) else {"reference": references}
+    return {
+        str(name): each if isinstance(each, ReferenceSpec | Mapping) else {"source": each}
+        for name, each in named.items()
+    }
+
+
+def _part(key: str, value: Any) -> Any:
+    """A part of the question as a spec has it; None is what is not said."""
+    if key in ("identifiers", "null_strings"):
+        return _list(key, value)
+    if key == "levels":
+        if not isinstance(value, Mapping | None):
+            raise SpecError(
+                f'levels must say which column is at which, as in {{"zip": 2}}; found '
+                f"{kind_of(value)}."
+            )
+        return {_column(name): level for name, level in (value or {}).items()}
+    return value
+
+
+def _list(parameter: str, names: Any) -> list[str]:
+    """Column names, in an order that is the same on every run."""
+    if names is None:
+        return []
+    if isinstance(names, str | int):
+        return [_column(names)]
+    if not isinstance(names, Iterable) or isinstance(names, bytes):
+        raise SpecError(f"{parameter} must be a column or a list of them; found {kind_of(names)}.")
+    found = [_column(name) for name in names]
+    return sorted(found) if isinstance(names, set | frozenset) else found
+
+
+def _column(name: Any) -> Any:
+    """A column's name; pandas numbers the columns of a frame that was given none."""
+    is_number = isinstance(name, int) and not isinstance(name, bool)
+    return str(name) if is_number else name
+
+
+def _path(output: str | Path | None) -> Path | None:
+    if isinstance(output, str | Path | None):
+        return Path(output) if output is not None else None
+    raise SpecError(f"output must be the path of a file; found {kind_of(output)}.")
+
+
+def _limits(memory_limit: Any, threads: Any, timeout: Any) -> dict[str, Any]:
+    """What bounds a run, if each can bound one."""
+    if not isinstance(memory_limit, str | None):
+        found = found_instead(memory_limit)
+        raise SpecError(f'memory_limit must be text, as in "4GB"; found {found}.')
+    for name, number in (("threads", threads), ("timeout", timeout)):
+        if isinstance(number, bool) or not isinstance(number, int | float | None):
+            raise SpecError(f"{name} must be a number; found {found_instead(number)}.")
+    return {"memory_limit": memory_limit, "threads": threads, "timeout": timeout}

@@ -24,7 +24,7 @@ from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.precautions import without_label
-from kanon_sql.result import AuditResult, Status, TableResult
+from kanon_sql.result import AuditResult, Rows, Status, TableResult
 from kanon_sql.spec import AuditSpec
 from kanon_sql.steps import ExpectedStep, ExpectedTable, Step, records
 from kanon_sql.verdicts import (
@@ -222,14 +222,14 @@ def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
         plan, keys = without_short_keys(plan), []
     answers = _answers(plan, ask, {row["kanon_column"]: row for row in keys})
     refuse_without_entity(plan.bound, answers.sizes)
-    checks = tuple(verdicts(plan, answers))
+    checks = Rows(verdicts(plan, answers))
     return _result(
         plan,
         status(checks) if answers.sizes else "no_data",
         ask,
         warnings=tuple(warnings(plan, answers)),
         summary=summary(answers),
-        histogram=histogram(answers.sizes),
+        histogram=Rows(histogram(answers.sizes)),
         checks=checks,
         risk=risk(plan, answers),
         shown={step.name: [dict(row) for row in ask.rows(step)] for step in plan.shown}

@@ -25,7 +25,15 @@ from kanon_sql.comparison import (
 )
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.models import MODELS
-from kanon_sql.result import AuditResult, CheckResult, InBaseline, Status, TableResult, plain_json
+from kanon_sql.result import (
+    AuditResult,
+    CheckResult,
+    InBaseline,
+    Rows,
+    Status,
+    TableResult,
+    plain_json,
+)
 from kanon_sql.result_file import BASELINE_VERSION, read_baseline
 from kanon_sql.version import VERSION
 
@@ -108,9 +116,9 @@ class Baseline:
             return table
         if known is None or is_twin:
             why = _TWINS if is_twin else self._why_unknown(table)
-            unknown = tuple(replace(check, accepted=False) for check in table.checks)
+            unknown = Rows(replace(check, accepted=False) for check in table.checks)
             return replace(table, checks=unknown, warnings=(*table.warnings, why))
-        checks = tuple(_held_against(check, table, known) for check in table.checks)
+        checks = Rows(_held_against(check, table, known) for check in table.checks)
         return replace(
             table,
             checks=checks,
@@ -198,7 +206,7 @@ def _demanded(table: TableResult) -> TableResult:
     if table.status in _UNANSWERED:
         what = "has no data" if table.status == "no_data" else "could not be audited"
         raise SpecError(f"{table.name} {what}, so nothing of it can be accepted.")
-    return replace(table, checks=tuple(each for each in table.checks if each.holds is not None))
+    return replace(table, checks=Rows(each for each in table.checks if each.holds is not None))
 
 
 def _written(check: CheckResult) -> dict[str, Any]:

@@ -11,12 +11,14 @@ import shutil
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -59,6 +61,34 @@ CONSOLE = "kanon_sql.console"
 _LATER = ("report", "init")
 
 
+Told = TypeVar("Told")
+
+
+class _Clock:
+    """Since when people have waited: since the process began, for its first command."""
+
+    def __init__(self) -> None:
+        # Until here it has only computed.
+        self._process: float | None = time.monotonic() - time.process_time()
+        self._began = self._process
+
+    def begin(self, now: float) -> None:
+        self._began, self._process = self._process or now, None
+
+    def told(self, result: Told) -> Told:
+        """The result, whose first table took what no other did."""
+        whole: Any = result
+        if not whole.tables:
+            return result
+        first, *others = whole.tables
+        waited = time.monotonic() - (self._began or 0) - sum(each.seconds for each in others)
+        told: Told = replace(whole, tables=(replace(first, seconds=waited), *others))
+        return told
+
+
+_CLOCK = _Clock()
+
+
 class Failure(Exception):
     """An error as the user sees it: one message and an exit code."""
 
@@ -85,6 +115,7 @@ class CommandLine(click.Group):
                 stop = getattr(signal, name, None)
                 if stop is not None and signal.getsignal(stop) is signal.SIG_DFL:
                     signal.signal(stop, signal.default_int_handler)
+        _CLOCK.begin(time.monotonic())
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         return sys.exit(_exit_code_of(run)) if standalone_mode else run()
 
@@ -219,7 +250,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         _deliver(_expected(tables, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
     with _watching(context) as watch:
-        result = _audit_of(spec, watch, values)
+        result = _CLOCK.told(_audit_of(spec, watch, values))
     if chosen:
         result = chosen.noted(result)
     if baseline:
@@ -332,7 +363,7 @@ def anonymize(
         return 0
     with _watching(context) as watch, _telling(context) as tell:
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-        result = run(spec, wanted, watch=watch, tell=tell, **limits)
+        result = _CLOCK.told(run(spec, wanted, watch=watch, tell=tell, **limits))
     from kanon_sql.report import anonymization as report
 
     form = _form(context, values, result_file)
@@ -365,7 +396,9 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
         from kanon_sql.profiler import profile as run
 
         limits = {key: values[key] for key in ("k", "memory_limit", "threads", "timeout")}
-        result = run(spec, attacker_knows=attacker_knows(values), watch=watch, **limits)
+        result = _CLOCK.told(
+            run(spec, attacker_knows=attacker_knows(values), watch=watch, **limits)
+        )
     _refuse_failed(result)
     from kanon_sql.report import profile as report
 
@@ -622,7 +655,7 @@ def _watching(context: click.Context) -> Iterator[Watch]:
     """What is told each step: a line with -v, else a spinner where stderr is a terminal."""
     if context.meta.get(VERBOSITY, 0):
         yield lambda step, progress: click.echo(step, err=True)
-    elif sys.stderr.isatty():
+    elif _is_terminal(sys.stderr):
         from rich.console import Console
 
         from kanon_sql.spinner import spinning
@@ -688,10 +721,15 @@ def _rendered_audit(result: AuditResult, form: str, *, to_terminal: bool = True)
 
 def _page(to_terminal: bool) -> dict[str, Any]:
     """How wide the page is and whether it has colours: 80 columns and none, unless people look."""
-    if not (to_terminal and sys.stdout.isatty()):
+    if not (to_terminal and _is_terminal(sys.stdout)):
         return {}
     colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return {"colour": colour, "width": shutil.get_terminal_size().columns}
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether people look; a process may have been started without any stream."""
+    return stream is not None and stream.isatty()
 
 
 def _only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
@@ -712,6 +750,9 @@ def _deliver(text: str, output: Path | None, found: str = "") -> None:
 
         write_whole(output, f"{text}\n")
         _say_written(output, found)
+        return
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:
         return
     try:
         click.echo(text)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
-from typing import Self
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Self
 
 
 class KanonError(Exception):
@@ -84,9 +86,53 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("height", ["zip", "age"])
     ''
     """
+    from difflib import get_close_matches
+
     folded = {candidate.casefold(): candidate for candidate in known}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     return f' Did you mean "{folded[near[0]]}"?' if near else ""
+
+
+def found_instead(value: Any) -> str:
+    """What stands in a question where something else should. Words, numbers and short lists of
+    them are repeated; data never is, only told by its kind.
+
+    >>> found_instead("zip"), found_instead([1, 2])
+    ("'zip'", '[1, 2]')
+    >>> found_instead(object()), found_instead(list(range(1000)))
+    ('an object', 'a list of 1,000')
+    """
+    match value:
+        case None | str() | bool() | int() | float() | date() | Decimal() | Path():
+            return repr(value) if type(value).__module__ != "numpy" else str(value)
+        case list() | tuple() | dict() | set():
+            inner = [*value, *value.values()] if isinstance(value, dict) else list(value)
+            if len(value) <= _REPEATED and all(map(_is_plain, inner)):
+                return repr(value)
+            return f"a {type(value).__name__} of {len(value):,}"
+    return kind_of(value)
+
+
+_REPEATED = 5
+"""How long a list may be that an error repeats: nobody writes data so short by hand."""
+
+
+def _is_plain(value: Any) -> bool:
+    return not found_instead(value).startswith(("a ", "an ", "the "))
+
+
+def kind_of(value: Any) -> str:
+    """What people call the kind of an object, with its article.
+
+    >>> kind_of(3), kind_of([])
+    ('an int', 'a list')
+    """
+    kind = value if isinstance(value, type) else type(value)
+    package = kind.__module__.partition(".")[0].lstrip("_")
+    name = kind.__qualname__ if package == "builtins" else f"{package}.{kind.__qualname__}"
+    if isinstance(value, type):
+        return f"the class {name}"
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool) -> SpecError:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kanon_sql.described import descriptions
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.hierarchy import GeneralizationHierarchy
@@ -376,9 +377,10 @@ def _macro(model: type[Model]) -> str:
 def _parameters(model: type[Model]) -> Iterator[str]:
     """The parameters with what they mean."""
     yield "  Parameters"
+    meanings = descriptions(model)
     for name, field in model.model_fields.items():
         default = "" if field.is_required() or field.default is None else f" ({field.default})"
-        yield from _folded(f"{name}{default}: {field.description}", "    ", "      ")
+        yield from _folded(f"{name}{default}: {meanings[name]}", "    ", "      ")
     yield ""
 
 

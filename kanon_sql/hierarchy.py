@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PositiveFloat,
     PositiveInt,
@@ -25,7 +23,8 @@ from pydantic import (
     model_validator,
 )
 
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.described import Described
+from kanon_sql.errors import SpecError, did_you_mean, found_instead
 
 Paths = tuple[tuple[str, ...], ...]
 """The leaves of a tree, each with its ancestors from the nearest to the farthest."""
@@ -50,9 +49,7 @@ PositiveWhole = Annotated[PositiveInt, Field(le=LARGEST), BeforeValidator(_finit
 # --- levels ---------------------------------------------------------------------------------
 
 
-class _Level(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
+class _Level(Described):
     wanted: ClassVar[str]
     """What its value must be, in an error's words."""
 
@@ -197,7 +194,7 @@ def _level(value: Any) -> Any:
         return kind(**value)
     except ValidationError:
         found = value[key] if len(value) == 1 else value
-        raise ValueError(f"{key} {kind.wanted}; found {found!r}.") from None
+        raise ValueError(f"{key} {kind.wanted}; found {found_instead(found)}.") from None
 
 
 Level = Annotated[
@@ -230,7 +227,8 @@ def _ancestors(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, Mapping):
-        raise ValueError(f"must be a CSV file or a mapping of values; found {value!r}.")
+        found = found_instead(value)
+        raise ValueError(f"must be a CSV file or a mapping of values; found {found}.")
     ancestors = {
         _spelled(raw): [_spelled(each) for each in (above if isinstance(above, list) else [above])]
         for raw, above in value.items()
@@ -241,7 +239,7 @@ def _ancestors(value: Any) -> Any:
     return ancestors
 
 
-class GeneralizationHierarchy(BaseModel):
+class GeneralizationHierarchy(Described):
     """What may become of a quasi-identifier's values; with nothing given, one level: suppress.
 
     >>> age = GeneralizationHierarchy(levels=[{"width": 5}, {"width": 10}, "suppress"])
@@ -250,8 +248,6 @@ class GeneralizationHierarchy(BaseModel):
 
     Level 0 is the raw value. A clip comes before every level from 1 on.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     clip: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = None
     """The lowest and the highest value kept; null leaves a side open."""
@@ -435,7 +431,7 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
     or with `tables` a table of the database.
 
     >>> parse_builder("width:5,10,suppress").levels
-    [Width(width=5, origin=0), Width(width=10, origin=0), 'suppress']
+    [Width(width=5), Width(width=10), 'suppress']
 
     Raises `SpecError` if it is neither.
     """

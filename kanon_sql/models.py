@@ -10,33 +10,42 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     WithJsonSchema,
     model_validator,
 )
 
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.described import Described
+from kanon_sql.errors import SpecError, did_you_mean, found_instead
 
 
 def _whole_number(value: Any) -> Any:
     """Refuse what would only become a count by rounding or parsing: true, 2.5, "5"."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError("must be a whole number, 1 or more")
-    return value
+    return int(value)
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy or a decimal as the one of Python that is written alike."""
+    if type(value) in (bool, int, float) or not isinstance(value, Real | Decimal):
+        return value
+    return int(value) if isinstance(value, Integral) else float(str(value))
 
 
 def _number(words: str, fits: Callable[[float], bool]) -> BeforeValidator:
     """Refuse what is no number, or none that `fits`; `words` say which numbers do."""
 
-    def checked(value: Any) -> Any:
+    def checked(given: Any) -> Any:
+        value = _plain(given)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value) or not fits(value):
             raise ValueError(f"must be {words}")
@@ -125,10 +134,8 @@ _MACHANAVAJJHALA = (
 _EL_EMAM = "El Emam 2013, Guide to the de-identification of personal health information, chapter 16"
 
 
-class Model(BaseModel):
+class Model(Described):
     """A privacy model with the parameters it is asked with. Frozen and comparable."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     title: ClassVar[str]
     """What people call it."""
@@ -154,14 +161,24 @@ class Model(BaseModel):
     read_off_sizes: ClassVar[bool] = False
     """Whether the sizes of the classes say it all, so that it needs no macro of its own."""
 
-    def __init__(self, **parameters: Any) -> None:
-        """Raise `SpecError` for a parameter that is unknown or out of its range."""
+    def __init__(self, *by_place: Any, **parameters: Any) -> None:
+        """Raise `SpecError` for a parameter that is unknown or out of its range.
+
+        >>> KAnonymity(3) == KAnonymity(k=3)
+        True
+        """
+        by_name = _by_name(type(self), by_place, parameters)
         try:
-            super().__init__(**parameters)
+            super().__init__(**by_name)
         except ValidationError as error:
             key = error.errors()[0]["loc"]
             message = describe_invalid(type(self), error)
             raise SpecError(message, key=str(key[0]) if key else None) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        thresholds = getattr(cls, "thresholds", ())
+        cls.unnamed = thresholds if len(thresholds) == 1 else ()
 
     @classmethod
     def name(cls) -> str:
@@ -894,6 +911,22 @@ def short_checks(
     return checks if k_map is None else [*checks, KMap(k=k_map, reference=reference)]
 
 
+def _by_name(
+    model: type[Model], by_place: Sequence[Any], parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The parameters by their names. Only a threshold that is the model's only one has a place:
+    of two, a reader could not tell which is which."""
+    named = dict(zip(model.unnamed, by_place, strict=False))
+    if len(by_place) > len(named):
+        how = f"{model.unnamed[0]} alone without its name" if model.unnamed else "names"
+        raise SpecError(
+            f"{model.__name__} takes {how}. Its parameters: {', '.join(model.model_fields)}."
+        )
+    if twice := next((name for name in named if name in parameters), None):
+        raise SpecError(f"{model.__name__} is given {twice} twice.", key=twice)
+    return named | dict(parameters)
+
+
 def describe_invalid(model: type[Model], error: ValidationError) -> str:
     """One sentence for the first thing that is wrong with a model's parameters."""
     first = error.errors(include_url=False)[0]
@@ -909,12 +942,13 @@ def describe_invalid(model: type[Model], error: ValidationError) -> str:
             return f"{model.name()} needs {key}."
         case "greater_than_equal":
             return (
-                f"{model.name()}: {key} must be a whole number, 1 or more; found {first['input']}."
+                f"{model.name()}: {key} must be a whole number, 1 or more; "
+                f"found {found_instead(first['input'])}."
             )
         case "literal_error":
             return (
                 f"{model.name()}: {key} must be {first['ctx']['expected']}; "
-                f"found {first['input']!r}."
+                f"found {found_instead(first['input'])}."
             )
         case _:
             reason = first["msg"].removeprefix("Value error, ")
@@ -927,4 +961,4 @@ def _found(value: Any) -> str:
     """What stands where something else should; a number in quotes looks right, and is text."""
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", value):
         return f"the text {value!r}. Write it without quotes"
-    return repr(value)
+    return found_instead(value)

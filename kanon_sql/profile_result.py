@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kanon_sql.result import EXIT_CODES, Status
+from kanon_sql.result import EXIT_CODES, Status, in_a_line
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class TableProfile:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProfileResult:
     """What background knowledge does to every table looked at. Prints itself as the command does.
 
@@ -159,3 +159,16 @@ class ProfileResult:
         from kanon_sql.report.profile import render
 
         return render(self)
+
+    def __repr__(self) -> str:
+        """One line; `print` and notebooks show the whole."""
+        return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows in a terminal."""
+        printer.text(str(self))
+
+    def _repr_markdown_(self) -> str:
+        from kanon_sql.report.profile import render_markdown
+
+        return render_markdown(self)

@@ -16,6 +16,7 @@ from kanon_sql.anonymization_result import GeneralizationStep, Suppressed
 from kanon_sql.binding import BoundColumn, BoundSpec, find
 from kanon_sql.dialects import COLLATING, translated
 from kanon_sql.engines.base import Column, Table
+from kanon_sql.engines.frames import FRAMES
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.frequency_sets import PRIVATE, QuasiIdentifier, kept_labels, label_of
 from kanon_sql.templates import identifier, render
@@ -247,6 +248,13 @@ class Chain:
         """What the views call the raw value of a column."""
         return f"{_RAW}{column.name}" if column.name in self.raw else column.name
 
+    @property
+    def _source(self) -> str:
+        """What the first view reads: of a data frame, which is in no database, the table of the
+        name that it was given."""
+        table, name = self.bound.table, self.bound.spec.name
+        return identifier(name) if name and table.name in FRAMES and not self.kept else table.sql
+
     def _order(self) -> Iterator[Ordered]:
         for column in self.bound.table.columns:
             travels = column.name in self.raw
@@ -259,7 +267,7 @@ class Chain:
             (f"The records of {bound.table.name} as they lie.",),
             render(
                 "raw_records",
-                relation=bound.table.sql,
+                relation=self._source,
                 columns=list(self.columns),
                 raw=raw,
                 where=bound.where.sql if bound.where else None,

@@ -6,9 +6,10 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from importlib import import_module
+from typing import Any, Literal, TypeVar
 
-from kanon_sql.errors import EngineError, PrivacyViolation
+from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation
 
 Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"]
 
@@ -21,6 +22,36 @@ EXIT_CODES: dict[Status, int] = {
 SHOWN = 20
 """How many classes are shown at most where values may be shown."""
 ATTACKERS = ("prosecutor", "journalist", "marketer")
+
+
+Part = TypeVar("Part")
+
+
+class Rows(tuple[Part, ...]):
+    """Some parts of a result, in their order: a tuple that can be a data frame."""
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each, its columns as in the JSON.
+
+        Raises `MissingDriverError` where pandas is not installed.
+        """
+        return imported("pandas").DataFrame([_as_row(each) for each in self])
+
+
+def _as_row(part: Any) -> dict[str, Any]:
+    """A part under the names that the JSON has."""
+    row: dict[str, Any] = part.to_dict() if hasattr(part, "to_dict") else dict(vars(part))
+    return row
+
+
+def imported(package: str) -> Any:
+    """A package that data can be given as. Raises `MissingDriverError` where it is missing."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingDriverError(
+            f"{package} is not installed, which this would be given as: pip install {package}."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -132,13 +163,17 @@ class TableResult:
     first: int | None = None
     warnings: tuple[str, ...] = ()
     summary: Summary = Summary()
-    histogram: tuple[HistogramBin, ...] = ()
-    checks: tuple[CheckResult, ...] = ()
+    histogram: Rows[HistogramBin] = field(default_factory=Rows)
+    checks: Rows[CheckResult] = field(default_factory=Rows)
     risk: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(ATTACKERS))
-    sql: Mapping[str, str] = field(default_factory=dict)
+    sql: Mapping[str, str] = field(default_factory=dict, repr=False)
     seconds: float = 0.0
     error: str | None = None
-    shown: Mapping[str, list[dict[str, Any]]] | None = None
+    shown: Mapping[str, list[dict[str, Any]]] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "histogram", Rows(self.histogram))
+        object.__setattr__(self, "checks", Rows(self.checks))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -169,7 +204,7 @@ class TableResult:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditResult:
     """What an audit found in every table it looked at. Prints itself as the command line does."""
 
@@ -190,6 +225,16 @@ class AuditResult:
     def holds(self) -> bool:
         """Whether something was demanded and every demand is met."""
         return self.status == "holds"
+
+    @property
+    def checks(self) -> Rows[CheckResult]:
+        """The checks of all tables; which is whose, the tables themselves say."""
+        return Rows(check for table in self.tables for check in table.checks)
+
+    @property
+    def histogram(self) -> Rows[HistogramBin]:
+        """How many classes of each size there are, table after table."""
+        return Rows(size for table in self.tables for size in table.histogram)
 
     def raise_if_violated(self) -> None:
         """Raise `PrivacyViolation`, naming the checks, unless every check that gates holds.
@@ -231,10 +276,23 @@ class AuditResult:
 
         return render(self)
 
+    def __repr__(self) -> str:
+        """One line; `print` and notebooks show the whole."""
+        return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows in a terminal."""
+        printer.text(str(self))
+
     def _repr_html_(self) -> str:
         from kanon_sql.report.notebook import render
 
         return render(self)
+
+
+def in_a_line(result: object, status: str, tables: list[str]) -> str:
+    """A result as a line of a prompt."""
+    return f"<{type(result).__name__} {status}: {', '.join(tables) or 'no table'}>"
 
 
 def plain_json(value: Any) -> Any:

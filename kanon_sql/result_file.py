@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from kanon_sql.errors import InputError, SpecError
+from kanon_sql.anonymization_result import Anonymization, AnonymizationResult
+from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.models import Model, model_named
 from kanon_sql.result import (
     AuditResult,
     CheckResult,
     HistogramBin,
     InBaseline,
+    Rows,
     Status,
     Summary,
     TableResult,
@@ -45,21 +47,56 @@ class ResultFile:
 
 def read_result(path: Path) -> ResultFile:
     """The result that a file holds. Raises `InputError` for what is no result of an audit."""
-    whole = _whole(path, _HOW_A_RESULT)
-    if "baseline" in whole.value:
-        raise InputError(
-            f"{path} is a baseline, and a result of an audit is needed. {_HOW_A_RESULT}"
-        )
-    if "old" in whole.value and "new" in whole.value:
-        raise InputError(f"{path} is a comparison, and a result is needed. {_HOW_A_RESULT}")
+    whole = _result(_whole(path, _HOW_A_RESULT, _parsed(path, _HOW_A_RESULT)))
     result = AuditResult(_tables(whole), whole.get("kanon_sql", str))
     made = whole.find("anonymization")
     return ResultFile(path, result, made.object() if made else None)
 
 
+def result_of(source: str | Path | Mapping[str, Any]) -> AuditResult:
+    """The result in a file, in a text, or as plain values; of a release, how it was made too."""
+    name, value = _named(source)
+    whole = _result(_whole(name, _HOW_A_RESULT, value))
+    tables, version = _tables(whole), whole.get("kanon_sql", str)
+    made = whole.find("anonymization")
+    if made is None:
+        return AuditResult(tables, version)
+    return AnonymizationResult(tables, version, _of(Anonymization, made))
+
+
+def _named(source: Any) -> tuple[Path | str, Any]:
+    """What people call a source, and its JSON as plain values."""
+    if isinstance(source, Mapping):
+        try:
+            return "the mapping", json.loads(json.dumps(source, allow_nan=False))
+        except (TypeError, ValueError, RecursionError):
+            raise InputError(
+                f"the mapping is not what to_dict() gives: JSON can't hold all of it. "
+                f"{_HOW_A_RESULT}"
+            ) from None
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        return "the text", _loaded(source.lstrip("\ufeff"), "the text", _HOW_A_RESULT)
+    if isinstance(source, str | Path):
+        return Path(source), _parsed(Path(source), _HOW_A_RESULT)
+    raise InputError(
+        f"a result is read from a path, a text or a mapping, and not from {kind_of(source)}."
+    )
+
+
+def _result(whole: _Part) -> _Part:
+    """The whole, if it is a result of an audit."""
+    if "baseline" in whole.value:
+        raise InputError(
+            f"{whole.path} is a baseline, and a result of an audit is needed. {_HOW_A_RESULT}"
+        )
+    if "old" in whole.value and "new" in whole.value:
+        raise InputError(f"{whole.path} is a comparison, and a result is needed. {_HOW_A_RESULT}")
+    return whole
+
+
 def read_baseline(path: Path) -> tuple[TableResult, ...]:
     """The tables of a baseline. Raises `InputError` for what is none."""
-    whole = _whole(path, _HOW_A_BASELINE)
+    whole = _whole(path, _HOW_A_BASELINE, _parsed(path, _HOW_A_BASELINE))
     if "baseline" not in whole.value:
         raise InputError(
             f"{path} is a result and no baseline. kanon-sql baseline {path} --output baseline.json "
@@ -81,7 +118,7 @@ def read_baseline(path: Path) -> tuple[TableResult, ...]:
 class _Part(NamedTuple):
     """A value of the file, with the place where it stands."""
 
-    path: Path
+    path: Path | str
     how: str
     """How a file of this kind is written."""
     place: str
@@ -136,8 +173,8 @@ class _Part(NamedTuple):
         return _Part(self.path, self.how, f"{self.place}.{key}".lstrip("."), value)
 
 
-def _whole(path: Path, how: str) -> _Part:
-    whole = _Part(path, how, "", _parsed(path, how))
+def _whole(path: Path | str, how: str, value: Any) -> _Part:
+    whole = _Part(path, how, "", value)
     is_ours = isinstance(whole.value, dict) and {"kanon_sql", "tables"} <= set(whole.value)
     if not is_ours:
         raise InputError(
@@ -158,6 +195,10 @@ def _parsed(path: Path, how: str) -> Any:
         ) from None
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}.") from None
+    return _loaded(text, path, how)
+
+
+def _loaded(text: str, path: Path | str, how: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -187,7 +228,7 @@ def _tables(whole: _Part) -> tuple[TableResult, ...]:
 def _table(part: _Part) -> TableResult:
     if "attacker_knows" in part.object():
         raise InputError(f"{part.path} is a profile, and an audit is needed. {part.how}")
-    histogram, levels = part.find("histogram"), part.find("levels")
+    histogram, levels, sql = part.find("histogram"), part.find("levels"), part.find("sql")
     return TableResult(
         name=part.get("name", str),
         engine=part.get_or_none("engine", str) or "",
@@ -203,9 +244,10 @@ def _table(part: _Part) -> TableResult:
         first=part.get_or_none("first", int),
         warnings=part.names("warnings"),
         summary=_summary(part),
-        histogram=tuple(_bin(size) for size in histogram.items()) if histogram else (),
-        checks=tuple(_check(check) for check in part.part("checks").items()),
+        histogram=Rows(_bin(size) for size in histogram.items()) if histogram else Rows(),
+        checks=Rows(_check(check) for check in part.part("checks").items()),
         risk=dict(_risks(part)),
+        sql={name: sql.get(name, str) for name in sql.object()} if sql else {},
         error=part.get_or_none("error", str),
     )
 
@@ -302,6 +344,28 @@ def _in_baseline(part: _Part) -> InBaseline:
         },
         part.names("worse"),
     )
+
+
+def _of(kind: Any, part: _Part) -> Any:
+    """The part as a value of this kind, whose own parts stand under the names of its fields."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if type(None) in inner:
+        return None if part.value is None else _of(inner[0], part)
+    if kind is CheckResult:
+        return _check(part)
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{each.name: _of(hints[each.name], part.part(each.name))
+                       for each in fields(kind)})  # type: ignore[operator]  # fmt: skip
+    if origin is Literal:
+        if part.value not in inner:
+            raise part.error(" or ".join(inner))
+        return part.value
+    if origin in (tuple, Rows):
+        return tuple(_of(inner[0], each) for each in part.items())
+    if origin is Mapping:
+        return {name: _of(inner[1], part.part(name)) for name in part.object()}
+    return _real(part) if kind is float else part.as_(kind)
 
 
 def _real(part: _Part) -> float:

@@ -20,11 +20,12 @@ from pydantic import (
     PlainSerializer,
     PrivateAttr,
     ValidationError,
-    WithJsonSchema,
     model_validator,
 )
+from pydantic_core import CoreSchema
 
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.described import Described
+from kanon_sql.errors import SpecError, did_you_mean, found_instead
 from kanon_sql.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy, is_file_name
 from kanon_sql.models import MODELS, Count, Model, TCloseness, model_named
 from kanon_sql.yaml_document import Place, YamlDocument
@@ -33,10 +34,10 @@ Nulls = Literal["value", "wildcard"]
 SensitiveNulls = Literal["value", "unknown"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, arbitrary_types_allowed=True
-    )
+class _Part(Described, BaseModel):
+    """A part of a question."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
 
 def _check_from_mapping(value: Any) -> Any:
@@ -46,15 +47,25 @@ def _check_from_mapping(value: Any) -> Any:
     if isinstance(value, str):
         value = {value: {}}
     if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError("must be one model with its parameters, as in {k_anonymity: {k: 5}}.")
+        raise ValueError(
+            "must be one model with its parameters, as in {k_anonymity: {k: 5}}, and in Python "
+            "KAnonymity(k=5)."
+        )
     [(name, parameters)] = value.items()
     if not isinstance(parameters, dict | None):
         raise ValueError(f"the parameters of {name} must be a mapping, as in {{k: 5}}.")
     return model_named(str(name))(**(parameters or {}))
 
 
-def _check_schema() -> dict[str, Any]:
+class _CheckSchema:
     """The JSON Schema of one check: a model's name, or one model with its own parameters."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(core: CoreSchema, handler: Any) -> dict[str, Any]:
+        return _check_schema()
+
+
+def _check_schema() -> dict[str, Any]:
     one_model = {
         "type": "object",
         "minProperties": 1,
@@ -69,7 +80,7 @@ Check = Annotated[
     Model,
     BeforeValidator(_check_from_mapping),
     PlainSerializer(lambda check: {check.name(): check.parameters}),
-    WithJsonSchema(_check_schema()),
+    _CheckSchema,
 ]
 
 
@@ -333,7 +344,7 @@ class AuditSpec(_Part):
             raise document.error(location, message, at_key=at_key) from None
         for place, source in _sources(spec):
             if not isinstance(source, str):
-                message = f"must be a file, a glob or a table; found {source!r}."
+                message = f"must be a file, a glob or a table; found {found_instead(source)}."
                 raise document.error(place, message)
         folder = Path(path).parent
         located = spec.model_copy(
@@ -436,12 +447,13 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
     """Where the first fault lies, one sentence for it, and whether it is the key that is wrong."""
     faults = error.errors(include_url=False)
     fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
+    found = found_instead(fault["input"])
     location = fault["loc"]
     match fault["type"]:
         case "extra_forbidden":
             key, place = str(location[-1]), _place(location[:-1])
-            advice = _advice(key, _part_at(location[:-1]))
-            return location, f'unknown key "{key}"{place}.{advice}', True
+            instead = advice(key, _part_at(location[:-1]))
+            return location, f'unknown key "{key}"{place}.{instead}', True
         case "missing":
             return (
                 location[:-1],
@@ -454,27 +466,27 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
                 location = (*location, *fault["input"], cause.key)
             return location, str(cause), False
         case "literal_error":
-            return location, f"must be {fault['ctx']['expected']}; found {fault['input']!r}.", False
+            return location, f"must be {fault['ctx']['expected']}; found {found}.", False
         case "too_short" | "string_too_short":
             return location, "must not be empty.", False
         case "string_too_long":
-            return location, f"must be one character; found {fault['input']!r}.", False
+            return location, f"must be one character; found {found}.", False
         case "int_type" if "levels" in location:
             message = (
-                f"must be the level to look at, a whole number; found {fault['input']!r}. How a "
+                f"must be the level to look at, a whole number; found {found}. How a "
                 f"column may be generalised {_BESIDE_A_COLUMN}."
             )
             return location, message, False
         case "model_type" if _part_at(location) is GeneralizationHierarchy:
             message = (
                 "must be how the column may be generalised, as in {levels: [{mask: right}]} or "
-                f"{{hierarchy: {location[-1]}.csv}}; found {fault['input']!r}."
+                f"{{hierarchy: {location[-1]}.csv}}; found {found}."
             )
             return location, message, False
         case _:
             wanted = next((words for kind, words in _KINDS.items() if kind in fault["type"]), None)
             wanted = wanted or fault["msg"].removeprefix("Input should be ")
-            return location, f"must be {wanted}; found {fault['input']!r}.", False
+            return location, f"must be {wanted}; found {found}.", False
 
 
 _KINDS = {
@@ -508,7 +520,7 @@ def _part_at(location: Sequence[int | str]) -> type[BaseModel]:
             return TableSpec
 
 
-def _advice(key: str, part: type[BaseModel]) -> str:
+def advice(key: str, part: type[BaseModel]) -> str:
     """Where a key belongs that a mapping does not know, or the nearest that it does."""
     if part is GeneralizationHierarchy:
         if key in KINDS_OF_LEVELS:

@@ -15,6 +15,7 @@ from pathlib import Path
 import oracle
 import pytest
 import yaml
+from jinja2 import Environment, meta
 
 import kanon_sql
 from kanon_sql import templates
@@ -22,11 +23,14 @@ from kanon_sql.models import MODELS
 
 LAYERS = """
 errors version column_types
+described
 yaml_document hierarchy models metrics output datafly
 dbt_project
 estimates templates spec result dialects
-levels manifest comparison result_file
-expressions engines profile_result anonymization_result baseline diff
+levels manifest comparison
+expressions engines profile_result anonymization_result
+result_file
+baseline diff
 binding
 steps measures beforehand
 precautions
@@ -189,3 +193,24 @@ def test_every_worked_example_has_a_name_of_its_own_and_is_cited(model: str) -> 
 
     assert sorted(ids) == sorted(set(ids))
     assert [each["id"] for each in examples if not (each["source"] and each["note"])] == []
+
+
+def test_every_macro_knows_the_names_that_it_uses() -> None:
+    """A macro is compiled alone, and finds the others of its file, and `kanon_sql`."""
+    environment = Environment(trim_blocks=True, lstrip_blocks=True)
+    sources = templates._sources()
+    unknown = {
+        name: meta.find_undeclared_variables(environment.parse(source.text))
+        - {"kanon_sql", *environment.globals}
+        - {other for other, each in sources.items() if each.path == source.path}
+        # What only some branches set is taken for unknown.
+        - set(re.findall(r"{%-? *set (\w+)", source.text))
+        for name, source in sources.items()
+    }
+    written = sum(
+        len(re.findall(r"{%-? *macro ", source.read_text(encoding="utf-8")))
+        for source in {each.path for each in sources.values()}
+    )
+
+    assert {name: names for name, names in unknown.items() if names} == {}
+    assert len(sources) == written

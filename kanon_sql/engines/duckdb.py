@@ -14,8 +14,8 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -265,6 +265,17 @@ class DuckDBEngine:
             quoted = identifier(column.name)
             columns.append(f"cast({quoted} as decimal(38, 0)) as {quoted}" if huge else quoted)
         return ", ".join(columns)
+
+    def records(self, table: Table, form: str) -> Any:
+        """All records of a table, as pandas, polars or pyarrow has them."""
+        self.lock()
+        found = self._session.sql(f"from {table.sql}")
+        given: dict[str, Callable[[], Any]] = {
+            "pandas": found.df,
+            "polars": found.pl,
+            "pyarrow": found.to_arrow_table,
+        }
+        return given[form]()
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if DuckDB can't read the statement; nothing of it runs."""
@@ -607,7 +618,13 @@ def open_hub(
     """A database in memory, and the private folder that it spills to."""
     if memory_limit is not None and not MEMORY_LIMIT.fullmatch(memory_limit):
         raise SpecError(f"the memory limit must read like 4GB or 512MiB; found {memory_limit!r}.")
-    spill = tempfile.mkdtemp(prefix="kanon-sql-")
+    try:
+        spill = tempfile.mkdtemp(prefix="kanon-sql-")
+    except OSError as error:
+        raise EngineError(
+            f"no private folder for what does not fit in memory can be made ({error.strerror}). "
+            "Name one that can be written: TMPDIR."
+        ) from None
     limits = {"memory_limit": memory_limit, "threads": threads}
     settings = {key: value for key, value in limits.items() if value is not None}
     try:
@@ -620,9 +637,11 @@ def open_hub(
         ) from None
     # A day begins at the same moment on every machine.
     hub.execute("set TimeZone = 'UTC'")
-    # Progress is kept to be asked for, and not shown.
-    hub.execute("set enable_progress_bar_print = false")
-    hub.execute("set enable_progress_bar = true")
+    # Progress is kept to be asked for, and not shown. In a Jupyter kernel without ipywidgets DuckDB
+    # keeps none, and refuses both settings: an audit needs neither.
+    with suppress(duckdb.InvalidInputException):
+        hub.execute("set enable_progress_bar_print = false")
+        hub.execute("set enable_progress_bar = true")
     if duckdb.__version__ < "2":
         # It copies plans, which DuckDB 1.5 can't where they read a CSV file.
         hub.execute("set disabled_optimizers = 'window_self_join'")

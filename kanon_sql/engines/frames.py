@@ -61,7 +61,8 @@ def advice(name: str) -> str:
 def readable_pandas(frame: Any) -> Any:
     """A pandas DataFrame with text for column names and one type in each column.
 
-    DuckDB turns a column of `1` and `'1'` into text, and so two values into one.
+    DuckDB turns a column of `1` and `'1'` into text, and so two values into one. It does not read
+    the index, which is refused where it has a name: then somebody keeps data in it.
     """
     infer_dtype = import_module("pandas.api.types").infer_dtype
     name = "pandas.DataFrame"
@@ -69,6 +70,12 @@ def readable_pandas(frame: Any) -> Any:
     require_usable_names(name, columns)
     if not columns:
         raise InputError(f"{name} has no columns.")
+    if index := [str(level) for level in frame.index.names if level is not None]:
+        raise InputError(
+            f"{name} has an index ({', '.join(index)}), which is no column, so an audit would not "
+            "look at it. Make columns of it with reset_index(), or leave it out with "
+            "reset_index(drop=True)."
+        )
     readable = frame.set_axis(columns, axis=1)
     for column in columns:
         series = readable[column]

@@ -1,0 +1,230 @@
+"""The Python surface as people type it, and what they are told where it is not understood."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import kanon_sql as kanon
+
+PEOPLE = pd.DataFrame(
+    {"zip": ["02138", "02138", "02139", "02141"], "age": [30, 30, 41, 52], "disease": list("abcc")}
+)
+SECRET = re.compile("0213[0-9]|02141")
+MASKED = {"zip": {"levels": [{"mask": "right"}]}}
+
+
+def parts(result: kanon.AuditResult) -> list[tuple[str, Any, bool | None]]:
+    return [(check.model, check.achieved, check.holds) for check in result.checks]
+
+
+def test_what_is_demanded_in_short() -> None:
+    result = kanon.audit(PEOPLE, ["zip"], sensitive="disease", k=3, l=2, t=0.1, k_map=1,
+                         references=PEOPLE)  # fmt: skip
+
+    assert {(model, holds) for model, _, holds in parts(result) if holds is not None} == {
+        ("k_anonymity", False), ("l_diversity", False), ("t_closeness", False), ("k_map", True),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        kanon.KAnonymity(3),
+        [kanon.KAnonymity(k=3)],
+        {"k_anonymity": {"k": 3}},
+        [{"k_anonymity": {"k": 3}}],
+        (check for check in [kanon.KAnonymity(3)]),
+    ],
+)
+def test_checks_in_any_form_gate(checks: Any) -> None:
+    assert parts(kanon.audit(PEOPLE, "zip", checks=checks)) == [("k_anonymity", 1, False)]
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["zip", ["zip"], ("zip",), {"zip"}, {"zip": None}, PEOPLE.columns[:1], pd.Series(["zip"]),
+     np.array(["zip"]), (name for name in ["zip"]), PEOPLE[["zip"]]],
+)  # fmt: skip
+def test_columns_in_any_form(names: Any) -> None:
+    assert kanon.audit(PEOPLE, names).tables[0].quasi_identifiers == ("zip",)
+
+
+def test_columns_that_pandas_numbers() -> None:
+    assert kanon.audit(pd.DataFrame([["a", 1], ["a", 2]]), [0], k=2).holds
+
+
+def test_a_set_of_columns_has_one_order() -> None:
+    names = {"zip", "age", "disease"}
+
+    assert kanon.audit(PEOPLE, names).tables[0].quasi_identifiers == ("age", "disease", "zip")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        PEOPLE.astype({"zip": "category"}),
+        PEOPLE.assign(age=pd.array([1, None, 2, 2], dtype="Int64")),
+        PEOPLE[PEOPLE.age < 100],
+        pl.from_pandas(PEOPLE).lazy(),
+    ],
+)
+def test_frames_of_every_kind(frame: Any) -> None:
+    assert parts(kanon.audit(frame, "zip", k=2)) == [("k_anonymity", 1, False)]
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: kanon.audit(PEOPLE, qi=["zip"]),
+         'audit has no parameter "qi". Did you mean "quasi_identifiers"?'),
+        (lambda: kanon.profile(PEOPLE, qi=["zip"]),
+         'profile has no parameter "qi". Did you mean "quasi_identifiers"?'),
+        (lambda: kanon.audit(PEOPLE, ["zip"], sensitve="disease"),
+         'audit has no parameter "sensitve". Did you mean "sensitive"?'),
+        (lambda: kanon.anonymize(PEOPLE, ["zip"], hierarchies={}, k=2),
+         "How a column may be generalised stands with its quasi-identifier"),
+        (lambda: kanon.audit(PEOPLE, ["zip"], l=2), 'as in sensitive="COL"'),
+        (lambda: kanon.audit(PEOPLE, ["zip"], k_map=2), "references={NAME: TABLE}"),
+        (lambda: kanon.audit(PEOPLE, ["zip"], k_map=2, references={"a": PEOPLE, "b": PEOPLE}),
+         "checks=[KMap(2, reference='a')]"),
+        (lambda: kanon.audit(PEOPLE, ["zip"], checks=[kanon.KAnonymity]), "KAnonymity(k=5)"),
+        (lambda: kanon.audit(PEOPLE, 2.5), "quasi_identifiers must be a column or a list of them"),
+        (lambda: kanon.audit(PEOPLE, ["zip"], levels=1), 'as in {"zip": 2}; found an int'),
+        (lambda: kanon.audit(PEOPLE, ["zip"], timeout="3"), "timeout must be a number; found '3'"),
+        (lambda: kanon.audit(PEOPLE, ["zip"], memory_limit=3), 'as in "4GB"; found 3'),
+        (lambda: kanon.audit(PEOPLE, ["zip"], where=PEOPLE.zip == "02138"),
+         "where: must be text; found a pandas.Series"),
+        (lambda: kanon.audit(PEOPLE, ["zip"], where=PEOPLE.zip.tolist() * 2),
+         "where: must be text; found a list of 8"),
+        (lambda: kanon.anonymize(PEOPLE, {"zip": PEOPLE}, k=2), "found a pandas.DataFrame"),
+        (lambda: kanon.anonymize(PEOPLE, {"zip": PEOPLE.zip}, k=2), "found a pandas.Series"),
+        (lambda: kanon.anonymize(PEOPLE, MASKED, k=2, output=3), "output must be the path"),
+        (lambda: kanon.anonymize(PEOPLE, MASKED, k=2, output="v.sql"), 'as in name="patients"'),
+        (lambda: kanon.audit(PEOPLE.set_index("zip"), ["age"]), "has an index (zip)"),
+        (lambda: kanon.audit(PEOPLE.set_index(["zip", "age"]), "*"), "reset_index(drop=True)"),
+        (lambda: kanon.KAnonymity(3, 4), "KAnonymity takes k alone without its name"),
+        (lambda: kanon.AlphaKAnonymity(0.5, 3), "AlphaKAnonymity takes names. Its parameters:"),
+        (lambda: kanon.KAnonymity(3, k=3), "KAnonymity is given k twice"),
+        (lambda: kanon.KAnonymity(PEOPLE), "found a pandas.DataFrame"),
+    ],
+)  # fmt: skip
+def test_what_is_not_understood_is_named_and_no_value_is_shown(ask: Any, told: str) -> None:
+    with pytest.raises(kanon.KanonError) as raised:
+        ask()
+
+    assert told in str(raised.value)
+    assert not SECRET.search(str(raised.value))
+
+
+def test_numbers_of_other_libraries() -> None:
+    assert kanon.KAnonymity(np.int64(5)) == kanon.KAnonymity(k=5)
+    assert kanon.TCloseness(np.float32(0.1)) == kanon.TCloseness(t=0.1)
+    assert kanon.TCloseness(Decimal("0.1")) == kanon.TCloseness(t=0.1)
+
+
+def test_models_say_what_they_take() -> None:
+    help_ = pydoc.plain(pydoc.render_doc(kanon.TCloseness))
+
+    assert str(inspect.signature(kanon.KAnonymity)) == "(k: int | None = None)"
+    assert str(inspect.signature(kanon.KMapEstimate)) == (
+        "(k: int, *, population: int, alpha: float = 0.05, "
+        "test: Literal['zero_truncated_poisson', 'poisson'] = 'zero_truncated_poisson')"
+    )
+    assert "t: The largest distance from the table that a class may have." in help_
+    assert not re.search("model_(dump|fields|config|validate)|FieldInfo|__pydantic", help_)
+    assert (
+        repr(kanon.TCloseness(0.2, distance="ordered")) == "TCloseness(t=0.2, distance='ordered')"
+    )
+    assert not [name for name in dir(kanon.KAnonymity(3)) if name.startswith("model_")]
+
+
+RELEASE = {"zip": ["0213*", "0213*", "0213*"], "age": [30, 30, 41], "disease": ["a", "b", "c"]}
+
+
+def test_a_release_is_a_table() -> None:
+    release = kanon.anonymize(PEOPLE, MASKED, k=2, max_suppressed=1).release
+    frame, table = release.to_pandas(), release.to_arrow()
+
+    assert {name: sorted(values) for name, values in table.to_pydict().items()} == RELEASE
+    assert table.to_pylist() == frame.to_dict("records") == release.to_polars().to_dicts()
+    assert isinstance(release.to_polars(), pl.DataFrame)
+
+
+def test_a_release_of_data_that_changed_is_not_given() -> None:
+    people = PEOPLE.copy()
+    result = kanon.anonymize(people, MASKED, k=2, max_suppressed=1)
+    people.loc[3, "zip"] = "02138"
+
+    with pytest.raises(kanon.EngineError, match="call anonymize again"):
+        result.release.to_pandas()
+
+
+def test_what_may_not_be_published_is_no_table() -> None:
+    result = kanon.anonymize(PEOPLE, {"zip": {"levels": [{"prefix": 4}]}}, k=4, max_suppressed=0)
+
+    assert result.status == "violated"
+    with pytest.raises(kanon.PrivacyViolation, match="no release that may be published"):
+        result.release.to_arrow()
+
+
+def test_views_of_a_frame_read_the_table_it_will_be() -> None:
+    views = kanon.anonymize(
+        PEOPLE, MASKED, k=2, max_suppressed=1, name="patients"
+    ).anonymization.views
+
+    assert 'from "patients"' in views[0]
+
+
+def test_parts_of_a_result_are_frames() -> None:
+    result = kanon.anonymize(PEOPLE, MASKED, k=2, max_suppressed=1)
+
+    assert result.checks.to_pandas()[["model", "holds", "achieved"]].to_dict("records") == [
+        {"model": "k_anonymity", "holds": True, "achieved": 3}
+    ]
+    assert list(result.histogram.to_pandas()["records"]) == [3]
+    assert result.tables[0].histogram.to_pandas().equals(result.histogram.to_pandas())
+    assert list(result.anonymization.steps.to_pandas()["attribute"]) == ["zip"]
+
+
+@pytest.mark.parametrize("made", ["audit", "anonymize"])
+def test_a_result_is_read_back(made: str, tmp_path: Path) -> None:
+    result = (
+        kanon.audit(PEOPLE, ["zip"], sensitive="disease", k=2, l=2)
+        if made == "audit"
+        else kanon.anonymize(PEOPLE, MASKED, k=2, max_suppressed=1)
+    )
+    file = tmp_path / "result.json"
+    file.write_text(result.to_json(), encoding="utf-8")
+
+    for source in (file, str(file), result.to_json(), result.to_dict()):
+        read = kanon.from_json(source)
+        assert (type(read), read.to_dict()) == (type(result), result.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("nowhere.json", "there is no file nowhere.json"),
+        ('{"a": "02138"}', "the text is nothing that kanon-sql wrote"),
+        ("{", "the text:1:2: this is not JSON"),
+        ({"a": object()}, "the mapping is not what to_dict() gives"),
+        (3, "a result is read from a path, a text or a mapping, and not from an int"),
+        (kanon.profile(PEOPLE, ["zip"]).to_json(), "is a profile, and an audit is needed"),
+    ],
+)
+def test_what_is_no_result_is_refused(source: Any, told: str) -> None:
+    with pytest.raises(kanon.InputError) as raised:
+        kanon.from_json(source)
+
+    assert told in str(raised.value)
+    assert not SECRET.search(str(raised.value))
