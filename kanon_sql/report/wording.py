@@ -195,7 +195,11 @@ def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
     sensitive = printable(check.parameters["sensitive"])
     if check.achieved == 0:
         return Phrases(f"no class with a single {sensitive}", "no class gives a value of it away")
-    found = f"{counted(check.achieved, 'class')} with a single {sensitive}"
+    several = check.details.get("several_valued_classes", 1 if table.entity else 0)
+    which = (
+        f"a {sensitive} that everyone of the class has" if several else f"a single {sensitive}"
+    )
+    found = f"{counted(check.achieved, 'class')} with {which}"
     alone = check.details.get("singleton_classes", 0)
     parts = _homogeneous_parts(check.achieved - alone, alone, table)
     if check.holds is None:
@@ -223,6 +227,8 @@ class ClassWords:
     """Of the worst class, where it is good enough."""
     always: bool = False
     """Whether that is worth a line where nothing was demanded, too."""
+    certain: bool = False
+    """Whether a class fails too in which everyone has some value, whatever others there are."""
 
 
 def _worst_class(words: ClassWords) -> Callable[[CheckResult, TableResult], Phrases]:
@@ -242,6 +248,8 @@ def _worst_class(words: ClassWords) -> Callable[[CheckResult, TableResult], Phra
         if check.holds is False:
             threshold = check.parameters.get(words.thresholds[0])
             extent = words.violating.format(number(threshold) if threshold is not None else asked)
+            if words.certain and table.entity:
+                extent += ", or with one that everyone of the class has"
             return Phrases(_asked(found, asked), f"{_violating(check, table)} {extent}".strip())
         worst = words.worst.format(number(check.achieved), **_plain_details(check))
         return Phrases(_asked(found, asked or None), worst if check.holds or words.always else "")
@@ -261,12 +269,18 @@ def _recursive(check: CheckResult, table: TableResult) -> Phrases:
         found="no c would do" if check.achieved == math.inf else "c must exceed {0}",
         thresholds=("c",),
         violating=f"where too little is left from the {ordinal(length)} value on",
-        worst=f"a class has fewer than {counted(length, 'value')}"
+        worst=_too_few_values(length, table)
         if check.achieved == math.inf
         else _confidence(check, length),
         always=True,
     )
     return _worst_class(words)(check, table)
+
+
+def _too_few_values(length: int, table: TableResult) -> str:
+    """Why no number would do; people may have several values, and all of a class one of them."""
+    or_certain = ", or one that everyone of the class has" if table.entity else ""
+    return f"a class has fewer than {counted(length, 'value')}{or_certain}"
 
 
 def _confidence(check: CheckResult, length: int) -> str:
@@ -402,6 +416,7 @@ PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
             ("l",),
             "with fewer than {0} values",
             "the least diverse class has l = {0}",
+            certain=True,
         )
     ),
     "entropy_l_diversity": _worst_class(
@@ -427,6 +442,7 @@ PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
             ("p", "k"),
             "with fewer values, or that are too small",
             "the least diverse class has p = {0}",
+            certain=True,
         )
     ),
     "k_e_anonymity": _worst_class(
@@ -435,6 +451,7 @@ PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
             ("e", "k"),
             "with a smaller range, or fewer values",
             "the numbers of a class span {0} or more",
+            certain=True,
         )
     ),
     "t_closeness": _t_closeness,

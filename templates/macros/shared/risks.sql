@@ -27,8 +27,10 @@ sum(case when kanon_size = 1 then kanon_size else 0 end) as kanon_uniques
 
 {#
     The classes of a sample by their size and the people of the population that its survey
-    weights say they stand for: the individual risk is a function of both. A person of several
-    records counts once, with the least of their weights.
+    weights say they stand for: the individual risk is a function of both, and kanon_people says
+    how many have it. A person of several records of a class counts once in it, with the least of
+    their weights; a person of several classes has the least size and the least weight of any,
+    which is the risk of the riskiest of them or more.
 
     Benedetti, Franconi 1998, Statistical and technological solutions for controlled data
     dissemination, NTTS.
@@ -66,6 +68,21 @@ classes as (
     from class_people
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+),
+
+people as (
+    select
+        class_people.kanon_entity,
+        min(classes.kanon_size) as kanon_size,
+        min(classes.kanon_weight) as kanon_weight
+    from class_people
+    inner join classes
+{% for column in columns %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "classes." ~ kanon_sql.alias(column), "class_people." ~ kanon_sql.alias(column)
+        ) }}
+{% endfor %}
+    group by class_people.kanon_entity
 )
 {%- endif %}
 
@@ -73,8 +90,8 @@ classes as (
 select
     kanon_size,
     kanon_weight,
-    count(*) as kanon_classes
-from classes
+    {{ "sum(kanon_size)" if entity is none else "count(*)" }} as kanon_people
+from {{ "classes" if entity is none else "people" }}
 group by
     kanon_size,
     kanon_weight
