@@ -192,7 +192,7 @@ def plan_audit(
         looks=tuple(_look(bound, column) for column in keyed.sensitive) if reads_sensitive else (),
         named_values=tuple(_named_values(bound)),
         profiles=_profiles(bound) if bound.entity else None,
-        people=_people(keyed) if bound.entity else None,
+        people=smallest_classes(keyed) if bound.entity else None,
         survey=_survey(bound) if bound.weight else None,
         references=tuple(_references(bound)),
         first_records=tuple(_first_records(bound)),
@@ -554,7 +554,8 @@ def _profiles(bound: BoundSpec) -> Step:
     )
 
 
-def _people(bound: BoundSpec) -> Step:
+def smallest_classes(bound: BoundSpec) -> Step:
+    """The step that counts people by the smallest of their classes."""
     return step(
         bound,
         "people",

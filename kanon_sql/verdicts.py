@@ -296,7 +296,7 @@ def _violating_people(
     if plan.bound.entity is None:
         return None
     if of_people is not None:
-        return int(of_people[people] or 0)
+        return int(of_people.get(people) or 0)
     return sum(int(row.get("kanon_size", 0)) * int(row.get(classes) or 0) for row in rows)
 
 
