@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from kanon_sql.answers import the_reference
 from kanon_sql.comparison import change, figures
 from kanon_sql.models import MODELS
-from kanon_sql.result import SHOWN, AuditResult, CheckResult, TableResult
+from kanon_sql.result import SHOWN, AuditResult, CheckResult, HistogramBin, TableResult
 
 KEPT_TOGETHER = "\u00a0"
 PERSONAL_DATA = "This output now contains personal data (--show-values). Handle it as such."
@@ -346,7 +346,9 @@ def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
     if check.holds:
         return Phrases(_asked(found, asked), f"every class of {_reference(check)} is within")
     classes = counted(check.violating_classes or 0, "class")
-    people = counted(check.violating_records or 0, "person")
+    of_people = check.violating_people
+    outside = (check.violating_records or 0) if of_people is None else of_people
+    people = counted(outside, "person")
     return Phrases(_asked(found, asked), f"{people} of {_reference(check)} in {classes} are out")
 
 
@@ -513,6 +515,7 @@ _FIGURE_NAMES = {
     "achieved": "found",
     "violating_classes": "violating classes",
     "violating_records": "violating records",
+    "violating_people": "violating people",
     "min": "least",
     "max": "greatest",
     "at_risk": "at risk",
@@ -554,10 +557,18 @@ def _asked(found: str, threshold: Any) -> str:
 
 
 def _violating(check: CheckResult, table: TableResult) -> str:
-    """`812,340 records (67.5 %) in 640,112 classes`, the records rows even where people count."""
+    """`812,340 records (67.5 %) in 640,112 classes`; where people count, whose they are, each
+    person once: `9 records (4.1 %) of 3 people (2.6 %) in 2 classes`."""
     records, classes = check.violating_records or 0, check.violating_classes or 0
     share = percent(records / (table.summary.records or 1))
-    return f"{counted(records, 'record')}{KEPT_TOGETHER}({share}) in {counted(classes, 'class')}"
+    of_whom = ""
+    if check.violating_people is not None and table.summary.people:
+        of_people = percent(check.violating_people / table.summary.people)
+        of_whom = f" of {counted(check.violating_people, 'person')}{KEPT_TOGETHER}({of_people})"
+    return (
+        f"{counted(records, 'record')}{KEPT_TOGETHER}({share}){of_whom} in "
+        f"{counted(classes, 'class')}"
+    )
 
 
 def _reference(check: CheckResult) -> str:
@@ -594,7 +605,8 @@ def warnings(table: TableResult) -> list[str]:
 
 
 def histogram_title(table: TableResult) -> str:
-    return f"{members(table).capitalize()} by the size of their class"
+    of_several = "smallest " if table.entity else ""
+    return f"{members(table).capitalize()} by the size of their {of_several}class"
 
 
 def histogram(table: TableResult) -> list[Bin]:
@@ -624,11 +636,18 @@ def histogram(table: TableResult) -> list[Bin]:
 
 
 def _members_between(table: TableResult, start: int, end: int | None) -> int:
-    """How many records (people) are in classes of these sizes; a person counts in each class."""
+    """How many records (people) have a class, or a smallest one, of these sizes; an earlier
+    kanon-sql counted a person in each of their classes."""
+
+    def of(size: HistogramBin) -> int:
+        if not table.entity:
+            return size.records
+        return size.size * size.classes if size.people is None else size.people
+
     return sum(
-        bin_.size * bin_.classes if table.entity else bin_.records
-        for bin_ in table.histogram
-        if start <= bin_.size and (end is None or bin_.size <= end)
+        of(size)
+        for size in table.histogram
+        if start <= size.size and (end is None or size.size <= end)
     )
 
 
