@@ -22,6 +22,7 @@ from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError
+from kanon_sql.models import DeltaPresence
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Status, TableResult
@@ -255,7 +256,7 @@ def _answers(plan: Plan, ask: Asker, keys: Mapping[str, Row]) -> Answers:
         named_values=tuple(ask.row(each.step) for each in plan.named_values),
         profiles=profiles,
         people=ask.rows(plan.people) if plan.people and in_several else None,
-        people_of=dict(_people_of(plan, sensitive, distances, everyone, in_several, ask)),
+        people_of=dict(_people_of(plan, sensitive, distances, matches, everyone, in_several, ask)),
         survey=ask.rows(plan.survey) if plan.survey and sizes else None,
         matches=matches,
         first_records=tuple(ask.row(step) for step, _ in plan.first_records),
@@ -271,6 +272,7 @@ def _people_of(
     plan: Plan,
     sensitive: Mapping[str, list[Row]],
     distances: Mapping[str, Row],
+    matches: Mapping[str, Row],
     everyone: int,
     in_several: bool,
     ask: Asker,
@@ -285,7 +287,13 @@ def _people_of(
         if distance.people and distances and _any_fails([distances[distance.step.name]]):
             yield distance.step.name, ask.row(distance.people)
     for reference in plan.references:
-        if reference.people and in_several:
+        is_of_presence = any(isinstance(each.check.model, DeltaPresence) for each in reference.checks)
+        asked = (
+            _any_fails([matches[reference.step.name]])
+            if is_of_presence and matches
+            else in_several
+        )
+        if reference.people and asked:
             yield reference.step.name, ask.row(reference.people)
 
 

@@ -286,7 +286,7 @@ _DATAFLY = "datafly: generalise the column with most distinct values until few r
 
 
 def explained(name: str | None) -> str:
-    """The page of a model, a metric or an algorithm; without a name what pages there are.
+    """The page of a model, a metric, an algorithm or of people; without a name what there is.
 
     Raises `SpecError` that names the nearest one.
     """

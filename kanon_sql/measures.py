@@ -146,12 +146,35 @@ def sensitive_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
             yield render("flagged_records", name=f"{label}_violated")
 
 
+def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
+    """Which classes of the reference are out of the bounds of each δ-presence."""
+    for each in checks:
+        model = each.check.model
+        if isinstance(model, DeltaPresence) and model.gates:
+            predicate = _out_of_bounds(model)
+            yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_violated")
+
+
+def _out_of_bounds(model: DeltaPresence) -> str:
+    return render(
+        "delta_presence_violated",
+        population=_population(model),
+        min=model.min,
+        max=model.max,
+    )
+
+
+def _population(model: ReferenceModel) -> str:
+    """What a class is compared with: the reference, or the least that contains the release."""
+    return "kanon_union" if model.missing == "union" else "kanon_population"
+
+
 def reference_measures(bound: BoundSpec, checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """What the classes say together, for each check against a reference."""
     for each in checks:
         model, label = each.check.model, each.label
         assert isinstance(model, ReferenceModel)
-        population = "kanon_union" if model.missing == "union" else "kanon_population"
+        population = _population(model)
         match model:
             case KMap(k=int(k)):
                 too_few = render("k_map_violated", population=population, k=k)
@@ -165,12 +188,7 @@ def reference_measures(bound: BoundSpec, checks: Iterable[LabelledCheck]) -> Ite
             case DeltaPresence():
                 yield render("presence", population=population, label=label)
                 if model.gates:
-                    out = render(
-                        "delta_presence_violated",
-                        population=population,
-                        min=model.min,
-                        max=model.max,
-                    )
+                    out = _out_of_bounds(model)
                     yield render("classes_where", predicate=out, name=f"{label}_violated")
                     yield render(
                         "population_where",

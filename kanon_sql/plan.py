@@ -20,6 +20,7 @@ from kanon_sql.measures import (
     class_measures,
     class_verdicts,
     class_violations,
+    presence_violations,
     labelled,
     needs,
     reference_measures,
@@ -608,8 +609,24 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             render_known(macro, **asked_of),
             *models,
         )
+        outside = list(presence_violations(checks)) if reference.entity else []
         people = (
             step(
+                bound,
+                f"people_of_{step_name}",
+                f"How many people of {reference.table.name}{_generalised(reference)} are in a "
+                "class that is out of bounds?",
+                render_known(
+                    macro,
+                    **asked_of | {"measures": []},
+                    class_verdicts=outside,
+                    flags=[flag.name for flag in outside],
+                ),
+                *models,
+                only="where any class is",
+            )
+            if outside
+            else step(
                 bound,
                 f"people_of_{step_name}",
                 f"How many in {reference.table.name}{_generalised(reference)} match each person "

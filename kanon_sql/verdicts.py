@@ -384,6 +384,9 @@ def _against_reference(
         case DeltaPresence():
             achieved = {end: _or_none(row[f"kanon_{label}_{end}"], float) for end in ("min", "max")}
             violating = (violating[0], _or_none(row.get(f"kanon_{label}_violated_population")))
+            # Nobody was asked for where no class is out of bounds.
+            if plan.bound.references[step.reference].entity and not violating[0]:
+                of_people = {f"kanon_{label}_violated_people": violating[0]}
             holds = not violating[0] and contained
         case JournalistRisk():
             risks = _journalist(row, of_people, f"{label}_at_risk", model.threshold)

@@ -106,6 +106,8 @@ class Found:
     violating: Sequence[Class] | None
     holds: bool | None = None
     outside: Sequence[int] | None = None
+    outsiders: int | None = None
+    """How many people of the reference are in these, each once; None where nobody says who."""
 
 
 def audit(records: Sequence[Record], question: Question) -> dict[str, Any]:
@@ -154,6 +156,8 @@ def check(
         verdict["violating_people"] = len(
             {person for each in violating for person in _people_of(each, question)}
         )
+    if found.outsiders is not None:
+        verdict["violating_people"] = found.outsiders
     return stated | found.figures | verdict
 
 
@@ -408,13 +412,31 @@ def delta_presence(classes: Sequence[Class], question: Question, parameters: Par
     shares = [share for share, _ in presence]
     least, most = exact(parameters.get("min", 0)), exact(parameters.get("max", math.inf))
     outside = [F for share, F in presence if not least <= share <= most]
+    outsiders = None
+    reference = (question.references or {})[parameters["reference"]]
+    if reference.entity:
+        matches = _matching(classes, question, parameters)
+        out = [
+            each
+            for each, f, F in zip(classes, own, counted, strict=True)
+            if F and not least <= Fraction(f, F) <= most
+        ]
+        outsiders = len(
+            {
+                comparable(record[reference.entity])
+                for record in reference.records
+                if any(matches(each, record) for each in out)
+                or (least > 0 and not any(matches(each, record) for each in classes))
+            }
+        )
     faults = mismatches(classes, matched, question)
     contained = not (faults["unmatched_classes"] or faults["exceeding_classes"])
     achieved = {
         "min": float(min(shares)) if shares else None,
         "max": float(max(shares)) if shares else None,
     }
-    return Found({"achieved": achieved} | faults, None, contained and not outside, outside)
+    holds = contained and not outside
+    return Found({"achieved": achieved} | faults, None, holds, outside, outsiders)
 
 
 def populations(classes: Sequence[Class], question: Question, parameters: Parameters) -> list[int]:

@@ -138,7 +138,7 @@ ASKED = {
                 "kanon_size": 2,
                 "kanon_records": 3,
                 "kanon_l_diversity": 1,
-                "kanon_entropy_l_diversity": (3 / 2) ** (2 / 3) * 3 ** (1 / 3),
+                "kanon_entropy_l_diversity": 1.0,
                 "kanon_alpha_k_anonymity": 1.0,
             },
         ],

@@ -605,7 +605,8 @@ def warnings(table: TableResult) -> list[str]:
 
 
 def histogram_title(table: TableResult) -> str:
-    of_several = "smallest " if table.entity else ""
+    counted_once = any(size.people is not None for size in table.histogram)
+    of_several = "smallest " if counted_once else ""
     return f"{members(table).capitalize()} by the size of their {of_several}class"
 
 
