@@ -287,11 +287,11 @@ def _people_of(
         if distance.people and distances and _any_fails([distances[distance.step.name]]):
             yield distance.step.name, ask.row(distance.people)
     for reference in plan.references:
-        is_of_presence = any(isinstance(each.check.model, DeltaPresence) for each in reference.checks)
+        is_of_presence = any(
+            isinstance(each.check.model, DeltaPresence) for each in reference.checks
+        )
         asked = (
-            _any_fails([matches[reference.step.name]])
-            if is_of_presence and matches
-            else in_several
+            _any_fails([matches[reference.step.name]]) if is_of_presence and matches else in_several
         )
         if reference.people and asked:
             yield reference.step.name, ask.row(reference.people)

@@ -20,9 +20,9 @@ from kanon_sql.measures import (
     class_measures,
     class_verdicts,
     class_violations,
-    presence_violations,
     labelled,
     needs,
+    presence_violations,
     reference_measures,
     sensitive_measures,
 )

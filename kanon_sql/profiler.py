@@ -420,9 +420,7 @@ def _answered(plan: ProfilePlan, ask: Asker) -> TableProfile:
         warnings=tuple(_warnings(plan)),
         summary=found,
         attacker_knows=tuple(sorted(known, key=_worst_first)),
-        without=tuple(
-            _lacked_column(each, total, in_several, plan, ask) for each in plan.lacks
-        ),
+        without=tuple(_lacked_column(each, total, in_several, plan, ask) for each in plan.lacks),
         elimination=tuple(
             _eliminated(each.column, ask.row(each.step)) for each in plan.eliminations
         ),

@@ -143,7 +143,9 @@ def saw_one_table(plan: Plan, answers: Answers) -> bool:
     """Whether all steps counted the same classes: each is a statement of its own."""
     sizes, records = _classes_by_size(answers.sizes), total(answers.sizes, "kanon_records")
     people = people_of_profiles(answers.profiles)
-    seen_people = [int(row["kanon_people"]) for row in answers.people_of.values() if "kanon_people" in row]
+    seen_people = [
+        int(row["kanon_people"]) for row in answers.people_of.values() if "kanon_people" in row
+    ]
     if answers.people is not None:
         seen_people.append(total(answers.people, "kanon_people"))
     if any(seen != people for seen in seen_people):
@@ -272,9 +274,7 @@ def _sensitive(
     )
 
 
-def _rows_of(
-    check: BoundCheck, plan: Plan, answers: Answers
-) -> tuple[Sizes, str, Row | None]:
+def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str, Row | None]:
     """The rows that answer a check on a sensitive attribute, its label in them, and what was
     asked of people besides."""
     for asked in plan.distances:
@@ -636,9 +636,7 @@ def _individual(survey: Sequence[Row]) -> dict[str, Any] | None:
     risks = [
         (individual_risk(int(row["kanon_size"]), float(row["kanon_weight"])), row) for row in survey
     ]
-    expected = math.fsum(
-        risk * int(row["kanon_people"]) for risk, row in risks
-    )
+    expected = math.fsum(risk * int(row["kanon_people"]) for risk, row in risks)
     return {
         "expected_reidentifications": expected,
         "highest": max(risk for risk, _ in risks),

@@ -252,7 +252,9 @@ def test_alone_it_lists_the_models(capsys: pytest.CaptureFixture[str]) -> None:
 
     listed = capsys.readouterr().out
     assert ended.value.code == 0
-    assert [name for name in (*MODELS, *METRICS, "datafly", "entities") if f"{name}: " not in listed] == []
+    assert [
+        name for name in (*MODELS, *METRICS, "datafly", "entities") if f"{name}: " not in listed
+    ] == []
     assert listed.strip() == overview()
 
 

@@ -9,7 +9,7 @@ import json
 import math
 import os
 import traceback
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date

@@ -196,9 +196,7 @@ def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
     if check.achieved == 0:
         return Phrases(f"no class with a single {sensitive}", "no class gives a value of it away")
     several = check.details.get("several_valued_classes", 1 if table.entity else 0)
-    which = (
-        f"a {sensitive} that everyone of the class has" if several else f"a single {sensitive}"
-    )
+    which = f"a {sensitive} that everyone of the class has" if several else f"a single {sensitive}"
     found = f"{counted(check.achieved, 'class')} with {which}"
     alone = check.details.get("singleton_classes", 0)
     parts = _homogeneous_parts(check.achieved - alone, alone, table)
