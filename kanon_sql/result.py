@@ -81,8 +81,8 @@ class CheckResult:
     """One model's verdict. `holds` is None where nothing was demanded.
 
     `violating_people` are in at least one violating class, each counted once; None without an
-    entity. `achieved` is what the table has, in the model's own measure; `details` holds what the model
-    says beside it, and each of its keys stands beside `achieved` in the JSON.
+    entity. `achieved` is what the table has, in the model's own measure; `details` holds what the
+    model says beside it, and each of its keys stands beside `achieved` in the JSON.
 
     Where the audit was held against a baseline, `accepted` says whether the check is violated
     and the baseline accepts that, and `baseline` what it had then, None for a check that it
