@@ -247,10 +247,8 @@ def _risks(part: _Part) -> Iterator[tuple[str, dict[str, float] | None]]:
 
 
 def _bin(part: _Part) -> HistogramBin:
-    return HistogramBin(
-        *(part.get(key, int) for key in ("size", "classes", "records")),
-        people=part.get_or_none("people", int),
-    )
+    size, classes, records = (part.get(key, int) for key in ("size", "classes", "records"))
+    return HistogramBin(size, classes, records, part.get_or_none("people", int))
 
 
 _OWN_KEYS = ("model", "parameters", "holds", "achieved", "violating_classes", "violating_records",
