@@ -222,7 +222,6 @@ def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
         plan, keys = without_short_keys(plan), []
     answers = _answers(plan, ask, {row["kanon_column"]: row for row in keys})
-    refuse_without_entity(plan.bound, answers.sizes)
     checks = tuple(verdicts(plan, answers))
     return _result(
         plan,
@@ -243,6 +242,7 @@ def _answers(plan: Plan, ask: Asker, keys: Mapping[str, Row]) -> Answers:
     """Run every step, and refuse the answers if two of them did not see the same table."""
     sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
     sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
+    refuse_without_entity(plan.bound, sizes)
     distances = {each.step.name: ask.row(each.step) for each in plan.distances if sizes}
     profiles = ask.rows(plan.profiles) if plan.profiles and sizes else []
     matches = {step.step.name: ask.row(step.step) for step in plan.references if sizes}

@@ -386,6 +386,13 @@ def test_people_are_counted_once(table: Filled) -> None:
             assert check.holds == (check.violating_people == 0)
 
 
+def test_records_of_nobody_in_several_classes_are_an_error_and_no_person() -> None:
+    rows = [("a", "x"), (None, "x"), (None, "y"), ("b", "y")]
+
+    with pytest.raises(kanon.KanonError, match="2 of 4 records have no"):
+        kanon.audit(asking.table(["who", "q"], rows), quasi_identifiers="q", entity="who")
+
+
 @fewer
 @given(VALUED)
 def test_one_class_of_all_is_like_the_table(table: Filled) -> None:
