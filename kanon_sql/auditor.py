@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kanon_sql.answers import Answers
+from kanon_sql.answers import Answers, people_in, people_of_profiles
 from kanon_sql.asking import (
     Asker,
     Watch,
@@ -22,6 +22,7 @@ from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError
+from kanon_sql.models import DeltaPresence
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Rows, Status, TableResult
@@ -221,7 +222,6 @@ def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
         plan, keys = without_short_keys(plan), []
     answers = _answers(plan, ask, {row["kanon_column"]: row for row in keys})
-    refuse_without_entity(plan.bound, answers.sizes)
     checks = Rows(verdicts(plan, answers))
     return _result(
         plan,
@@ -229,7 +229,7 @@ def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
         ask,
         warnings=tuple(warnings(plan, answers)),
         summary=summary(answers),
-        histogram=Rows(histogram(answers.sizes)),
+        histogram=Rows(histogram(answers)),
         checks=checks,
         risk=risk(plan, answers),
         shown={step.name: [dict(row) for row in ask.rows(step)] for step in plan.shown}
@@ -242,15 +242,23 @@ def _answers(plan: Plan, ask: Asker, keys: Mapping[str, Row]) -> Answers:
     """Run every step, and refuse the answers if two of them did not see the same table."""
     sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
     sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
+    refuse_without_entity(plan.bound, sizes)
+    distances = {each.step.name: ask.row(each.step) for each in plan.distances if sizes}
+    profiles = ask.rows(plan.profiles) if plan.profiles and sizes else []
+    matches = {step.step.name: ask.row(step.step) for step in plan.references if sizes}
+    everyone = people_of_profiles(profiles)
+    in_several = plan.people is not None and people_in(sizes) > everyone
     answers = Answers(
         sizes=sizes,
         sensitive=sensitive,
-        distances={each.step.name: ask.row(each.step) for each in plan.distances if sizes},
+        distances=distances,
         looks=dict(_looks(plan, sensitive, keys, ask)) if sizes else {},
         named_values=tuple(ask.row(each.step) for each in plan.named_values),
-        profiles=ask.row(plan.profiles) if plan.profiles and sizes else None,
+        profiles=profiles,
+        people=ask.rows(plan.people) if plan.people and in_several else None,
+        people_of=dict(_people_of(plan, sensitive, distances, matches, everyone, in_several, ask)),
         survey=ask.rows(plan.survey) if plan.survey and sizes else None,
-        matches={step.step.name: ask.row(step.step) for step in plan.references if sizes},
+        matches=matches,
         first_records=tuple(ask.row(step) for step, _ in plan.first_records),
     )
     if not saw_one_table(plan, answers):
@@ -258,6 +266,45 @@ def _answers(plan: Plan, ask: Asker, keys: Mapping[str, Row]) -> Answers:
             f"{plan.bound.table.name} changed while it was being audited; run the audit again."
         )
     return answers
+
+
+def _people_of(
+    plan: Plan,
+    sensitive: Mapping[str, list[Row]],
+    distances: Mapping[str, Row],
+    matches: Mapping[str, Row],
+    everyone: int,
+    in_several: bool,
+    ask: Asker,
+) -> Iterator[tuple[str, Row]]:
+    """Ask of people what classes can't say, because some are in several or their sizes aren't
+    known."""
+    for read in plan.sensitive:
+        rows = sensitive[read.step.name]
+        if read.people and people_in(rows) > everyone and _any_fails(rows):
+            yield read.step.name, ask.row(read.people)
+    for distance in plan.distances:
+        if distance.people and distances and _any_fails([distances[distance.step.name]]):
+            yield distance.step.name, ask.row(distance.people)
+    for reference in plan.references:
+        is_of_presence = any(
+            isinstance(each.check.model, DeltaPresence) for each in reference.checks
+        )
+        asked = (
+            _any_fails([matches[reference.step.name]]) if is_of_presence and matches else in_several
+        )
+        if reference.people and asked:
+            yield reference.step.name, ask.row(reference.people)
+
+
+def _any_fails(rows: Sequence[Row]) -> bool:
+    """Whether any class fails a check, or gives a value away."""
+    return any(
+        row[column]
+        for row in rows
+        for column in row
+        if column == "kanon_homogeneous_classes" or column.endswith("_violated_classes")
+    )
 
 
 def _looks(

@@ -54,11 +54,12 @@ def _unassigned_identifiers(plan: Plan, answers: Answers) -> Iterator[str]:
 def _profiles(answers: Answers) -> Iterator[str]:
     if not answers.profiles:
         return
-    k = int(answers.profiles["kanon_profile_k"])
+    k = int(answers.profiles[0]["kanon_size"])
+    alone = int(answers.profiles[0]["kanon_profiles"]) if k == 1 else 0
     if k < smallest(answers.sizes):
         yield (
             f"People have records in several classes, and the combination says more than each "
-            f"class: {int(answers.profiles['kanon_profile_uniques']):,} people are alone with "
+            f"class: {alone:,} {'person is' if alone == 1 else 'people are'} alone with "
             f"theirs, and the fewest who share one are {k:,}, against a k of "
             f"{smallest(answers.sizes):,}."
         )

@@ -545,9 +545,10 @@ def schema() -> int:
 @main.command()
 @click.argument("name", required=False)
 def explain(name: str | None) -> int:
-    """Say what a model, a metric or an algorithm means.
+    """Say what a model, a metric or an algorithm means, and how people are counted.
 
-    With an example, its formula and its paper. NAME is as in l_diversity, precision or datafly.
+    With an example, its formula and its paper. NAME is as in l_diversity, precision, datafly or
+    entities.
     Without it, list them.
     """
     from kanon_sql.explain import explained

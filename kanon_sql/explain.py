@@ -226,11 +226,68 @@ SOURCE_OF_DATAFLY = (
     "Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression, "
     "IJUFKS 10(5), figure 6"
 )
+PEOPLE = (
+    (
+        "What is counted",
+        (
+            "With --entity COLUMN (entity: in a spec) a row is a record of a person, and the size "
+            "of a class is how many different people have a record in it: five visits of one "
+            "person are one. A record without a person is an error.",
+            "violating_records stay records; violating_people beside them are the people with a "
+            "record in at least one violating class.",
+        ),
+    ),
+    (
+        "Someone who is in several classes",
+        (
+            "People are counted once. Whoever has records in several classes counts with the "
+            "smallest of them, where they are easiest to find. Every share and average is of the "
+            "people of the table, not of their memberships of classes: one person alone and nine "
+            "who are in ten classes each are 10 people, of whom 1 (10 %) is alone, and not 1 of "
+            "91.",
+            "This is how uniques, at_risk, average, sample_uniqueness and the bins of the "
+            "histogram are counted, and a profile. Against a reference the class with the fewest "
+            "people there counts.",
+            "The combination of several classes says more than each of them: profile_k is the "
+            "fewest people who are in exactly the same classes, and there is a warning where it is "
+            "below k.",
+        ),
+    ),
+    (
+        "Someone who has several values",
+        (
+            "What every person of a class has is certain, whatever else they have. If both people "
+            "of a class have the flu and one has a cold too, everyone in it is known to have the "
+            "flu: the class is homogeneous, l and p are 1, α is 1, entropy l is 1, no c would do "
+            "for recursive (c,l)-diversity (l of 2 or more), and for (k,e)-anonymity it has one "
+            "value and no range. So it is with one person alone, both of whose diagnoses are "
+            "certain.",
+            "Elsewhere each person counts once for each of their values: entropy, recursive, "
+            "t-closeness, δ-disclosure and β-likeness look at these pairs of person and value, α "
+            "at the share of the people who have the value.",
+            "several_valued_classes says how many of the homogeneous classes have other values "
+            "besides the one that everyone has.",
+        ),
+    ),
+    (
+        "Estimates",
+        (
+            "k_map_estimate takes the sample to be the people of the table. population_uniqueness "
+            "is estimated from profiles, people by the set of their classes, because each person "
+            "has one; where everyone is in one class these are the classes. Individual risk takes, "
+            "of the classes of a person, the least size and the least sum of weights: the risk of "
+            "the riskiest class, or more.",
+        ),
+    ),
+)
+"""How people are counted where a table has several records of some, under headings."""
+_PEOPLE = "entities: how people are counted who have several records, classes or values."
+PAGES = ("datafly", "entities")
 _DATAFLY = "datafly: generalise the column with most distinct values until few records violate."
 
 
 def explained(name: str | None) -> str:
-    """The page of a model, a metric or an algorithm; without a name what pages there are.
+    """The page of a model, a metric, an algorithm or of people; without a name what there is.
 
     Raises `SpecError` that names the nearest one.
     """
@@ -242,7 +299,9 @@ def explained(name: str | None) -> str:
         return metric_page(name)
     if name == "datafly":
         return datafly_page()
-    near = did_you_mean(name, [*MODELS, *METRICS, "datafly"])
+    if name in ("entities", "entity"):
+        return people_page()
+    near = did_you_mean(name, [*MODELS, *METRICS, *PAGES])
     raise SpecError(
         f'there is no model and no metric "{name}".{near} kanon-sql explain lists the '
         f"{len(MODELS)} models and the {len(METRICS)} metrics there are."
@@ -301,6 +360,16 @@ def datafly_page() -> str:
     return "\n".join([*parts, "", "  Source", *_folded(SOURCE_OF_DATAFLY, "    ")])
 
 
+def people_page() -> str:
+    """How people are counted, as plain text of 80 columns."""
+    parts = ["People instead of records (entities)"]
+    for heading, sentences in PEOPLE:
+        parts += ["", f"  {heading}"]
+        for sentence in sentences:
+            parts += _folded(sentence, "    ", "      ")
+    return "\n".join(parts)
+
+
 def page(name: str) -> str:
     """Everything there is to know of one model, as plain text of 80 columns."""
     model, example = MODELS[name], EXAMPLES[name]
@@ -355,6 +424,7 @@ def overview() -> str:
     for name, metric in METRICS.items():
         lines += _folded(f"{name}: {metric.sentence}", "  ", "      ")
     lines += ["", "How a release is made", "", *_folded(_DATAFLY, "  ", "      ")]
+    lines += ["", "Where people have several records", "", *_folded(_PEOPLE, "  ", "      ")]
     return "\n".join(lines)
 
 

@@ -118,6 +118,20 @@ def class_verdicts(
                 yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_{suffix}")
 
 
+def class_violations(
+    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+) -> Iterator[Named]:
+    """Which classes fail each check that gates, homogeneity too."""
+    gating = [each for each in checks if each.check.gates]
+    for each in gating:
+        if isinstance(each.check.model, Homogeneity):
+            predicate = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
+            yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_violated")
+    for verdict in class_verdicts(bound, sensitive, gating):
+        if verdict.name.endswith("_violated"):
+            yield verdict
+
+
 def sensitive_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """What all classes say together, for each check on a sensitive attribute."""
     for model, each in sensitive_models(checks):
@@ -132,31 +146,49 @@ def sensitive_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
             yield render("flagged_records", name=f"{label}_violated")
 
 
-def reference_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
+def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
+    """Which classes of the reference are out of the bounds of each δ-presence."""
+    for each in checks:
+        model = each.check.model
+        if isinstance(model, DeltaPresence) and model.gates:
+            predicate = _out_of_bounds(model)
+            yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_violated")
+
+
+def _out_of_bounds(model: DeltaPresence) -> str:
+    return render(
+        "delta_presence_violated",
+        population=_population(model),
+        min=model.min,
+        max=model.max,
+    )
+
+
+def _population(model: ReferenceModel) -> str:
+    """What a class is compared with: the reference, or the least that contains the release."""
+    return "kanon_union" if model.missing == "union" else "kanon_population"
+
+
+def reference_measures(bound: BoundSpec, checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """What the classes say together, for each check against a reference."""
     for each in checks:
         model, label = each.check.model, each.label
         assert isinstance(model, ReferenceModel)
-        population = "kanon_union" if model.missing == "union" else "kanon_population"
+        population = _population(model)
         match model:
             case KMap(k=int(k)):
                 too_few = render("k_map_violated", population=population, k=k)
-                yield from _violating(too_few, label)
+                yield from _violating(too_few, label, bound)
             case JournalistRisk():
                 at_risk = render("journalist_risk", bound=model.threshold)
                 yield render("people_where", predicate=at_risk, name=f"{label}_at_risk")
-                bound = model.class_bound
-                if bound is not None:
-                    yield from _violating(render("journalist_risk", bound=bound), label)
+                highest = model.class_bound
+                if highest is not None:
+                    yield from _violating(render("journalist_risk", bound=highest), label, bound)
             case DeltaPresence():
                 yield render("presence", population=population, label=label)
                 if model.gates:
-                    out = render(
-                        "delta_presence_violated",
-                        population=population,
-                        min=model.min,
-                        max=model.max,
-                    )
+                    out = _out_of_bounds(model)
                     yield render("classes_where", predicate=out, name=f"{label}_violated")
                     yield render(
                         "population_where",
@@ -166,9 +198,11 @@ def reference_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
                     )
 
 
-def _violating(predicate: str, label: str) -> Iterator[str]:
+def _violating(predicate: str, label: str, bound: BoundSpec) -> Iterator[str]:
     yield render("classes_where", predicate=predicate, name=f"{label}_violated")
     yield render("records_where", predicate=predicate, name=f"{label}_violated")
+    if bound.entity:
+        yield render("people_where", predicate=predicate, name=f"{label}_violated")
 
 
 def _known(macro: str, bound: BoundSpec, sensitive: BoundColumn, each: LabelledCheck) -> str:

@@ -19,8 +19,10 @@ from kanon_sql.measures import (
     class_columns,
     class_measures,
     class_verdicts,
+    class_violations,
     labelled,
     needs,
+    presence_violations,
     reference_measures,
     sensitive_measures,
 )
@@ -70,6 +72,8 @@ class SensitiveStep:
     checks: tuple[LabelledCheck, ...]
     with_others: bool = False
     """Whether its classes are told apart by the other sensitive attributes too."""
+    people: Step | None = None
+    """Counts the people in violating classes, where some are in several of its classes."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,8 @@ class DistanceStep:
 
     labelled: LabelledCheck
     step: Step
+    people: Step | None = None
+    """Counts the people in violating classes, where there is an entity."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,8 @@ class ReferenceStep:
     reference: str
     step: Step
     checks: tuple[LabelledCheck, ...]
+    people: Step | None = None
+    """Asks the same of each person, where some are in several classes."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,8 @@ class Plan:
     looks: tuple[Look, ...]
     named_values: tuple[NamedValuesStep, ...]
     profiles: Step | None
+    people: Step | None
+    """Counts people by the smallest of their classes, where some are in several."""
     survey: Step | None
     references: tuple[ReferenceStep, ...]
     first_records: tuple[tuple[Step, tuple[str, ...]], ...]
@@ -146,8 +156,11 @@ class Plan:
             ),
             *(named.step for named in self.named_values),
             self.profiles,
+            self.people,
+            *(sensitive.people for sensitive in self.sensitive),
+            *(distance.people for distance in self.distances),
             self.survey,
-            *(reference.step for reference in self.references),
+            *(step for each in self.references for step in (each.step, each.people)),
             *(step for step, _ in self.first_records),
             *self.shown,
         )
@@ -181,6 +194,7 @@ def plan_audit(
         looks=tuple(_look(bound, column) for column in keyed.sensitive) if reads_sensitive else (),
         named_values=tuple(_named_values(bound)),
         profiles=_profiles(bound) if bound.entity else None,
+        people=smallest_classes(keyed) if bound.entity else None,
         survey=_survey(bound) if bound.weight else None,
         references=tuple(_references(bound)),
         first_records=tuple(_first_records(bound)),
@@ -303,7 +317,18 @@ def _classes_of(
     columns = [*bound.quasi_identifiers, *others]
     checks = labelled(asked)
     homogeneous = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
+    among_others = render("certain_among_others", entity=bound.entity, unknown=bound.unknown)
     by_null, single = render("diverse_by_null"), render("single_value")
+    asked_of: dict[str, Any] = {
+        "relation": records(bound, with_entity(bound, [*columns, sensitive])),
+        "columns": [*bound.keys, *others],
+        "sensitive": sensitive,
+        "entity": bound.entity,
+        "unknown": bound.unknown,
+        "needs": needs(checks),
+        "class_columns": class_columns(bound, sensitive, checks),
+        "class_measures": list(class_measures(bound, sensitive, checks)),
+    }
     asking = step(
         bound,
         name,
@@ -311,18 +336,16 @@ def _classes_of(
         f"{spoken(columns)}, and what do they share of {sensitive.name}?",
         render(
             "sensitive_values",
-            relation=records(bound, with_entity(bound, [*columns, sensitive])),
-            columns=[*bound.keys, *others],
-            sensitive=sensitive,
-            entity=bound.entity,
-            unknown=bound.unknown,
-            needs=needs(checks),
-            class_columns=class_columns(bound, sensitive, checks),
-            class_measures=list(class_measures(bound, sensitive, checks)),
+            **asked_of,
             class_verdicts=list(class_verdicts(bound, sensitive, checks)),
             measures=[
                 render("classes_where", predicate=homogeneous, name="homogeneous"),
                 render("records_where", predicate=homogeneous, name="homogeneous"),
+                *(
+                    [render("classes_where", predicate=among_others, name="certain_among_others")]
+                    if bound.entity
+                    else []
+                ),
                 render("classes_where", predicate=by_null, name="diverse_by_null"),
                 render("classes_where", predicate=single, name="single_value"),
                 *sensitive_measures(checks),
@@ -331,7 +354,26 @@ def _classes_of(
         KAnonymity,
         *({Homogeneity: None} | {type(each.check.model): None for each in checks}),
     )
-    return SensitiveStep(sensitive, asking, checks, with_others)
+    violated = list(class_violations(bound, sensitive, checks))
+    people = (
+        step(
+            bound,
+            f"people_of_{name}",
+            f"How many people in {bound.table.name} are in a combination of {spoken(columns)} "
+            f"that fails a check on {sensitive.name}?",
+            render(
+                "sensitive_values",
+                **asked_of,
+                class_verdicts=violated,
+                flags=[each.name for each in violated],
+            ),
+            *({type(each.check.model): None for each in checks if each.check.gates}),
+            only="where people have records in several of these classes, and some of them fail",
+        )
+        if bound.entity and violated
+        else None
+    )
+    return SensitiveStep(sensitive, asking, checks, with_others, people)
 
 
 def _knows_others(check: BoundCheck) -> bool:
@@ -360,28 +402,48 @@ def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
             if model.distance == "ordered"
             else {"paths": [list(path) for path in each.check.paths]}
         )
-        yield DistanceStep(
-            each,
+        asked_of: dict[str, Any] = by | {
+            "relation": records(bound, with_entity(bound, [*columns, sensitive])),
+            "columns": columns,
+            "sensitive": sensitive,
+            "entity": bound.entity,
+            "unknown": bound.unknown,
+            "class_measures": list(class_measures(bound, sensitive, [each])),
+        }
+        name = f"{each.label}_{model.distance}_{sensitive.name}"
+        asking = step(
+            bound,
+            name,
+            f"How far is {sensitive.name} in each combination of {spoken(columns)} of "
+            f"{bound.table.name} from how it is spread in the table?",
+            render(
+                f"{model.distance}_distance",
+                **asked_of,
+                class_verdicts=list(class_verdicts(bound, sensitive, [each])),
+                measures=list(sensitive_measures([each])),
+            ),
+            TCloseness,
+        )
+        violated = list(class_violations(bound, sensitive, [each]))
+        people = (
             step(
                 bound,
-                f"{each.label}_{model.distance}_{sensitive.name}",
-                f"How far is {sensitive.name} in each combination of {spoken(columns)} of "
-                f"{bound.table.name} from how it is spread in the table?",
+                f"people_of_{name}",
+                f"How many people in {bound.table.name} are in a combination of "
+                f"{spoken(columns)} that is too far from the table in {sensitive.name}?",
                 render(
                     f"{model.distance}_distance",
-                    relation=records(bound, with_entity(bound, [*columns, sensitive])),
-                    columns=columns,
-                    sensitive=sensitive,
-                    entity=bound.entity,
-                    unknown=bound.unknown,
-                    class_measures=list(class_measures(bound, sensitive, [each])),
-                    class_verdicts=list(class_verdicts(bound, sensitive, [each])),
-                    measures=list(sensitive_measures([each])),
-                    **by,
+                    **asked_of,
+                    class_verdicts=violated,
+                    flags=[flag.name for flag in violated],
                 ),
                 TCloseness,
-            ),
+                only="where any of these classes fails",
+            )
+            if bound.entity and violated
+            else None
         )
+        yield DistanceStep(each, asking, people)
 
 
 def order_of_values(check: BoundCheck) -> list[list[object]] | None:
@@ -494,6 +556,23 @@ def _profiles(bound: BoundSpec) -> Step:
     )
 
 
+def smallest_classes(bound: BoundSpec) -> Step:
+    """The step that counts people by the smallest of their classes."""
+    return step(
+        bound,
+        "people",
+        f"How many people in {bound.table.name} have each size of the smallest of their classes?",
+        render(
+            "smallest_classes",
+            relation=records(bound, with_entity(bound, list(bound.quasi_identifiers))),
+            columns=list(bound.keys),
+            entity=bound.entity,
+        ),
+        KAnonymity,
+        only="where people have records in several classes: each counts once, with the smallest",
+    )
+
+
 def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
     """One step for each reference and way of matching, for all checks that ask it; δ-presence
     looks at the reference's classes, and has its own."""
@@ -508,31 +587,59 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
         checks = labelled(asking)
         risky = render("journalist_risk", bound=AT_RISK)
         at_risk = render("people_where", predicate=risky, name="at_risk")
-        measures = [*([at_risk] if macro == "k_map" else []), *reference_measures(checks)]
-        yield ReferenceStep(
-            name,
+        measures = [*([at_risk] if macro == "k_map" else []), *reference_measures(bound, checks)]
+        asked_of: dict[str, Any] = {
+            "release": records(bound, with_entity(bound, list(bound.quasi_identifiers))),
+            "columns": list(bound.quasi_identifiers),
+            "entity": bound.entity,
+            "reference": reference_records(reference),
+            "pairs": list(pairs(bound, reference, match)),
+            "reference_entity": reference.entity,
+            "reference_weight": reference.weight,
+            "measures": measures,
+            "wildcard": bound.wildcard,
+        }
+        models = dict.fromkeys(type(check.model) for check in asking)
+        step_name = f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}"
+        asking_of_classes = step(
+            bound,
+            step_name,
+            f"How many {'people' if reference.entity or reference.weight else 'records'} in "
+            f"{reference.table.name}{_generalised(reference)} match each combination of "
+            f"{spoken(bound.quasi_identifiers)} in {bound.table.name}?",
+            render_known(macro, **asked_of),
+            *models,
+        )
+        outside = list(presence_violations(checks)) if reference.entity else []
+        people = (
             step(
                 bound,
-                f"{macro}_{name}" if match == "containment" else f"exact_{macro}_{name}",
-                f"How many {'people' if reference.entity or reference.weight else 'records'} in "
-                f"{reference.table.name}{_generalised(reference)} match each combination of "
-                f"{spoken(bound.quasi_identifiers)} in {bound.table.name}?",
+                f"people_of_{step_name}",
+                f"How many people of {reference.table.name}{_generalised(reference)} are in a "
+                "class that is out of bounds?",
                 render_known(
                     macro,
-                    release=records(bound, with_entity(bound, list(bound.quasi_identifiers))),
-                    columns=list(bound.quasi_identifiers),
-                    entity=bound.entity,
-                    reference=reference_records(reference),
-                    pairs=list(pairs(bound, reference, match)),
-                    reference_entity=reference.entity,
-                    reference_weight=reference.weight,
-                    measures=measures,
-                    wildcard=bound.wildcard,
+                    **asked_of | {"measures": []},
+                    class_verdicts=outside,
+                    flags=[flag.name for flag in outside],
                 ),
-                *dict.fromkeys(type(check.model) for check in asking),
-            ),
-            checks,
+                *models,
+                only="where any class is",
+            )
+            if outside
+            else step(
+                bound,
+                f"people_of_{step_name}",
+                f"How many in {reference.table.name}{_generalised(reference)} match each person "
+                f"of {bound.table.name} at least, in any of the person's classes?",
+                render_known(macro, **asked_of, each_person=True),
+                *models,
+                only="where people have records in several classes",
+            )
+            if bound.entity and macro == "k_map"
+            else None
         )
+        yield ReferenceStep(name, asking_of_classes, checks, people)
 
 
 def _generalised(reference: BoundReference) -> str:

@@ -15,8 +15,8 @@ class ProfileSummary:
     """The classes of the quasi-identifiers as they are.
 
     Sizes are records, or distinct people where an entity is set; `people` is None without one.
-    `members` is the sum of the class sizes, which shares are of: a person in two classes counts
-    in both. All but `records` is None for a table without records.
+    `members` is what shares are of, the people or else the records. A person in several classes
+    counts once, with the smallest of them. All but `records` is None for a table without records.
     """
 
     records: int | None = None
@@ -32,7 +32,7 @@ class ProfileSummary:
 class KnownColumn:
     """The classes as they are for someone who knows this column beside the quasi-identifiers.
 
-    `newly_unique_records` are alone in their class now and were not before. Where the column
+    `newly_unique_records` (people) are alone in a class now and were not before. Where the column
     has nearly as many values as there are records it is `identifier_like`, and nothing more is
     measured. Sizes are as in `ProfileSummary`, and `distinct` counts NULL as a value.
     """

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from kanon_sql.answers import Counted, everyone, people_in
 from kanon_sql.asking import Asker, Watch, opening, refuse_time_limit, time_limit
 from kanon_sql.beforehand import read_beforehand
 from kanon_sql.binding import BoundColumn, BoundSpec, bind, find
@@ -21,6 +22,7 @@ from kanon_sql.engines.base import Column, Engine, Row, Table
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.hierarchy import GeneralizationHierarchy
 from kanon_sql.models import Homogeneity, KAnonymity, SensitiveModel
+from kanon_sql.plan import smallest_classes
 from kanon_sql.precautions import precautions
 from kanon_sql.profile_result import (
     Elimination,
@@ -94,6 +96,8 @@ class ColumnStep:
 
     column: BoundColumn
     step: Step
+    people: Step | None = None
+    """Asks the same of each person, where some are in several classes."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,8 @@ class ProfilePlan:
     k: int
     precautions: tuple[Precaution, ...]
     classes: Step
+    people: Step | None
+    """Counts people by the smallest of their classes, where some are in several."""
     looks: tuple[Look, ...]
     knows: tuple[ColumnStep, ...]
     """Each is asked only if its column is not identifier-like."""
@@ -129,10 +135,23 @@ def plan_profile(
         k=k,
         precautions=tuple(precautions(replace(bound, checks=(), weight=None))),
         classes=_classes(bound),
+        people=smallest_classes(bound) if bound.entity else None,
         looks=tuple(_looks(bound, known)),
-        knows=tuple(ColumnStep(column, _knows(bound, column, k)) for column in known),
+        knows=tuple(
+            ColumnStep(
+                column,
+                _knows(bound, column, k),
+                _knows(bound, column, k, each_person=True) if bound.entity else None,
+            )
+            for column in known
+        ),
         lacks=tuple(
-            ColumnStep(column, _lacks(bound, column, k)) for column in bound.quasi_identifiers
+            ColumnStep(
+                column,
+                _lacks(bound, column, k),
+                _lacks(bound, column, k, each_person=True) if bound.entity else None,
+            )
+            for column in bound.quasi_identifiers
         ),
         eliminations=tuple(
             ColumnStep(column, _elimination(bound, column)) for column in bound.sensitive
@@ -253,11 +272,14 @@ def _looks(bound: BoundSpec, known: Sequence[BoundColumn]) -> Iterator[Look]:
         )
 
 
-def _knows(bound: BoundSpec, known: BoundColumn, k: int) -> Step:
+_IN_SEVERAL = "where people have records in several classes: each counts once, with the smallest"
+
+
+def _knows(bound: BoundSpec, known: BoundColumn, k: int, *, each_person: bool = False) -> Step:
     columns = list(bound.quasi_identifiers)
     return step(
         bound,
-        f"knows_{known.name}",
+        f"people_known_by_{known.name}" if each_person else f"knows_{known.name}",
         f"How many {counted(bound)} in {bound.table.name} does someone single out who knows "
         f"{known.name} beside {spoken(columns)}?",
         render(
@@ -267,16 +289,18 @@ def _knows(bound: BoundSpec, known: BoundColumn, k: int) -> Step:
             known=known,
             k=k,
             entity=bound.entity,
+            each_person=each_person,
         ),
         KAnonymity,
+        only=_IN_SEVERAL if each_person else "",
     )
 
 
-def _lacks(bound: BoundSpec, lacked: BoundColumn, k: int) -> Step:
+def _lacks(bound: BoundSpec, lacked: BoundColumn, k: int, *, each_person: bool = False) -> Step:
     columns = list(bound.quasi_identifiers)
     return step(
         bound,
-        f"lacks_{lacked.name}",
+        f"people_without_{lacked.name}" if each_person else f"lacks_{lacked.name}",
         f"How many {counted(bound)} in {bound.table.name} are in a class below {k} only because "
         f"{lacked.name} is known, and how many of them lie in its outer one per cent?",
         render(
@@ -287,8 +311,10 @@ def _lacks(bound: BoundSpec, lacked: BoundColumn, k: int) -> Step:
             k=k,
             entity=bound.entity,
             ordered_by=_ORDERS.get(family(lacked.type)),
+            each_person=each_person,
         ),
         KAnonymity,
+        only=_IN_SEVERAL if each_person else "",
     )
 
 
@@ -377,7 +403,13 @@ def _answered(plan: ProfilePlan, ask: Asker) -> TableProfile:
         for place, column in enumerate(look.columns, start=1)
     }
     people = next((int(row["kanon_people"]) for _, row in looks if "kanon_people" in row), None)
-    found = _summary(sizes, total, people, plan.k)
+    in_several = people is not None and people_in(sizes) > people
+    smallest = ask.rows(plan.people) if plan.people and in_several else None
+    counted = [
+        (int(row["kanon_size"]), int(row["kanon_people"]) if smallest else people_in([row]))
+        for row in smallest or sizes
+    ]
+    found = _summary(sizes, counted, total, people, plan.k)
     known = [
         _known_column(each, distinct[each.column.name], found, plan, ask) for each in plan.knows
     ]
@@ -388,10 +420,7 @@ def _answered(plan: ProfilePlan, ask: Asker) -> TableProfile:
         warnings=tuple(_warnings(plan)),
         summary=found,
         attacker_knows=tuple(sorted(known, key=_worst_first)),
-        without=tuple(
-            _lacked_column(each.column, _same_table(ask.row(each.step), total, plan))
-            for each in plan.lacks
-        ),
+        without=tuple(_lacked_column(each, total, in_several, plan, ask) for each in plan.lacks),
         elimination=tuple(
             _eliminated(each.column, ask.row(each.step)) for each in plan.eliminations
         ),
@@ -417,16 +446,17 @@ def _warnings(plan: ProfilePlan) -> Iterator[str]:
         )
 
 
-def _summary(sizes: Sequence[Row], total: int, people: int | None, k: int) -> ProfileSummary:
-    classes = {int(row["kanon_size"]): int(row["kanon_classes"]) for row in sizes}
+def _summary(
+    sizes: Sequence[Row], counted: Counted, total: int, people: int | None, k: int
+) -> ProfileSummary:
     return ProfileSummary(
         records=total,
         people=people,
-        members=sum(size * count for size, count in classes.items()),
-        classes=sum(classes.values()),
-        k=min(classes),
-        uniques=classes.get(1, 0),
-        records_below_k=sum(size * count for size, count in classes.items() if size < k),
+        members=everyone(counted),
+        classes=sum(int(row["kanon_classes"]) for row in sizes),
+        k=min(int(row["kanon_size"]) for row in sizes),
+        uniques=sum(count for size, count in counted if size == 1),
+        records_below_k=sum(count for size, count in counted if size < k),
     )
 
 
@@ -443,15 +473,19 @@ def _known_column(
     if column.identifier_like:
         return column
     row = _same_table(ask.row(known.step), records, plan)
-    uniques = int(row["kanon_uniques"])
+    in_several = before.people is not None and int(row["kanon_members"]) > before.people
+    of_people = (
+        _same_table(ask.row(known.people), records, plan) if known.people and in_several else row
+    )
+    uniques = int(of_people["kanon_uniques"])
     return replace(
         column,
         k=int(row["kanon_k"]),
         uniques=uniques,
-        newly_unique_records=uniques - int(row.get("kanon_uniques_before", uniques_before)),
-        records_below_k=int(row["kanon_below_k"]),
+        newly_unique_records=uniques - uniques_before,
+        records_below_k=int(of_people["kanon_below_k"]),
         classes=int(row["kanon_classes"]),
-        members=int(row["kanon_members"]),
+        members=int(of_people["kanon_members"]),
     )
 
 
@@ -465,12 +499,18 @@ def _worst_first(known: KnownColumn) -> tuple[int, ...]:
     )
 
 
-def _lacked_column(column: BoundColumn, row: Row) -> LackedColumn:
-    leaving = int(row["kanon_leaving"])
+def _lacked_column(
+    lacked: ColumnStep, total: int, in_several: bool, plan: ProfilePlan, ask: Asker
+) -> LackedColumn:
+    column, row = lacked.column, _same_table(ask.row(lacked.step), total, plan)
+    of_people = (
+        _same_table(ask.row(lacked.people), total, plan) if lacked.people and in_several else row
+    )
+    leaving = int(of_people["kanon_leaving"])
     has_order = row.get("kanon_placed_records") and not (
         column.is_text and row["kanon_unplaced_values"]
     )
-    share = int(row["kanon_leaving_outer"]) / leaving if leaving and has_order else None
+    share = int(of_people["kanon_leaving_outer"]) / leaving if leaving and has_order else None
     return LackedColumn(column.name, leaving, share)
 
 

@@ -56,16 +56,27 @@ def imported(package: str) -> Any:
 
 @dataclass(frozen=True)
 class HistogramBin:
-    """The classes of one size, and the records in them."""
+    """The classes of one size, and the records in them.
+
+    `people` are those of whom it is the smallest class: each is in one bin, so that they add up.
+    It is None without an entity.
+    """
 
     size: int
     classes: int
     records: int
+    people: int | None = None
+
+    def to_dict(self) -> dict[str, int]:
+        return {name: count for name, count in vars(self).items() if count is not None}
 
 
 @dataclass(frozen=True)
 class Summary:
     """The table at a glance. Sizes are records, or distinct people where an entity is set.
+
+    `uniques` are records, or people, that are alone in a class; a person counts once, in however
+    many classes.
 
     `people` is None without an entity; every other figure is None for a table without records,
     and all are where the engine failed.
@@ -100,8 +111,9 @@ class InBaseline:
 class CheckResult:
     """One model's verdict. `holds` is None where nothing was demanded.
 
-    `achieved` is what the table has, in the model's own measure; `details` holds what the model
-    says beside it, and each of its keys stands beside `achieved` in the JSON.
+    `violating_people` are in at least one violating class, each counted once; None without an
+    entity. `achieved` is what the table has, in the model's own measure; `details` holds what the
+    model says beside it, and each of its keys stands beside `achieved` in the JSON.
 
     Where the audit was held against a baseline, `accepted` says whether the check is violated
     and the baseline accepts that, and `baseline` what it had then, None for a check that it
@@ -117,6 +129,7 @@ class CheckResult:
     details: Mapping[str, Any] = field(default_factory=dict)
     accepted: bool | None = None
     baseline: InBaseline | None = None
+    violating_people: int | None = None
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -126,8 +139,15 @@ class CheckResult:
             **(self.achieved if is_range else {"achieved": self.achieved}),
             "violating_classes": self.violating_classes,
             "violating_records": self.violating_records,
+            **self._people,
             **self.details,
         }
+
+    @property
+    def _people(self) -> dict[str, int]:
+        """The people who violate, where people are counted."""
+        people = self.violating_people
+        return {} if people is None else {"violating_people": people}
 
     def to_dict(self) -> dict[str, Any]:
         baseline = self.baseline.to_dict() if self.baseline else None
@@ -138,6 +158,7 @@ class CheckResult:
             "achieved": self.achieved,
             "violating_classes": self.violating_classes,
             "violating_records": self.violating_records,
+            **self._people,
             **self.details,
             **({} if self.accepted is None else {"accepted": self.accepted, "baseline": baseline}),
         }
@@ -191,7 +212,7 @@ class TableResult:
             "sources": dict(self.sources),
             "first": self.first,
             "summary": vars(self.summary),
-            "histogram": [vars(size) for size in self.histogram],
+            "histogram": [size.to_dict() for size in self.histogram],
             "checks": [check.to_dict() for check in self.checks],
             "risk": dict(self.risk),
             "sql": dict(self.sql),

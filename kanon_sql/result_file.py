@@ -289,11 +289,12 @@ def _risks(part: _Part) -> Iterator[tuple[str, dict[str, float] | None]]:
 
 
 def _bin(part: _Part) -> HistogramBin:
-    return HistogramBin(*(part.get(key, int) for key in ("size", "classes", "records")))
+    size, classes, records = (part.get(key, int) for key in ("size", "classes", "records"))
+    return HistogramBin(size, classes, records, part.get_or_none("people", int))
 
 
 _OWN_KEYS = ("model", "parameters", "holds", "achieved", "violating_classes", "violating_records",
-             "accepted", "baseline")  # fmt: skip
+             "violating_people", "accepted", "baseline")  # fmt: skip
 
 
 def _check(part: _Part) -> CheckResult:
@@ -308,6 +309,7 @@ def _check(part: _Part) -> CheckResult:
         achieved=_numbers(part.part("achieved").value),
         violating_classes=part.get_or_none("violating_classes", int),
         violating_records=part.get_or_none("violating_records", int),
+        violating_people=part.get_or_none("violating_people", int),
         details={
             key: _numbers(value) for key, value in part.object().items() if key not in _OWN_KEYS
         },

@@ -7,11 +7,21 @@ is to say of the quasi-identifiers alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from kanon_sql.answers import Answers, Sizes, people_in, smallest, the_reference, total
+from kanon_sql.answers import (
+    Answers,
+    Counted,
+    Sizes,
+    everyone,
+    people_in,
+    people_of_profiles,
+    smallest,
+    the_reference,
+    total,
+)
 from kanon_sql.binding import BoundCheck, BoundSpec
 from kanon_sql.engines.base import Row
 from kanon_sql.errors import InputError, plural
@@ -40,7 +50,7 @@ from kanon_sql.models import (
     SensitiveModel,
     exactly,
 )
-from kanon_sql.plan import SURVEY_CLASSES, Plan
+from kanon_sql.plan import SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.precautions import without_entity
 from kanon_sql.result import (
     ATTACKERS,
@@ -64,23 +74,33 @@ def summary(answers: Answers) -> Summary:
     classes = total(sizes, "kanon_classes")
     return Summary(
         records=total(sizes, "kanon_records"),
-        people=int(answers.profiles["kanon_people"]) if answers.profiles else None,
+        people=people_of_profiles(answers.profiles) if answers.profiles else None,
         classes=classes,
         k=smallest(sizes),
         average_class_size=people_in(sizes) / classes,
         largest_class=int(sizes[-1]["kanon_size"]),
-        uniques=sum(int(row["kanon_classes"]) for row in sizes if row["kanon_size"] == 1),
+        uniques=sum(count for size, count in answers.counted if size == 1),
         records_with_null_qi=total(sizes, "kanon_with_null"),
         suppressed=total(sizes, "kanon_suppressed"),
     )
 
 
-def histogram(sizes: Sizes) -> tuple[HistogramBin, ...]:
-    """How many classes there are of each size, and how many records are in them."""
+def histogram(answers: Answers) -> tuple[HistogramBin, ...]:
+    """How many classes there are of each size, how many records are in them, and of how many
+    people they are the smallest."""
+    people = dict(answers.counted) if answers.profiles else None
     return tuple(
-        HistogramBin(int(row["kanon_size"]), int(row["kanon_classes"]), int(row["kanon_records"]))
-        for row in sizes
+        HistogramBin(size, classes, records, None if people is None else people.get(size, 0))
+        for size, classes, records in _classes_by_size(answers.sizes)
     )
+
+
+def _classes_by_size(sizes: Sizes) -> list[tuple[int, int, int]]:
+    """Each size, with its classes and the records in them."""
+    return [
+        (int(row["kanon_size"]), int(row["kanon_classes"]), int(row["kanon_records"]))
+        for row in sizes
+    ]
 
 
 def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
@@ -94,18 +114,19 @@ def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
     name = next(iter(plan.bound.references), None)
     first = next(
         (
-            answers.matches[step.step.name]
+            (answers.matches[step.step.name], _of_people(step, answers))
             for step in plan.references
             if step.reference == name and "kanon_unions" in answers.matches[step.step.name]
         ),
         None,
     )
+    linked, of_people = first or (None, None)
     return {
-        "prosecutor": _prosecutor(plan.bound, answers.sizes),
-        "journalist": _journalist(first, int(first["kanon_at_risk_people"]), AT_RISK)
-        if first
+        "prosecutor": _prosecutor(plan, answers),
+        "journalist": _journalist(linked, of_people, "at_risk", AT_RISK)
+        if linked and of_people
         else None,
-        "marketer": {"average": _marketer(first)} if first else None,
+        "marketer": {"average": _marketer(of_people)} if of_people else None,
         **({"individual": _individual(answers.survey)} if answers.survey is not None else {}),
     }
 
@@ -120,12 +141,20 @@ def status(checks: Sequence[CheckResult]) -> Status:
 
 def saw_one_table(plan: Plan, answers: Answers) -> bool:
     """Whether all steps counted the same classes: each is a statement of its own."""
-    sizes, records = histogram(answers.sizes), total(answers.sizes, "kanon_records")
+    sizes, records = _classes_by_size(answers.sizes), total(answers.sizes, "kanon_records")
+    people = people_of_profiles(answers.profiles)
+    seen_people = [
+        int(row["kanon_people"]) for row in answers.people_of.values() if "kanon_people" in row
+    ]
+    if answers.people is not None:
+        seen_people.append(total(answers.people, "kanon_people"))
+    if any(seen != people for seen in seen_people):
+        return False
     for read in plan.sensitive:
         seen = answers.sensitive[read.step.name]
         if total(seen, "kanon_records") != records:
             return False
-        if not read.with_others and histogram(seen) != sizes:
+        if not read.with_others and _classes_by_size(seen) != sizes:
             return False
     if any(int(row["kanon_records"] or 0) != records for row in answers.distances.values()):
         return False
@@ -182,8 +211,9 @@ def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answ
     below = [row for row in answers.sizes if model.k is not None and row["kanon_size"] < model.k]
     details: dict[str, Any] = {}
     if answers.profiles:
-        details["profile_k"] = int(answers.profiles["kanon_profile_k"])
-        details["profile_uniques"] = int(answers.profiles["kanon_profile_uniques"])
+        profiles = {int(row["kanon_size"]): int(row["kanon_profiles"]) for row in answers.profiles}
+        details["profile_k"] = min(profiles)
+        details["profile_uniques"] = profiles.get(1, 0)
     if plan.bound.wildcard:
         details["achieved_nulls_as_value"] = min(
             int(row["kanon_size_as_value"]) for row in answers.sizes
@@ -194,23 +224,30 @@ def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answ
         holds=not below,
         classes=total(below, "kanon_classes"),
         records=total(below, "kanon_records"),
+        people=_people_where(plan, answers, lambda size: size < (model.k or 0)),
         details=details,
     )
 
 
 def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
-    sizes, _ = _rows_of(check, plan, answers)
+    sizes, label, of_people = _rows_of(check, plan, answers)
     classes = total(sizes, "kanon_homogeneous_classes")
     singletons = sum(
         int(row["kanon_homogeneous_classes"]) for row in sizes if row["kanon_size"] == 1
     )
+    details = {"singleton_classes": singletons}
+    if plan.bound.entity:
+        details["several_valued_classes"] = total(sizes, "kanon_certain_among_others_classes")
     return _verdict(
         check,
         classes,
         holds=classes == 0,
         classes=classes,
         records=total(sizes, "kanon_homogeneous_records"),
-        details={"singleton_classes": singletons},
+        people=_violating_people(
+            plan, sizes, of_people, "kanon_homogeneous_classes", f"kanon_{label}_violated_people"
+        ),
+        details=details,
     )
 
 
@@ -218,7 +255,7 @@ def _sensitive(
     check: BoundCheck, model: SensitiveModel, plan: Plan, answers: Answers
 ) -> CheckResult:
     """The worst class, whatever is measured of it."""
-    rows, label = _rows_of(check, plan, answers)
+    rows, label, of_people = _rows_of(check, plan, answers)
     column = f"kanon_{label}"
     achieved = _worst(model, (row[column] for row in rows))
     if any(row.get(f"{column}_infinite_classes") for row in rows):
@@ -230,20 +267,44 @@ def _sensitive(
         holds=classes == 0,
         classes=classes,
         records=sum(int(row.get(f"{column}_violated_records") or 0) for row in rows),
+        people=_violating_people(
+            plan, rows, of_people, f"{column}_violated_classes", f"{column}_violated_people"
+        ),
         details=_beside(model, achieved, column, rows),
     )
 
 
-def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str]:
-    """The rows that answer a check on a sensitive attribute, and its label in them."""
+def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str, Row | None]:
+    """The rows that answer a check on a sensitive attribute, its label in them, and what was
+    asked of people besides."""
     for asked in plan.distances:
         if asked.labelled.check is check:
-            return [answers.distances[asked.step.name]], asked.labelled.label
+            found = answers.distances[asked.step.name]
+            return [found], asked.labelled.label, answers.people_of.get(asked.step.name)
     for read in plan.sensitive:
         for each in read.checks:
             if each.check is check:
-                return answers.sensitive[read.step.name], each.label
+                name = read.step.name
+                return answers.sensitive[name], each.label, answers.people_of.get(name)
     raise AssertionError(f"no step answers {check.model.name()}")
+
+
+def _violating_people(
+    plan: Plan, rows: Sizes, of_people: Row | None, classes: str, people: str
+) -> int | None:
+    """How many people are in a violating class: all of its people, where each is in one class."""
+    if plan.bound.entity is None:
+        return None
+    if of_people is not None:
+        return int(of_people.get(people) or 0)
+    return sum(int(row.get("kanon_size", 0)) * int(row.get(classes) or 0) for row in rows)
+
+
+def _people_where(plan: Plan, answers: Answers, holds: Callable[[int], bool]) -> int | None:
+    """How many people have such a size of their smallest class; None without an entity."""
+    if plan.bound.entity is None:
+        return None
+    return sum(count for size, count in answers.counted if holds(size))
 
 
 def _worst(model: SensitiveModel, found: Iterator[Any]) -> int | float | None:
@@ -290,6 +351,7 @@ def _against_reference(
         if each.check is check
     )
     row = answers.matches[step.step.name]
+    of_people = _of_people(step, answers)
     unmatched, exceeding = (
         int(row[f"kanon_{which}_classes"]) for which in ("unmatched", "exceeding")
     )
@@ -322,27 +384,44 @@ def _against_reference(
         case DeltaPresence():
             achieved = {end: _or_none(row[f"kanon_{label}_{end}"], float) for end in ("min", "max")}
             violating = (violating[0], _or_none(row.get(f"kanon_{label}_violated_population")))
+            # Nobody was asked for where no class is out of bounds.
+            if plan.bound.references[step.reference].entity and not violating[0]:
+                of_people = {f"kanon_{label}_violated_people": violating[0]}
             holds = not violating[0] and contained
         case JournalistRisk():
-            at_risk = int(row[f"kanon_{label}_at_risk_people"])
-            risks = _journalist(row, at_risk, model.threshold)
+            risks = _journalist(row, of_people, f"{label}_at_risk", model.threshold)
             achieved = risks["highest"]
             details |= {key: risks[key] for key in ("average", "at_risk")}
             holds = _within(
                 model,
                 highest=Fraction(1, int(row["kanon_least_union"])),
                 average=risks["average"],
-                at_risk=Fraction(at_risk, int(row["kanon_sizes"])),
+                at_risk=Fraction(
+                    int(of_people[f"kanon_{label}_at_risk_people"]), int(of_people["kanon_sizes"])
+                ),
             ) and (contained or model.missing == "union")
         case MarketerRisk():
-            achieved = _marketer(row)
+            achieved = _marketer(of_people)
             holds = _at_most(achieved, model.max_average) and (
                 contained or model.missing == "union"
             )
         case _:
             raise AssertionError(f"{model.name()} is read off no reference")
-    return _verdict(check, achieved, holds=holds, classes=violating[0], records=violating[1],
-                    details=details)  # fmt: skip
+    return _verdict(
+        check,
+        achieved,
+        holds=holds,
+        classes=violating[0],
+        records=violating[1],
+        people=_or_none(of_people.get(f"kanon_{label}_violated_people")),
+        details=details,
+    )
+
+
+def _of_people(step: ReferenceStep, answers: Answers) -> Row:
+    """What a reference step says of people, each of whom counts once: the row of the classes,
+    where nobody is in several."""
+    return answers.people_of.get(step.step.name, answers.matches[step.step.name])
 
 
 def _or_none(value: Any, kind: type = int) -> Any:
@@ -356,18 +435,21 @@ def _prosecutor_risk(
     check: BoundCheck, model: ProsecutorRisk, plan: Plan, answers: Answers
 ) -> CheckResult:
     sizes, bound = answers.sizes, model.class_bound
-    above = [row for row in sizes if bound is not None and _risk(row) > exactly(bound)]
-    at_risk = [row for row in sizes if _risk(row) > exactly(model.threshold)]
-    counted = _counted_people(plan.bound, sizes)
-    average = _expected(plan.bound, sizes) / counted
-    share_at_risk = Fraction(_counted_people(plan.bound, at_risk), counted)
+    highest = Fraction(1, smallest(sizes))
+    average, at_risk = _average(plan.bound, answers), _at_risk(answers.counted, model.threshold)
+
+    def is_above(size: int) -> bool:
+        return bound is not None and Fraction(1, size) > exactly(bound)
+
+    above = [row for row in sizes if is_above(int(row["kanon_size"]))]
     return _verdict(
         check,
-        float(_risk(sizes[0])),
-        holds=_within(model, highest=_risk(sizes[0]), average=average, at_risk=share_at_risk),
+        float(highest),
+        holds=_within(model, highest=highest, average=average, at_risk=at_risk),
         classes=total(above, "kanon_classes") if bound is not None else None,
         records=total(above, "kanon_records") if bound is not None else None,
-        details={"average": float(average), "at_risk": float(share_at_risk)},
+        people=_people_where(plan, answers, is_above) if bound is not None else None,
+        details={"average": float(average), "at_risk": float(at_risk)},
     )
 
 
@@ -394,8 +476,8 @@ def _at_most(found: Fraction | float, bound: Number | None) -> bool:
 def _sample_uniqueness(
     check: BoundCheck, model: SampleUniqueness, plan: Plan, answers: Answers
 ) -> CheckResult:
-    alone = [row for row in answers.sizes if row["kanon_size"] == 1]
-    share = Fraction(_counted_people(plan.bound, alone), _counted_people(plan.bound, answers.sizes))
+    alone = sum(count for size, count in answers.counted if size == 1)
+    share = Fraction(alone, everyone(answers.counted))
     return _verdict(
         check,
         float(share),
@@ -409,8 +491,10 @@ def _sample_uniqueness(
 def _population_uniqueness(
     check: BoundCheck, model: PopulationUniqueness, plan: Plan, answers: Answers
 ) -> CheckResult:
-    _refuse_small_population(model, plan, answers.sizes)
-    estimates = population_uniqueness(_size_counts(answers.sizes), model.population)
+    """Of people the profiles are counted: each has one, and a sample of people is one of
+    profiles, as the estimators have it, which it is not of classes that share people."""
+    _refuse_small_population(model, plan, answers)
+    estimates = population_uniqueness(_profile_sizes(answers), model.population)
     achieved = estimates.estimate(model.estimator)
     if achieved is None and check.gates:
         raise InputError(
@@ -438,9 +522,11 @@ def _population_uniqueness(
 def _k_map_estimate(
     check: BoundCheck, model: KMapEstimate, plan: Plan, answers: Answers
 ) -> CheckResult:
-    _refuse_small_population(model, plan, answers.sizes)
+    """A class has each of its people with the chance that a person is in the sample, whatever
+    other classes they are in, so that only the sample itself is counted in people."""
+    _refuse_small_population(model, plan, answers)
     required = required_class_size(
-        model.k, people_in(answers.sizes), model.population, float(model.alpha), model.test
+        model.k, everyone(answers.counted), model.population, float(model.alpha), model.test
     )
     below = [row for row in answers.sizes if row["kanon_size"] < required]
     return _verdict(
@@ -449,24 +535,32 @@ def _k_map_estimate(
         holds=not below,
         classes=total(below, "kanon_classes"),
         records=total(below, "kanon_records"),
+        people=_people_where(plan, answers, lambda size: size < required),
         details={"required": required, "estimate": True},
     )
 
 
 def _refuse_small_population(
-    model: PopulationUniqueness | KMapEstimate, plan: Plan, sizes: Sizes
+    model: PopulationUniqueness | KMapEstimate, plan: Plan, answers: Answers
 ) -> None:
-    if model.population < people_in(sizes):
+    counted = everyone(answers.counted)
+    if model.population < counted:
         raise InputError(
             f"{model.name()}: a population of {model.population:,} is smaller than "
-            f"{plan.bound.table.name}, which has {people_in(sizes):,} "
+            f"{plan.bound.table.name}, which has {counted:,} "
             f"{'people' if plan.bound.entity else 'records'}. It is the number of people that the "
             "table is a sample of."
         )
 
 
-def _size_counts(sizes: Sizes) -> dict[int, int]:
-    return {int(row["kanon_size"]): int(row["kanon_classes"]) for row in sizes}
+def _profile_sizes(answers: Answers) -> dict[int, int]:
+    """How many profiles of each size there are; classes, where there are no people to have one."""
+    rows, counted = (
+        (answers.profiles, "kanon_profiles")
+        if answers.profiles
+        else (answers.sizes, "kanon_classes")
+    )
+    return {int(row["kanon_size"]): int(row[counted]) for row in rows}
 
 
 def _verdict(
@@ -477,6 +571,7 @@ def _verdict(
     classes: int | None,
     records: int | None,
     details: Mapping[str, Any],
+    people: int | None = None,
 ) -> CheckResult:
     """The result of a check; what did not gate has neither a verdict nor violations."""
     return CheckResult(
@@ -486,6 +581,7 @@ def _verdict(
         achieved=achieved,
         violating_classes=classes if check.gates else None,
         violating_records=records if check.gates else None,
+        violating_people=people if check.gates else None,
         details=details,
     )
 
@@ -493,41 +589,37 @@ def _verdict(
 # --- risks ----------------------------------------------------------------------------------
 
 
-def _prosecutor(bound: BoundSpec, sizes: Sizes) -> dict[str, Any]:
+def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:
     """The attacker knows that the person is in the table: the chance is 1 / class size."""
-    counted = _counted_people(bound, sizes)
-    at_risk = [row for row in sizes if _risk(row) > exactly(AT_RISK)]
     return {
-        "highest": float(_risk(sizes[0])),
-        "average": float(_expected(bound, sizes) / counted),
-        "at_risk": _counted_people(bound, at_risk) / counted,
+        "highest": 1 / smallest(answers.sizes),
+        "average": float(_average(plan.bound, answers)),
+        "at_risk": float(_at_risk(answers.counted, AT_RISK)),
         "threshold": AT_RISK,
     }
 
 
-def _risk(row: Row) -> Fraction:
-    return Fraction(1, int(row["kanon_size"]))
+def _average(bound: BoundSpec, answers: Answers) -> Fraction | float:
+    """The mean chance: one re-identification a class, where nobody is in several, is exact."""
+    counted = answers.counted
+    if bound.wildcard or answers.people is not None:
+        return math.fsum(count / size for size, count in counted) / everyone(counted)
+    return Fraction(total(answers.sizes, "kanon_classes"), everyone(counted))
 
 
-def _expected(bound: BoundSpec, sizes: Sizes) -> Fraction | float:
-    """How many re-identifications to expect: one a class; with wildcards, a chance a record."""
-    if not bound.wildcard:
-        return Fraction(total(sizes, "kanon_classes"))
-    return math.fsum(int(row["kanon_records"]) / int(row["kanon_size"]) for row in sizes)
+def _at_risk(counted: Counted, threshold: Number) -> Fraction:
+    """The share whose chance is above a threshold."""
+    above = sum(count for size, count in counted if Fraction(1, size) > exactly(threshold))
+    return Fraction(above, everyone(counted))
 
 
-def _counted_people(bound: BoundSpec, sizes: Sizes) -> int:
-    """The denominator of a share: the class sizes, or the records where patterns overlap."""
-    return total(sizes, "kanon_records") if bound.wildcard else people_in(sizes)
-
-
-def _journalist(row: Row, at_risk: int, threshold: Number) -> dict[str, Any]:
+def _journalist(row: Row, of_people: Row, at_risk: str, threshold: Number) -> dict[str, Any]:
     """The attacker does not know who is in the table: the chance is 1 / people in the reference."""
     classes, unions = int(row["kanon_classes"]), int(row["kanon_unions"])
     return {
         "highest": 1 / int(row["kanon_least_union"]),
-        "average": max(classes / unions, _marketer(row)),
-        "at_risk": at_risk / int(row["kanon_sizes"]),
+        "average": max(classes / unions, _marketer(of_people)),
+        "at_risk": int(of_people[f"kanon_{at_risk}_people"]) / int(of_people["kanon_sizes"]),
         "threshold": float(threshold),
     }
 
@@ -544,11 +636,9 @@ def _individual(survey: Sequence[Row]) -> dict[str, Any] | None:
     risks = [
         (individual_risk(int(row["kanon_size"]), float(row["kanon_weight"])), row) for row in survey
     ]
-    expected = math.fsum(
-        risk * int(row["kanon_size"]) * int(row["kanon_classes"]) for risk, row in risks
-    )
+    expected = math.fsum(risk * int(row["kanon_people"]) for risk, row in risks)
     return {
         "expected_reidentifications": expected,
         "highest": max(risk for risk, _ in risks),
-        "average": expected / people_in(survey),
+        "average": expected / total(survey, "kanon_people"),
     }

@@ -42,13 +42,12 @@ class Class:
     """Records that agree on the quasi-identifiers, and how many could be meant by them.
 
     `size` counts records, people where there is an entity, or compatible records where NULL is a
-    wildcard. `weight` is what the class adds to the denominator of a share.
+    wildcard.
     """
 
     cells: tuple[Any, ...]
     records: tuple[Record, ...]
     size: int
-    weight: int
 
 
 @dataclass(frozen=True)
@@ -98,13 +97,17 @@ class Question:
 class Found:
     """What a model measures, and what violates it.
 
-    `violating` has the number of records of each violating class; it is None for a model that
-    judges no single class. `holds` is None where nothing more than that is to be judged.
+    `violating` are the classes that violate; it is None for a model that judges no single class.
+    `holds` is None where nothing more than that is to be judged. `outside` has the people of each
+    violating class of the reference instead, where that is what a model judges.
     """
 
     figures: Mapping[str, Any]
-    violating: Sequence[int] | None
+    violating: Sequence[Class] | None
     holds: bool | None = None
+    outside: Sequence[int] | None = None
+    outsiders: int | None = None
+    """How many people of the reference are in these, each once; None where nobody says who."""
 
 
 def audit(records: Sequence[Record], question: Question) -> dict[str, Any]:
@@ -119,7 +122,7 @@ def audit(records: Sequence[Record], question: Question) -> dict[str, Any]:
     return {
         "status": status if records else "no_data",
         "summary": summary(records, classes, question),
-        "histogram": histogram(classes),
+        "histogram": histogram(classes, question),
         "checks": checks,
         "risk": risk(classes, question, [(name, parameters) for name, parameters, _ in measured]),
     }
@@ -142,16 +145,43 @@ def check(
     found = MODELS[name](classes, question, stated["parameters"])
     if not gates:
         return stated | found.figures | nothing
-    violating = found.violating
-    return (
-        stated
-        | found.figures
-        | {
-            "holds": not violating if found.holds is None else found.holds,
-            "violating_classes": None if violating is None else len(violating),
-            "violating_records": None if violating is None else sum(violating),
-        }
-    )
+    violating, outside = found.violating, found.outside
+    counts = outside if violating is None else [len(each.records) for each in violating]
+    verdict: dict[str, Any] = {
+        "holds": not counts if found.holds is None else found.holds,
+        "violating_classes": None if counts is None else len(counts),
+        "violating_records": None if counts is None else sum(counts),
+    }
+    if question.entity and violating is not None:
+        verdict["violating_people"] = len(
+            {person for each in violating for person in _people_of(each, question)}
+        )
+    if found.outsiders is not None:
+        verdict["violating_people"] = found.outsiders
+    return stated | found.figures | verdict
+
+
+def _people_of(each: Class, question: Question) -> set[Any]:
+    """Who is in a class."""
+    return {comparable(record[question.entity or ""]) for record in each.records}
+
+
+def smallest(classes: Sequence[Class], sizes: Sequence[int], question: Question) -> list[int]:
+    """Everyone once: the least of these sizes for each person, or for each record where nobody
+    says whose they are."""
+    if not question.entity:
+        pairs = zip(classes, sizes, strict=True)
+        return [size for each, size in pairs for _ in each.records]
+    found: dict[Any, int] = {}
+    for each, size in zip(classes, sizes, strict=True):
+        for person in _people_of(each, question):
+            found[person] = min(size, found.get(person, size))
+    return list(found.values())
+
+
+def own_sizes(classes: Sequence[Class], question: Question) -> list[int]:
+    """Everyone once, with the size of the smallest of their classes."""
+    return smallest(classes, [each.size for each in classes], question)
 
 
 def _asked_and_measured(
@@ -209,8 +239,7 @@ def equivalence_classes(records: Sequence[Record], question: Question) -> list[C
         size = people(members, question.entity)
         if wildcard:
             size = sum(len(others) for seen, others in grouped.items() if compatible(cells, seen))
-        weight = len(members) if wildcard else size
-        classes.append(Class(cells, tuple(members), size, weight))
+        classes.append(Class(cells, tuple(members), size))
     return classes
 
 
@@ -276,19 +305,21 @@ def summary(
         "k": min(sizes),
         "average_class_size": float(Fraction(sum(sizes), len(classes))),
         "largest_class": max(sizes),
-        "uniques": sizes.count(1),
+        "uniques": own_sizes(classes, question).count(1),
         "records_with_null_qi": sum(len(each.records) for each in classes if None in each.cells),
         "suppressed": sum(len(each.records) for each in classes if set(each.cells) == {"*"}),
     }
 
 
-def histogram(classes: Sequence[Class]) -> list[dict[str, int]]:
+def histogram(classes: Sequence[Class], question: Question) -> list[dict[str, int]]:
+    people = Counter(own_sizes(classes, question))
     numbers = Counter(each.size for each in classes)
     records = Counter[int]()
     for each in classes:
         records[each.size] += len(each.records)
     return [
         {"size": size, "classes": numbers[size], "records": records[size]}
+        | ({"people": people[size]} if question.entity else {})
         for size in sorted(numbers)
     ]
 
@@ -306,7 +337,7 @@ def risk(
     if not classes:
         return found
     threshold = {"threshold": float(AT_RISK)}
-    found["prosecutor"] = floats(prosecutor(classes, AT_RISK)) | threshold
+    found["prosecutor"] = floats(prosecutor(classes, question, AT_RISK)) | threshold
     if question.references:
         linking = ("k_map", "journalist_risk", "marketer_risk")
         asked = [_in_force(name, p, question) for name, p in checks if name in linking]
@@ -331,19 +362,26 @@ def k_anonymity(classes: Sequence[Class], question: Question, parameters: Parame
     if question.nulls == "wildcard":
         figures["achieved_nulls_as_value"] = min(len(each.records) for each in classes)
     if question.entity:
-        profiles: dict[Any, set[int]] = {}
-        for place, each in enumerate(classes):
-            for record in each.records:
-                profiles.setdefault(comparable(record[question.entity]), set()).add(place)
-        sizes = Counter(frozenset(profile) for profile in profiles.values()).values()
+        sizes = profiles(classes, question)
         figures["profile_k"] = min(sizes)
-        figures["profile_uniques"] = list(sizes).count(1)
+        figures["profile_uniques"] = sizes.count(1)
     return Found(figures, violating(classes, lambda each: each.size < parameters.get("k", 0)))
 
 
-def violating(classes: Sequence[Class], violates: Callable[[Class], bool]) -> list[int]:
-    """How many records each class has that violates."""
-    return [len(each.records) for each in classes if violates(each)]
+def profiles(classes: Sequence[Class], question: Question) -> list[int]:
+    """How many people share each set of classes; the class sizes, where there are no people."""
+    if not question.entity:
+        return [each.size for each in classes]
+    found: dict[Any, set[int]] = {}
+    for place, each in enumerate(classes):
+        for person in _people_of(each, question):
+            found.setdefault(person, set()).add(place)
+    return list(Counter(frozenset(profile) for profile in found.values()).values())
+
+
+def violating(classes: Sequence[Class], violates: Callable[[Class], bool]) -> list[Class]:
+    """The classes that violate."""
+    return [each for each in classes if violates(each)]
 
 
 # --- k-map and delta-presence ---------------------------------------------------------------
@@ -358,7 +396,7 @@ def k_map(classes: Sequence[Class], question: Question, parameters: Parameters) 
     k = parameters.get("k", 0)
     return Found(
         {"achieved": min(counted), **mismatches(classes, matched, question)},
-        [len(each.records) for each, F in zip(classes, counted, strict=True) if k > F],
+        [each for each, F in zip(classes, counted, strict=True) if k > F],
     )
 
 
@@ -374,13 +412,31 @@ def delta_presence(classes: Sequence[Class], question: Question, parameters: Par
     shares = [share for share, _ in presence]
     least, most = exact(parameters.get("min", 0)), exact(parameters.get("max", math.inf))
     outside = [F for share, F in presence if not least <= share <= most]
+    outsiders = None
+    reference = (question.references or {})[parameters["reference"]]
+    if reference.entity:
+        matches = _matching(classes, question, parameters)
+        out = [
+            each
+            for each, f, F in zip(classes, own, counted, strict=True)
+            if F and not least <= Fraction(f, F) <= most
+        ]
+        outsiders = len(
+            {
+                comparable(record[reference.entity])
+                for record in reference.records
+                if any(matches(each, record) for each in out)
+                or (least > 0 and not any(matches(each, record) for each in classes))
+            }
+        )
     faults = mismatches(classes, matched, question)
     contained = not (faults["unmatched_classes"] or faults["exceeding_classes"])
     achieved = {
         "min": float(min(shares)) if shares else None,
         "max": float(max(shares)) if shares else None,
     }
-    return Found({"achieved": achieved} | faults, outside, contained and not outside)
+    holds = contained and not outside
+    return Found({"achieved": achieved} | faults, None, holds, outside, outsiders)
 
 
 def populations(classes: Sequence[Class], question: Question, parameters: Parameters) -> list[int]:
@@ -497,9 +553,13 @@ def homogeneity(classes: Sequence[Class], question: Question, parameters: Parame
     sensitive = parameters["sensitive"]
     found = [each for each in classes if gives_away(holders(each, sensitive, question))]
     singletons = [each for each in found if each.size == 1]
+    figures = {"achieved": len(found), "singleton_classes": len(singletons)}
+    if question.entity:
+        several = [each for each in found if len(holders(each, sensitive, question)) > 1]
+        figures["several_valued_classes"] = len(several)
     return Found(
-        {"achieved": len(found), "singleton_classes": len(singletons)},
-        [len(each.records) for each in found],
+        figures,
+        found,
     )
 
 
@@ -521,6 +581,8 @@ def entropy_l_diversity(
     """Machanavajjhala et al. 2007, definition 4.1: the entropy of every class is at least ln l."""
 
     def entropy(each: Class) -> float:
+        if gives_away(holders(each, parameters["sensitive"], question)):
+            return 0.0
         shares = distribution([each], question, parameters).values()
         return -math.fsum(q * math.log(q) for q in shares) if shares else -math.inf
 
@@ -538,7 +600,12 @@ def recursive_cl_diversity(
     more frequent than all from the l-th on, strictly."""
 
     def needed(each: Class) -> float | Fraction:
-        return _least_c(holders(each, parameters["sensitive"], question), parameters)
+        held = holders(each, parameters["sensitive"], question)
+        allowed = {as_text(value) for value in parameters.get("allowed", [])}
+        secret = [by for value, by in held.items() if not allowed or as_text(value) not in allowed]
+        if question.entity and held and informed(held) in secret:
+            return Fraction(1) if parameters["l"] == 1 else math.inf
+        return _least_c(held, parameters)
 
     largest = max(needed(each) for each in classes)
     beside: dict[str, float] = {}
@@ -629,9 +696,14 @@ def k_e_anonymity(classes: Sequence[Class], question: Question, parameters: Para
 
     def values(each: Class) -> int:
         held = holders(each, parameters["sensitive"], question)
+        if question.entity and gives_away(held):
+            return 1
         return len({float(v) if isinstance(v, str) and v != "NaN" else v for v in held})
 
     def span(each: Class) -> Fraction:
+        held = holders(each, parameters["sensitive"], question)
+        if question.entity and gives_away(held):
+            return Fraction(0)
         known = [record[parameters["sensitive"]] for record in each.records]
         numbers = [exact(value) for value in known if value is not None and _is_finite(value)]
         return max(numbers) - min(numbers) if numbers else Fraction(0)
@@ -681,9 +753,9 @@ def _of_each(
 
 def _beyond(
     classes: Sequence[Class], figures: Sequence[Any], exceeds: Callable[[Any], bool]
-) -> list[int]:
+) -> list[Class]:
     pairs = zip(classes, figures, strict=True)
-    return [len(each.records) for each, figure in pairs if figure is not None and exceeds(figure)]
+    return [each for each, figure in pairs if figure is not None and exceeds(figure)]
 
 
 def t_closeness(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
@@ -818,12 +890,14 @@ def enhanced_beta_likeness(
 
 def prosecutor_risk(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """El Emam 2013, chapter 16: the attacker knows that the person is in the release."""
-    risks = prosecutor(classes, exact(parameters["threshold"]))
+    risks = prosecutor(classes, question, exact(parameters["threshold"]))
     return _bounded(risks, classes, [Fraction(1, each.size) for each in classes], parameters)
 
 
-def prosecutor(classes: Sequence[Class], threshold: Fraction) -> dict[str, Fraction]:
-    return _risks([(each.weight, each.size) for each in classes], threshold)
+def prosecutor(
+    classes: Sequence[Class], question: Question, threshold: Fraction
+) -> dict[str, Fraction]:
+    return _risks(own_sizes(classes, question), threshold)
 
 
 def journalist_risk(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
@@ -840,8 +914,7 @@ def journalist(
     classes: Sequence[Class], matched: Sequence[int], question: Question, threshold: Fraction
 ) -> dict[str, Fraction]:
     populations = at_least_own(classes, matched, question)
-    weighted = [(own_size(each, question), F) for each, F in zip(classes, populations, strict=True)]
-    risks = _risks(weighted, threshold)
+    risks = _risks(smallest(classes, populations, question), threshold)
     return risks | {"average": max(Fraction(len(classes), sum(populations)), risks["average"])}
 
 
@@ -854,18 +927,17 @@ def marketer_risk(classes: Sequence[Class], question: Question, parameters: Para
 
 
 def marketer(classes: Sequence[Class], matched: Sequence[int], question: Question) -> Fraction:
-    own = [own_size(each, question) for each in classes]
-    pairs = zip(own, at_least_own(classes, matched, question), strict=True)
-    return sum(Fraction(f, F) for f, F in pairs) / sum(own)
+    sizes = smallest(classes, at_least_own(classes, matched, question), question)
+    return _risks(sizes, AT_RISK)["average"]
 
 
-def _risks(weighted: Sequence[tuple[int, int]], threshold: Fraction) -> dict[str, Fraction]:
-    """Of (how many, among how many): the chance of each is one in so many."""
-    total = sum(weight for weight, _ in weighted)
+def _risks(sizes: Sequence[int], threshold: Fraction) -> dict[str, Fraction]:
+    """Among how many each one is: the chance is one in so many."""
+    chances = [Fraction(1, size) for size in sizes]
     return {
-        "highest": max(Fraction(1, size) for _, size in weighted),
-        "average": sum(Fraction(weight, size) for weight, size in weighted) / total,
-        "at_risk": Fraction(sum(w for w, size in weighted if Fraction(1, size) > threshold), total),
+        "highest": max(chances),
+        "average": sum(chances, Fraction(0)) / len(chances),
+        "at_risk": Fraction(sum(chance > threshold for chance in chances), len(chances)),
     }
 
 
@@ -879,7 +951,7 @@ def _bounded(
     bound = "max_highest" if "max_highest" in parameters else "threshold"
     judged = {"max_highest", "max_at_risk"} & set(parameters)
     above = [
-        len(each.records)
+        each
         for each, chance in zip(classes, chances, strict=True)
         if not within(chance, parameters, bound)
     ]
@@ -910,26 +982,41 @@ def _of_reference(
 
 def individual_risk(classes: Sequence[Class], question: Question) -> dict[str, float]:
     """Benedetti and Franconi 1998: the mean of 1/F, given f and the weights of a class."""
-    risks = [(_mean_of_reciprocal(each, question), each.size) for each in classes]
-    expected = math.fsum(risk * size for risk, size in risks)
+    stand_for = [(each.size, _stands_for(each, question)) for each in classes]
+    if question.entity:
+        several: dict[Any, list[tuple[int, Fraction]]] = {}
+        for each, kind in zip(classes, stand_for, strict=True):
+            for person in _people_of(each, question):
+                several.setdefault(person, []).append(kind)
+        everyone = [
+            (min(size for size, _ in kinds), min(weight for _, weight in kinds))
+            for kinds in several.values()
+        ]
+    else:
+        everyone = [
+            kind for each, kind in zip(classes, stand_for, strict=True) for _ in each.records
+        ]
+    risks = [_mean_of_reciprocal(*kind) for kind in everyone]
     return {
-        "expected_reidentifications": expected,
-        "highest": max(risk for risk, _ in risks),
-        "average": expected / sum(size for _, size in risks),
+        "expected_reidentifications": math.fsum(risks),
+        "highest": max(risks),
+        "average": math.fsum(risks) / len(risks),
     }
 
 
-def _mean_of_reciprocal(each: Class, question: Question) -> float:
-    """Summed term by term over the negative binomial distribution of F given f.
-
-    A person of several records is there once, with the least of their weights.
-    """
+def _stands_for(each: Class, question: Question) -> Fraction:
+    """How many of the population a class stands for; a person of several records is there once,
+    with the least of their weights."""
     weights: dict[Any, list[Fraction]] = {}
     for place, record in enumerate(each.records):
         person = comparable(record[question.entity]) if question.entity else place
         weights.setdefault(person, []).append(exact(record[question.weight]))
-    f = len(weights)
-    p = float(f / sum(min(several) for several in weights.values()))
+    return sum((min(several) for several in weights.values()), Fraction(0))
+
+
+def _mean_of_reciprocal(f: int, weight: Fraction) -> float:
+    """Summed term by term over the negative binomial distribution of F given f."""
+    p = float(f / weight)
     population, chance, terms = f, p**f, [p**f / f]
     while population < f / p or terms[-1] > NOTHING:
         chance *= (1 - p) * population / (population + 1 - f)
@@ -945,8 +1032,8 @@ def sample_uniqueness(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
     """The share of records that are alone in their class."""
-    alone = sum(each.weight for each in classes if each.size == 1)
-    share = Fraction(alone, sum(each.weight for each in classes))
+    sizes = own_sizes(classes, question)
+    share = Fraction(sizes.count(1), len(sizes))
     return Found({"achieved": float(share)}, None, within(share, parameters, "max_share"))
 
 
@@ -956,7 +1043,7 @@ def k_map_estimate(classes: Sequence[Class], question: Question, parameters: Par
     Pannekoek 1999 tests against a Poisson distribution; classes are only seen where they have a
     record, so the zero-truncated one is right.
     """
-    required = _required(classes, parameters) if "k" in parameters else None
+    required = _required(classes, question, parameters) if "k" in parameters else None
     return Found(
         {
             "achieved": min(each.size for each in classes),
@@ -967,8 +1054,8 @@ def k_map_estimate(classes: Sequence[Class], question: Question, parameters: Par
     )
 
 
-def _required(classes: Sequence[Class], parameters: Parameters) -> int:
-    n = sum(each.size for each in classes)
+def _required(classes: Sequence[Class], question: Question, parameters: Parameters) -> int:
+    n = len(own_sizes(classes, question))
     mean = parameters["k"] * n / parameters["population"]
     seen = -math.expm1(-mean) if parameters["test"] == "zero_truncated_poisson" else 1.0
     for size in range(1, parameters["k"]):
@@ -984,7 +1071,7 @@ def population_uniqueness(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
     """The share of the population that is unique, estimated from the class sizes of the sample."""
-    sizes = Counter(each.size for each in classes)
+    sizes = Counter(profiles(classes, question))
     shares = estimated_shares(sizes, parameters["population"])
     achieved = shares[parameters["estimator"]]
     return Found(

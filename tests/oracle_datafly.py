@@ -184,7 +184,7 @@ def _violates(
 ) -> bool:
     """Whether a class may not be published."""
     size = _size(members, asked)
-    each = oracle.Class(cells, tuple(members), size, size)
+    each = oracle.Class(cells, tuple(members), size)
     return size < asked.k or any(
         _is_far(each, records, given, asked)
         if model == "t_closeness"
@@ -208,7 +208,7 @@ def _is_far(
 ) -> bool:
     """Li et al. 2007, 4.1: the equal distance to the whole input, suppressed or not."""
     size = _size(records, asked)
-    whole = oracle.Class((), tuple(records), size, size)
+    whole = oracle.Class((), tuple(records), size)
     q = oracle.distribution([each], asked.question, given)
     p = oracle.distribution([whole], asked.question, given)
     distance = sum((abs(q.get(value, 0) - p[value]) for value in p), Fraction(0)) / 2

@@ -238,15 +238,15 @@ def _at_risk(found: Mapping[str, Any], test: str, question: oracle.Question) -> 
     if test == "sample_uniqueness":
         return int(summary["uniques"])
     if test == "marketer_risk":
-        sizes = sum(size["size"] * size["classes"] for size in found["histogram"])
-        return math.ceil(check["achieved"] * sizes - 1e-9)
+        return math.ceil(check["achieved"] * (summary["people"] or summary["records"]) - 1e-9)
     if test == "prosecutor_risk" and question.nulls == "wildcard":
         return math.ceil(check["average"] * summary["records"] - 1e-9)
     if test == "prosecutor_risk":
-        return int(summary["classes"])
+        return math.ceil(check["average"] * (summary["people"] or summary["records"]) - 1e-9)
     if check.get("unmatched_records"):
         return int(check["unmatched_records"])
-    return math.ceil(found["risk"]["marketer"]["average"] * summary["records"] - 1e-9) if (
+    counted = summary["people"] or summary["records"]
+    return math.ceil(found["risk"]["marketer"]["average"] * counted - 1e-9) if (
         test == "journalist_risk"
     ) else 0  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from test_anonymization_report import FEASIBLE, IN_VAIN
-from test_report import HOLDS, LINKED, VIOLATED, audited, text, with_checks
+from test_report import HOLDS, LINKED, MADE_FOR_PEOPLE, VIOLATED, audited, text, with_checks
 
 from kanon_sql import comparison
 from kanon_sql.cli import main
@@ -446,6 +446,33 @@ def test_what_is_read_is_what_was_written(table):
     table = dataclasses.replace(table, sql={}, seconds=0.0)
     Path("result.json").write_text(audited(table).to_json(), encoding="utf-8")
     assert read_result(Path("result.json")).result.to_dict() == audited(table).to_dict()
+
+
+def test_an_earlier_result_that_counts_no_people_is_read_and_compared():
+    new = audited(dataclasses.replace(MADE_FOR_PEOPLE, sql={})).to_dict()
+    old = json.loads(json.dumps(new))
+    for size in old["tables"][0]["histogram"]:
+        del size["people"]
+    for check in old["tables"][0]["checks"]:
+        del check["violating_people"]
+        check.pop("several_valued_classes", None)
+    for name, result in (("old.json", old), ("new.json", new)):
+        Path(name).write_text(json.dumps(result), encoding="utf-8")
+
+    earlier = read_result(Path("old.json")).result
+
+    [table] = earlier.tables
+    assert {size.people for size in table.histogram} == {None}
+    assert {check.violating_people for check in table.checks} == {None}
+    assert (table.to_dict()["histogram"], "violating_people" in str(earlier.to_dict())) == (
+        old["tables"][0]["histogram"],
+        False,
+    )
+    said = " ".join(str(earlier).split())
+    assert "1 class with a diagnosis that everyone of the class has" in said
+    assert "People by the size of their class\n" in str(earlier)
+    found = diff(read_result(Path("old.json")), read_result(Path("new.json")))
+    assert {figure.change for figure in found.tables[0].checks[0].figures} == {"same"}
 
 
 def test_what_is_demanded_no_more_is_worse():

@@ -25,6 +25,7 @@ from kanon_sql.explain import (
     metric_page,
     overview,
     page,
+    people_page,
 )
 from kanon_sql.metrics import METRICS
 from kanon_sql.models import MODELS, SensitiveModel
@@ -207,6 +208,8 @@ def test_the_page_of_datafly_has_five_steps_and_its_limit() -> None:
         ("k_map", page("k_map")),
         ("precision", metric_page("precision")),
         ("datafly", datafly_page()),
+        ("entities", people_page()),
+        ("entity", people_page()),
     ],
 )
 def test_each_name_has_its_page(name: str | None, text: str) -> None:
@@ -224,13 +227,34 @@ def test_an_unknown_name_is_refused_with_the_nearest_of_all(name: str, near: str
     assert f"the {len(MODELS)} models and the {len(METRICS)} metrics" in str(refused.value)
 
 
+def test_the_page_on_people_says_what_the_auditor_does() -> None:
+    text = " ".join(people_page().split())
+    panel = [("alone", "rare"), *((f"p{n}", f"c{c}") for n in range(9) for c in range(10))]
+    both = [("a", "A", "flu"), ("a", "A", "cold"), ("b", "A", "flu")]
+
+    [table] = kanon.audit(
+        asking.table(["who", "q"], panel), quasi_identifiers="q", entity="who"
+    ).tables
+    [certain] = kanon.audit(
+        asking.table(["who", "q", "s"], both), quasi_identifiers="q", sensitive="s", entity="who"
+    ).tables
+
+    assert (table.summary.people, table.summary.uniques) == (10, 1)
+    assert "10 people, of whom 1 (10 %) is alone, and not 1 of 91" in text
+    said = {check.model: check.achieved for check in certain.checks}
+    assert [said[name] for name in ("homogeneity", "l_diversity", "entropy_l_diversity")] == [1] * 3
+    assert [line for line in people_page().splitlines() if len(line) > WIDTH] == []
+
+
 def test_alone_it_lists_the_models(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["explain"])
 
     listed = capsys.readouterr().out
     assert ended.value.code == 0
-    assert [name for name in (*MODELS, *METRICS, "datafly") if f"{name}: " not in listed] == []
+    assert [
+        name for name in (*MODELS, *METRICS, "datafly", "entities") if f"{name}: " not in listed
+    ] == []
     assert listed.strip() == overview()
 
 

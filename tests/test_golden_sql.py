@@ -108,8 +108,8 @@ ASKED = {
     "homogeneity_of_people": Asked(
         {"sensitive": ["diagnosis"], "entity": "patient", "checks": [kanon.KAnonymity(k=2)]},
         class_sizes(
-            (1, 2, 3, 1, 0, 2, 3, 0, 1, 0), (2, 1, 3, 0, 0, 1, 3, 0, 0, 0),
-            also=f"{SENSITIVE} without_entity",
+            (1, 2, 3, 1, 0, 2, 3, 0, 1, 1, 0), (2, 1, 3, 0, 0, 1, 3, 0, 0, 1, 0),
+            also=f"{SENSITIVE} certain_among_others_classes without_entity",
         ),
     ),
     "whole_family": Asked(
@@ -138,7 +138,7 @@ ASKED = {
                 "kanon_size": 2,
                 "kanon_records": 3,
                 "kanon_l_diversity": 1,
-                "kanon_entropy_l_diversity": (3 / 2) ** (2 / 3) * 3 ** (1 / 3),
+                "kanon_entropy_l_diversity": 1.0,
                 "kanon_alpha_k_anonymity": 1.0,
             },
         ],
@@ -208,13 +208,23 @@ ASKED = {
     "survey_classes": Asked(
         {"weight": "people"},
         [
-            {"kanon_size": 1, "kanon_weight": 1.0, "kanon_classes": 1},
-            {"kanon_size": 1, "kanon_weight": 4.0, "kanon_classes": 1},
-            {"kanon_size": 1, "kanon_weight": 7.0, "kanon_classes": 1},
-            {"kanon_size": 1, "kanon_weight": 9.0, "kanon_classes": 1},
+            {"kanon_size": 1, "kanon_weight": 1.0, "kanon_people": 1},
+            {"kanon_size": 1, "kanon_weight": 4.0, "kanon_people": 1},
+            {"kanon_size": 1, "kanon_weight": 7.0, "kanon_people": 1},
+            {"kanon_size": 1, "kanon_weight": 9.0, "kanon_people": 1},
         ],
         step="survey_classes",
         table="voters",
+    ),
+    "survey_classes_of_people": Asked(
+        {"quasi_identifiers": ["diagnosis"], "weight": "age", "entity": "patient",
+         "where": "age > 0"},
+        [
+            {"kanon_size": 1, "kanon_weight": 34.0, "kanon_people": 1},
+            {"kanon_size": 1, "kanon_weight": 51.0, "kanon_people": 1},
+            {"kanon_size": 3, "kanon_weight": 34 + 34 + 51, "kanon_people": 1},
+        ],
+        step="survey_classes",
     ),
     "delta_presence": Asked(
         {"checks": [kanon.DeltaPresence(min=0.1, max=0.5)]},
@@ -240,8 +250,48 @@ ASKED = {
     ),
     "profiles": Asked(
         {"entity": "patient"},
-        [{"kanon_people": 4, "kanon_profile_k": 1, "kanon_profile_uniques": 2}],
+        [
+            {"kanon_size": 1, "kanon_profiles": 2},
+            {"kanon_size": 2, "kanon_profiles": 1},
+        ],
         step="profiles",
+    ),
+    "people_by_their_smallest_class": Asked(
+        {"quasi_identifiers": ["diagnosis"], "entity": "patient"},
+        [
+            {"kanon_size": 1, "kanon_people": 1},
+            {"kanon_size": 2, "kanon_people": 2},
+            {"kanon_size": 3, "kanon_people": 1},
+        ],
+        step="people",
+    ),
+    "people_of_violating_classes": Asked(
+        {
+            "quasi_identifiers": ["diagnosis"],
+            "entity": "patient",
+            "checks": [
+                kanon.Homogeneity(sensitive="age"),
+                kanon.LDiversity(l=3, sensitive="age"),
+            ],
+        },
+        [
+            {
+                "kanon_people": 4,
+                "kanon_homogeneity_violated_people": 1,
+                "kanon_l_diversity_violated_people": 4,
+            }
+        ],
+        step="people_of_classes",
+    ),
+    "people_of_distant_classes": Asked(
+        {
+            "quasi_identifiers": ["diagnosis"],
+            "entity": "patient",
+            "where": "age > 0",
+            "checks": [kanon.TCloseness(t=0.2, distance="ordered", sensitive="age")],
+        },
+        [{"kanon_people": 3, "kanon_t_closeness_violated_people": 2}],
+        step="people_of_t_closeness_ordered_age",
     ),
     "small_classes": Asked(
         {"checks": [kanon.KAnonymity(k=3)]},

@@ -334,6 +334,66 @@ def test_the_models_of_values_agree_where_they_must(table: Filled) -> None:
 
 
 @fewer
+@given(VALUED, NULLS)
+def test_what_everyone_of_a_class_has_is_certain_for_every_model(table: Filled, nulls: str) -> None:
+    checked = checks(table, entity="who", sensitive_nulls=nulls)
+    found = {name: check.achieved for name, check in checked.items()}
+    [plain] = kanon.audit(
+        table.arrow,
+        quasi_identifiers=["q"],
+        entity="who",
+        sensitive_nulls=nulls,
+        checks=[kanon.Homogeneity(sensitive="s")],
+    ).tables
+
+    if table.rows:
+        assert found["p"] == found["distinct l"]
+        assert found["entropy l"] <= found["distinct l"] + ROUNDING
+        if not plain.checks[0].holds:
+            assert found["distinct l"] <= 1
+            assert (found["c for l = 2"], found["c for l = 3"]) == (math.inf, math.inf)
+            assert (found["alpha"], found["range"]) == (1, 0)
+            assert found["c for l = 1"] >= 1
+
+
+@fewer
+@given(VALUED)
+def test_people_are_counted_once(table: Filled) -> None:
+    [found] = kanon.audit(
+        table.arrow,
+        quasi_identifiers=["q"],
+        sensitive=["s"],
+        entity="who",
+        checks=[
+            kanon.KAnonymity(k=2),
+            kanon.ProsecutorRisk(max_highest=0.5),
+            kanon.LDiversity(l=2, sensitive="s"),
+            kanon.TCloseness(t=0.1, distance="ordered", sensitive="s"),
+            kanon.SampleUniqueness(),
+        ],
+    ).tables
+
+    if table.rows:
+        people = len({who for _, _, who in table.rows})
+        small, risky, alike, far, unique = found.checks[:5]
+        assert found.summary.people == people
+        assert sum(size.people or 0 for size in found.histogram) == people
+        assert small.violating_people == risky.violating_people == found.summary.uniques
+        assert unique.achieved == asking.near((found.summary.uniques or 0) / people)
+        for check in (small, alike, far):
+            assert (check.violating_people or 0) <= people
+            assert (check.violating_people or 0) <= (check.violating_records or 0)
+            assert check.holds == (check.violating_people == 0)
+
+
+def test_records_of_nobody_in_several_classes_are_an_error_and_no_person() -> None:
+    rows = [("a", "x"), (None, "x"), (None, "y"), ("b", "y")]
+
+    with pytest.raises(kanon.KanonError, match="2 of 4 records have no"):
+        kanon.audit(asking.table(["who", "q"], rows), quasi_identifiers="q", entity="who")
+
+
+@fewer
 @given(VALUED)
 def test_one_class_of_all_is_like_the_table(table: Filled) -> None:
     found = checks(replace(table, rows=tuple(("a", *row[1:]) for row in table.rows)))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from pathlib import Path
 
@@ -120,7 +121,10 @@ MADE_FOR_PEOPLE = dataclasses.replace(
     entity="patient_id",
     sensitive=(),
     summary=dataclasses.replace(VIOLATED.summary, people=590, records=900, uniques=1),
-    histogram=(HistogramBin(1, classes=1, records=400), HistogramBin(300, classes=2, records=500)),
+    histogram=(
+        HistogramBin(1, classes=1, records=400, people=1),
+        HistogramBin(300, classes=2, records=500, people=589),
+    ),
     checks=(
         CheckResult(
             "k_anonymity",
@@ -129,14 +133,44 @@ MADE_FOR_PEOPLE = dataclasses.replace(
             1,
             violating_classes=1,
             violating_records=400,
+            violating_people=1,
             details={"profile_k": 1, "profile_uniques": 1},
+        ),
+        CheckResult(
+            "homogeneity",
+            {"sensitive": "diagnosis"},
+            False,
+            1,
+            violating_classes=1,
+            violating_records=400,
+            violating_people=1,
+            details={"singleton_classes": 1, "several_valued_classes": 1},
+        ),
+        CheckResult(
+            "recursive_cl_diversity",
+            {"c": 2, "l": 2, "sensitive": "diagnosis"},
+            False,
+            math.inf,
+            violating_classes=1,
+            violating_records=400,
+            violating_people=1,
+            details={"confidence": 1.0},
+        ),
+        CheckResult(
+            "l_diversity",
+            {"l": 2, "sensitive": "diagnosis"},
+            False,
+            1,
+            violating_classes=1,
+            violating_records=400,
+            violating_people=1,
         ),
     ),
     risk={
         "prosecutor": {
             "highest": 1.0,
-            "average": 3 / 601,
-            "at_risk": 1 / 601,
+            "average": (1 + 589 / 300) / 590,
+            "at_risk": 1 / 590,
             "threshold": 0.2,
         },
         "journalist": None,

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from kanon_sql.answers import the_reference
 from kanon_sql.comparison import change, figures
 from kanon_sql.models import MODELS
-from kanon_sql.result import SHOWN, AuditResult, CheckResult, TableResult
+from kanon_sql.result import SHOWN, AuditResult, CheckResult, HistogramBin, TableResult
 
 KEPT_TOGETHER = "\u00a0"
 PERSONAL_DATA = "This output now contains personal data (--show-values). Handle it as such."
@@ -195,7 +195,9 @@ def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
     sensitive = printable(check.parameters["sensitive"])
     if check.achieved == 0:
         return Phrases(f"no class with a single {sensitive}", "no class gives a value of it away")
-    found = f"{counted(check.achieved, 'class')} with a single {sensitive}"
+    several = check.details.get("several_valued_classes", 1 if table.entity else 0)
+    which = f"a {sensitive} that everyone of the class has" if several else f"a single {sensitive}"
+    found = f"{counted(check.achieved, 'class')} with {which}"
     alone = check.details.get("singleton_classes", 0)
     parts = _homogeneous_parts(check.achieved - alone, alone, table)
     if check.holds is None:
@@ -223,6 +225,8 @@ class ClassWords:
     """Of the worst class, where it is good enough."""
     always: bool = False
     """Whether that is worth a line where nothing was demanded, too."""
+    certain: bool = False
+    """Whether a class fails too in which everyone has some value, whatever others there are."""
 
 
 def _worst_class(words: ClassWords) -> Callable[[CheckResult, TableResult], Phrases]:
@@ -242,6 +246,8 @@ def _worst_class(words: ClassWords) -> Callable[[CheckResult, TableResult], Phra
         if check.holds is False:
             threshold = check.parameters.get(words.thresholds[0])
             extent = words.violating.format(number(threshold) if threshold is not None else asked)
+            if words.certain and table.entity:
+                extent += ", or with one that everyone of the class has"
             return Phrases(_asked(found, asked), f"{_violating(check, table)} {extent}".strip())
         worst = words.worst.format(number(check.achieved), **_plain_details(check))
         return Phrases(_asked(found, asked or None), worst if check.holds or words.always else "")
@@ -261,12 +267,18 @@ def _recursive(check: CheckResult, table: TableResult) -> Phrases:
         found="no c would do" if check.achieved == math.inf else "c must exceed {0}",
         thresholds=("c",),
         violating=f"where too little is left from the {ordinal(length)} value on",
-        worst=f"a class has fewer than {counted(length, 'value')}"
+        worst=_too_few_values(length, table)
         if check.achieved == math.inf
         else _confidence(check, length),
         always=True,
     )
     return _worst_class(words)(check, table)
+
+
+def _too_few_values(length: int, table: TableResult) -> str:
+    """Why no number would do; people may have several values, and all of a class one of them."""
+    or_certain = ", or one that everyone of the class has" if table.entity else ""
+    return f"a class has fewer than {counted(length, 'value')}{or_certain}"
 
 
 def _confidence(check: CheckResult, length: int) -> str:
@@ -332,7 +344,9 @@ def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
     if check.holds:
         return Phrases(_asked(found, asked), f"every class of {_reference(check)} is within")
     classes = counted(check.violating_classes or 0, "class")
-    people = counted(check.violating_records or 0, "person")
+    of_people = check.violating_people
+    outside = (check.violating_records or 0) if of_people is None else of_people
+    people = counted(outside, "person")
     return Phrases(_asked(found, asked), f"{people} of {_reference(check)} in {classes} are out")
 
 
@@ -402,6 +416,7 @@ PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
             ("l",),
             "with fewer than {0} values",
             "the least diverse class has l = {0}",
+            certain=True,
         )
     ),
     "entropy_l_diversity": _worst_class(
@@ -427,6 +442,7 @@ PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
             ("p", "k"),
             "with fewer values, or that are too small",
             "the least diverse class has p = {0}",
+            certain=True,
         )
     ),
     "k_e_anonymity": _worst_class(
@@ -435,6 +451,7 @@ PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
             ("e", "k"),
             "with a smaller range, or fewer values",
             "the numbers of a class span {0} or more",
+            certain=True,
         )
     ),
     "t_closeness": _t_closeness,
@@ -496,6 +513,7 @@ _FIGURE_NAMES = {
     "achieved": "found",
     "violating_classes": "violating classes",
     "violating_records": "violating records",
+    "violating_people": "violating people",
     "min": "least",
     "max": "greatest",
     "at_risk": "at risk",
@@ -537,10 +555,18 @@ def _asked(found: str, threshold: Any) -> str:
 
 
 def _violating(check: CheckResult, table: TableResult) -> str:
-    """`812,340 records (67.5 %) in 640,112 classes`, the records rows even where people count."""
+    """`812,340 records (67.5 %) in 640,112 classes`; where people count, whose they are, each
+    person once: `9 records (4.1 %) of 3 people (2.6 %) in 2 classes`."""
     records, classes = check.violating_records or 0, check.violating_classes or 0
     share = percent(records / (table.summary.records or 1))
-    return f"{counted(records, 'record')}{KEPT_TOGETHER}({share}) in {counted(classes, 'class')}"
+    of_whom = ""
+    if check.violating_people is not None and table.summary.people:
+        of_people = percent(check.violating_people / table.summary.people)
+        of_whom = f" of {counted(check.violating_people, 'person')}{KEPT_TOGETHER}({of_people})"
+    return (
+        f"{counted(records, 'record')}{KEPT_TOGETHER}({share}){of_whom} in "
+        f"{counted(classes, 'class')}"
+    )
 
 
 def _reference(check: CheckResult) -> str:
@@ -577,7 +603,9 @@ def warnings(table: TableResult) -> list[str]:
 
 
 def histogram_title(table: TableResult) -> str:
-    return f"{members(table).capitalize()} by the size of their class"
+    counted_once = any(size.people is not None for size in table.histogram)
+    of_several = "smallest " if counted_once else ""
+    return f"{members(table).capitalize()} by the size of their {of_several}class"
 
 
 def histogram(table: TableResult) -> list[Bin]:
@@ -607,11 +635,18 @@ def histogram(table: TableResult) -> list[Bin]:
 
 
 def _members_between(table: TableResult, start: int, end: int | None) -> int:
-    """How many records (people) are in classes of these sizes; a person counts in each class."""
+    """How many records (people) have a class, or a smallest one, of these sizes; an earlier
+    kanon-sql counted a person in each of their classes."""
+
+    def of(size: HistogramBin) -> int:
+        if not table.entity:
+            return size.records
+        return size.size * size.classes if size.people is None else size.people
+
     return sum(
-        bin_.size * bin_.classes if table.entity else bin_.records
-        for bin_ in table.histogram
-        if start <= bin_.size and (end is None or bin_.size <= end)
+        of(size)
+        for size in table.histogram
+        if start <= size.size and (end is None or size.size <= end)
     )
 
 

@@ -28,11 +28,10 @@ from {{ relation }}
     like any other: a person may be known to lack one.
 
     Whoever is alone among those who share the quasi-identifiers is alone with the column, too.
-    The others are newly unique: of records, as many as there are uniques more than without it;
-    of people, those whose class of the quasi-identifiers has other people in it. Who is in
-    several classes counts in each.
+    The others are newly unique: as many as there are uniques more than without it. With
+    `each_person` who is in several classes counts once, with the smallest of them.
 #}
-{% macro attacker_knows(relation, columns, known, k, entity=none) %}
+{% macro attacker_knows(relation, columns, known, k, entity=none, each_person=false) %}
 with
 
 {% if entity is none %}
@@ -52,28 +51,24 @@ class_people as (
 
 classes as (
     {{ kanon_sql.count_people("class_people", columns + [known], entity) | trim | indent(4) }}
-),
-
-classes_of_one_person as (
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
-    from class_people
-    group by
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
-    having min({{ kanon_sql.alias(entity) }}) = max({{ kanon_sql.alias(entity) }})
-),
-
-classes_within_them as (
-    select count(*) as kanon_uniques_before
-    from classes
-    inner join classes_of_one_person
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "classes_of_one_person." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
 )
 {%- endif %}
+{% if each_person %},
+
+people as (
+    {{ kanon_sql.of_each_person("class_people", "classes", columns + [known], entity, [
+        "sum(class_people.kanon_records) as kanon_records",
+        "min(classes.kanon_size) as kanon_size",
+    ]) | trim | indent(4) }}
+)
+
+select
+    sum(kanon_records) as kanon_records,
+    count(*) as kanon_members,
+    sum(case when kanon_size = 1 then 1 else 0 end) as kanon_uniques,
+    sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} then 1 else 0 end) as kanon_below_k
+from people
+{%- else %}
 
 
 select
@@ -83,14 +78,7 @@ select
     min(kanon_size) as kanon_k,
     {{ kanon_sql.sample_uniqueness() }},
     sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} then kanon_size else 0 end) as kanon_below_k
-{%- if entity is not none %},
-    max(kanon_uniques_before) as kanon_uniques_before
-{%- endif %}
-
 from classes
-{%- if entity is not none %}
-
-cross join classes_within_them
 {%- endif %}
 {%- endmacro %}
 
@@ -104,8 +92,13 @@ cross join classes_within_them
     a lower one, or fewer than 0.5 % have that value or a higher one. NULL and what is no finite
     number have no place in that order and count on neither side. Text is placed by the numbers
     that it spells; `kanon_unplaced_values` says how many of its values spell none.
+
+    With `each_person` who is in several classes counts once, with the smallest of them in either
+    case, and lies in the outer one per cent where any of their small classes does.
 #}
-{% macro attacker_lacks(relation, columns, lacked, k, entity=none, ordered_by=none) %}
+{% macro attacker_lacks(
+    relation, columns, lacked, k, entity=none, ordered_by=none, each_person=false
+) %}
 {% set others = columns | reject("equalto", lacked) | list %}
 with
 
@@ -172,7 +165,21 @@ compared_classes as (
 {% endfor %}
 )
 {%- endif %}
-{% if ordered_by is none %}
+{% if ordered_by is none and each_person %},
+
+people as (
+    {{ kanon_sql.of_each_person("class_people", "compared_classes", columns, entity, [
+        "sum(class_people.kanon_records) as kanon_records",
+        "min(compared_classes.kanon_size) as kanon_least_size",
+        "min(compared_classes.kanon_size_without) as kanon_least_without",
+    ]) | trim | indent(4) }}
+)
+
+select
+    sum(kanon_records) as kanon_records,
+    sum({{ kanon_sql.leaves_small_classes(k) }}) as kanon_leaving
+from people
+{%- elif ordered_by is none %}
 
 
 select
@@ -199,17 +206,50 @@ placed_values as (
         sum(case when kanon_place is null then 0 else kanon_records end) over () as kanon_placed_records
     from lacked_values
 )
+{%- if each_person %},
+
+outer_values as (
+    select
+        {{ kanon_sql.alias(lacked) }},
+        {{ kanon_sql.flag(kanon_sql.in_outer_percent()) | indent(8) }} as kanon_is_outer
+    from placed_values
+),
+
+placed_classes as (
+    select
+        compared_classes.*,
+        outer_values.kanon_is_outer
+    from compared_classes
+    inner join outer_values
+        on {{ kanon_sql.same(
+            "outer_values." ~ kanon_sql.alias(lacked), "compared_classes." ~ kanon_sql.alias(lacked)
+        ) }}
+),
+
+people as (
+    {{ kanon_sql.of_each_person("class_people", "placed_classes", columns, entity, [
+        "sum(class_people.kanon_records) as kanon_records",
+        "min(placed_classes.kanon_size) as kanon_least_size",
+        "min(placed_classes.kanon_size_without) as kanon_least_without",
+        "max(case when placed_classes.kanon_size < "
+            ~ kanon_sql.positive_int(k, "k") ~ " then placed_classes.kanon_is_outer else 0 end) as kanon_is_outer",
+    ]) | trim | indent(4) }}
+)
+
+select
+    sum(kanon_records) as kanon_records,
+    sum({{ kanon_sql.leaves_small_classes(k) }}) as kanon_leaving,
+    sum(kanon_is_outer * {{ kanon_sql.leaves_small_classes(k) }}) as kanon_leaving_outer
+from people
+{%- else %}
+
 
 select
     sum(kanon_records) as kanon_records,
     sum(kanon_leaving) as kanon_leaving,
     sum(
         case
-            when kanon_place is not null
-                and (
-                    {{ kanon_sql.less_than_share("kanon_up_to", "0.005", "kanon_placed_records") }}
-                    or {{ kanon_sql.less_than_share("kanon_from", "0.005", "kanon_placed_records") }}
-                )
+            when {{ kanon_sql.in_outer_percent() | indent(12) }}
             then kanon_leaving
             else 0
         end
@@ -218,6 +258,23 @@ select
     sum(case when {{ kanon_sql.is_null(lacked) }} or kanon_place is not null then 0 else 1 end) as kanon_unplaced_values
 from placed_values
 {%- endif %}
+{%- endif %}
+{%- endmacro %}
+
+
+{# Whether a value lies in the outer one per cent of its column. #}
+{% macro in_outer_percent() -%}
+kanon_place is not null
+    and (
+        {{ kanon_sql.less_than_share("kanon_up_to", "0.005", "kanon_placed_records") }}
+        or {{ kanon_sql.less_than_share("kanon_from", "0.005", "kanon_placed_records") }}
+    )
+{%- endmacro %}
+
+
+{# 1 for a person whose smallest class is small, and large enough without the column. #}
+{% macro leaves_small_classes(k) -%}
+case when kanon_least_size < {{ kanon_sql.positive_int(k, "k") }} and kanon_least_without >= {{ kanon_sql.positive_int(k, "k") }} then 1 else 0 end
 {%- endmacro %}
 
 

@@ -2,12 +2,16 @@
     delta-presence: for everyone in the reidentification dataset the chance of being in the
     release, f / F in the class, stays within two bounds. A class of the reference that the
     release lacks has the chance 0, so here no class of the reference may be lost, as no class of
-    the release may in k-map.
+    the release may in k-map. With `flags`, which are names of `class_verdicts`, one row says how
+    many people of the reference are in a class that has one: each once, in however many.
 
     Nergiz, Atzori, Clifton 2007, Hiding the presence of individuals from shared databases, ACM
     SIGMOD.
 #}
-{% macro delta_presence(release, columns, entity, reference, pairs, reference_entity, reference_weight, measures) %}
+{% macro delta_presence(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures=[],
+    class_verdicts=[], flags=[]
+) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 with
 
@@ -51,7 +55,11 @@ reference_sides as (
 ),
 
 reference_only as (
-    select sum(kanon_population) as kanon_population
+    select
+{% if flags %}
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% endif %}
+        sum(kanon_population) as kanon_population
     from reference_sides
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
@@ -60,6 +68,9 @@ reference_only as (
 
 classes as (
     select
+{% if flags %}
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% endif %}
         kanon_size,
         kanon_records,
         kanon_population,
@@ -69,12 +80,77 @@ classes as (
     union all
 
     select
+{% if flags %}
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% endif %}
         0 as kanon_size,
         0 as kanon_records,
         kanon_population,
         kanon_population as kanon_union
     from reference_only
 )
+{%- if flags %},
+
+judged_classes as (
+    select
+        classes.*,
+{% for verdict in class_verdicts %}
+        {{ verdict.expression }} as {{ verdict.name }}{{ "," if not loop.last }}
+{% endfor %}
+    from classes
+),
+
+class_people as (
+    select
+{% for pair in pairs %}
+        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released"
+            if pair in matched
+            else "reference_classes." ~ kanon_sql.alias(pair.column) }} as {{ kanon_sql.alias(pair.column) }},
+{% endfor %}
+        reference_classes.kanon_entity
+    from reference_classes
+{% for pair in matched %}
+    inner join matching_cells_{{ loop.index }}
+        on matching_cells_{{ loop.index }}.kanon_referred = reference_classes.{{ kanon_sql.alias(pair.column) }}
+{% endfor %}
+
+    union all
+
+    select
+{{ kanon_sql.aliases_in("reference_classes", columns) | indent(4, first=true) }},
+        reference_classes.kanon_entity
+    from reference_classes
+    inner join reference_only
+{% for column in columns %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "reference_only." ~ kanon_sql.alias(column), "reference_classes." ~ kanon_sql.alias(column)
+        ) }}
+{% endfor %}
+),
+
+people as (
+    select
+        class_people.kanon_entity,
+{% for flag in flags %}
+        max(judged_classes.{{ flag }}) as {{ flag }}{{ "," if not loop.last }}
+{% endfor %}
+    from class_people
+    inner join judged_classes
+{% for column in columns %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "judged_classes." ~ kanon_sql.alias(column), "class_people." ~ kanon_sql.alias(column)
+        ) }}
+{% endfor %}
+    group by class_people.kanon_entity
+)
+
+select
+{% for flag in flags %}
+    sum({{ flag }}) as {{ flag }}_people{{ "," if not loop.last }}
+{% endfor %}
+from people
+{%- else %}
+
 
 select
     sum(case when kanon_size > 0 then 1 else 0 end) as kanon_classes,
@@ -87,6 +163,7 @@ select
 {%- endfor %}
 
 from classes
+{%- endif %}
 {%- endmacro %}
 
 

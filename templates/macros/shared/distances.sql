@@ -3,7 +3,9 @@
     records and its distance, and what is so of all of them. A class of which no value is known
     has no distance.
 #}
-{% macro classes_with_distances(columns, counted, class_measures, class_verdicts, measures, violating=none) %}
+{% macro classes_with_distances(
+    columns, counted, class_measures, class_verdicts, measures, violating=none, entity=none, flags=[]
+) %}
 distances_and_values as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -34,6 +36,11 @@ classes as (
 ),
 
 {{ kanon_sql.judged_classes("classes", class_measures, class_verdicts) }}
+{%- if flags %},
+
+{{ kanon_sql.people_of_flagged_classes("class_value_people", "judged_classes", columns, entity, flags) }}
+{%- else %}
+
 
 {% if violating is not none %}
 {{ kanon_sql.violating_classes(columns, violating, "judged_classes") }}
@@ -46,6 +53,7 @@ select
 {%- endfor %}
 
 from judged_classes
+{%- endif %}
 {%- endif %}
 
 {%- endmacro %}

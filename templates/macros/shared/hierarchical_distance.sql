@@ -11,7 +11,7 @@
 #}
 {% macro hierarchical_distance(
     relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[],
-    class_verdicts=[], measures=[], rolled_up=false, violating=none
+    class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[]
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set heights = range(paths[0] | length) %}
@@ -72,7 +72,9 @@ class_distances as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
-{{ kanon_sql.classes_with_distances(columns, counted, class_measures, class_verdicts, measures, violating) }}
+{{ kanon_sql.classes_with_distances(
+    columns, counted, class_measures, class_verdicts, measures, violating, entity, flags
+) }}
 {%- endmacro %}
 
 

@@ -17,6 +17,26 @@ kanon_most_people = kanon_size
 {%- endmacro %}
 
 
+{#
+    Of a class all of whose people have some value that value is certain, however many others they
+    have: for every model of diversity it is a class of that one value. Without an entity a class
+    of one value is nothing else, so that nothing is to be said of it.
+#}
+{% macro unless_certain(expression, certain, entity=none, unknown=false) -%}
+{% if entity is none -%}
+{{ expression }}
+{%- else -%}
+case when {{ kanon_sql.homogeneity(entity, unknown) }} then {{ certain }} else {{ expression }} end
+{%- endif %}
+{%- endmacro %}
+
+
+{# A class of several values, one of which all of its people have. #}
+{% macro certain_among_others(entity=none, unknown=false) -%}
+kanon_distinct > 1 and {{ kanon_sql.homogeneity(entity, unknown) }}
+{%- endmacro %}
+
+
 {# A class that has one value, or none that is known: maybe the whole table has. #}
 {% macro single_value() -%}
 kanon_distinct < 2

@@ -122,6 +122,22 @@ measured as (
 {%- endmacro %}
 
 
+{#
+    Everyone once, by the size of the smallest of their classes: records, or with an entity people.
+    What is read is the classes by their sizes, as `class_sizes`.
+#}
+{% macro everyone_once(relation, columns, entity=none) %}
+{% if entity is not none -%}
+{{ kanon_sql.smallest_classes(relation, columns, entity) }}
+{%- else -%}
+select
+    kanon_size,
+    kanon_records as kanon_people
+from class_sizes
+{%- endif %}
+{%- endmacro %}
+
+
 {# The classes by their sizes, or the patterns by the number of records compatible with them. #}
 {% macro sizes_asked(relation, columns, entity=none, wildcard=false) %}
 {% if wildcard -%}

@@ -1,20 +1,23 @@
 {#
     (k,e)-anonymity: a class has at least k different values, and its largest number is at least e
     above its smallest. Two spellings of a number are one value, NULL is one where it is not
-    unknown; for the range only finite numbers count: NULL, NaN and infinity are left out.
+    unknown; for the range only finite numbers count: NULL, NaN and infinity are left out. A class in
+    which every person has some value is one of that value alone, as it is for l-diversity.
 
     Zhang, Koudas, Srivastava, Yu 2007, Aggregate query answering on anonymized tables, ICDE.
 #}
-{% macro k_e_anonymity() -%}
-coalesce(cast(kanon_largest - kanon_smallest as {{ kanon_sql.float_type() }}), 0)
+{% macro k_e_anonymity(entity=none, unknown=false) -%}
+{{ kanon_sql.unless_certain(
+    "coalesce(cast(kanon_largest - kanon_smallest as " ~ kanon_sql.float_type() ~ "), 0)", "0", entity, unknown
+) }}
 {%- endmacro %}
 
 
 {# Floating point has a slack, in proportion as numbers may be large; other numbers are exact. #}
-{% macro k_e_anonymity_violated(sensitive, k=none, e=none) -%}
-{{ "kanon_numbers < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
+{% macro k_e_anonymity_violated(sensitive, k=none, e=none, entity=none, unknown=false) -%}
+{{ kanon_sql.k_e_anonymity_beside(entity, unknown) ~ " < " ~ kanon_sql.positive_int(k, "k") if k is not none }}
 {{- " or " if k is not none and e is not none }}
-{{- "coalesce(kanon_largest - kanon_smallest, 0) < " ~ kanon_sql.least_difference(sensitive, e) if e is not none }}
+{{- kanon_sql.unless_certain("coalesce(kanon_largest - kanon_smallest, 0)", "0", entity, unknown) ~ " < " ~ kanon_sql.least_difference(sensitive, e) if e is not none }}
 {%- endmacro %}
 
 
@@ -25,8 +28,8 @@ max({{ kanon_sql.finite_number(sensitive) }}) as kanon_largest
 {%- endmacro %}
 
 
-{% macro k_e_anonymity_beside() -%}
-kanon_numbers
+{% macro k_e_anonymity_beside(entity=none, unknown=false) -%}
+{{ kanon_sql.unless_certain("kanon_numbers", "1", entity, unknown) }}
 {%- endmacro %}
 
 
@@ -47,8 +50,8 @@ count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ ""
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "k_e_anonymity",
     entity=entity, unknown=unknown,
-    measure=kanon_sql.k_e_anonymity(),
-    violated=kanon_sql.k_e_anonymity_violated(sensitive, k, e),
+    measure=kanon_sql.k_e_anonymity(entity, unknown),
+    violated=kanon_sql.k_e_anonymity_violated(sensitive, k, e, entity, unknown),
     class_columns=kanon_sql.k_e_anonymity_columns(sensitive, unknown),
     least=true,
     numbers=true

@@ -12,11 +12,13 @@
     where either is NULL, `by_pattern` also where a generalised cell takes in the reference's
     (see matching_cells.sql).
     `measures` are what the checks ask of each class, where kanon_population is the number of
-    people of the reference in it.
+    people of the reference in it. With `each_person` they are asked of each person of the release
+    instead, as of a class of one: of those that the person is in, the one that the reference has
+    the fewest people in is where they are easiest to find.
 #}
 {% macro k_map(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
-    wildcard=false
+    wildcard=false, each_person=false
 ) %}
 with
 
@@ -24,14 +26,42 @@ with
     release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard
 ) }},
 
-classes as (
+{{ "linked_classes" if each_person else "classes" }} as (
     select
+{% if each_person %}
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% endif %}
         kanon_size,
         kanon_records,
         kanon_population,
         case when kanon_population < kanon_size then kanon_size else kanon_population end as kanon_union
     from matched
 )
+{%- if each_person %},
+
+class_people as (
+    select
+{% for pair in pairs %}
+        {{ kanon_sql.aliased(
+            kanon_sql.cell(pair, kanon_sql.alias(pair.column), kanon_sql.type_of(pair.column)),
+            pair.column
+        ) }},
+{% endfor %}
+        {{ kanon_sql.alias(entity) }},
+        kanon_records
+    from release_people
+),
+
+classes as (
+    {{ kanon_sql.of_each_person("class_people", "linked_classes", columns, entity, [
+        "1 as kanon_size",
+        "sum(class_people.kanon_records) as kanon_records",
+        "min(linked_classes.kanon_population) as kanon_population",
+        "min(linked_classes.kanon_union) as kanon_union",
+    ]) | trim | indent(4) }}
+)
+{%- endif %}
+
 
 select
     count(*) as kanon_classes,

@@ -7,11 +7,7 @@
     section 3.
 #}
 {% macro l_diversity(entity=none, unknown=false) -%}
-{% if entity is none -%}
-kanon_distinct
-{%- else -%}
-case when {{ kanon_sql.homogeneity(entity, unknown) }} then 1 else kanon_distinct end
-{%- endif %}
+{{ kanon_sql.unless_certain("kanon_distinct", "1", entity, unknown) }}
 {%- endmacro %}
 
 

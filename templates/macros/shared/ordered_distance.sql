@@ -15,7 +15,7 @@
 #}
 {% macro ordered_distance(
     relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
-    class_verdicts=[], measures=[], rolled_up=false, violating=none
+    class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[]
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 with
@@ -216,7 +216,9 @@ class_distances as (
     from distances
 ),
 
-{{ kanon_sql.classes_with_distances(columns, counted, class_measures, class_verdicts, measures, violating) }}
+{{ kanon_sql.classes_with_distances(
+    columns, counted, class_measures, class_verdicts, measures, violating, entity, flags
+) }}
 {%- endmacro %}
 
 

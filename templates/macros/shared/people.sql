@@ -1,10 +1,83 @@
 {#
+    People are counted once: whoever is in several classes has the smallest of them, where they
+    are easiest to find. Nothing of this is asked where every person is in one class only; there
+    the sizes of the classes say the same.
+#}
+
+{# How many people have each size of the smallest of their classes. #}
+{% macro smallest_classes(relation, columns, entity) %}
+with
+
+class_people as (
+    {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
+),
+
+classes as (
+    {{ kanon_sql.count_people("class_people", columns, entity) | trim | indent(4) }}
+),
+
+people as (
+    {{ kanon_sql.of_each_person(
+        "class_people", "classes", columns, entity, ["min(classes.kanon_size) as kanon_size"]
+    ) | trim | indent(4) }}
+)
+
+select
+    kanon_size,
+    count(*) as kanon_people
+from people
+group by kanon_size
+order by kanon_size
+{%- endmacro %}
+
+
+{# What is so of each person, from the classes that the person is in. #}
+{% macro of_each_person(class_people, classes, columns, entity, measures) %}
+select
+    {{ class_people }}.{{ kanon_sql.alias(entity) }}
+{%- for measure in measures %},
+    {{ measure }}
+{%- endfor %}
+
+from {{ class_people }}
+inner join {{ classes }}
+{% for column in columns %}
+    {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+        classes ~ "." ~ kanon_sql.alias(column), class_people ~ "." ~ kanon_sql.alias(column)
+    ) }}
+{% endfor %}
+group by {{ class_people }}.{{ kanon_sql.alias(entity) }}
+{%- endmacro %}
+
+
+{# How many people are in a class that is flagged, each once, however many such classes they have. #}
+{% macro people_of_flagged_classes(class_people, classes, columns, entity, flags) %}
+{% set of_person = namespace(measures=[]) %}
+{% for flag in flags %}
+{% set of_person.measures = of_person.measures + ["max(" ~ classes ~ "." ~ flag ~ ") as " ~ flag] %}
+{% endfor %}
+people as (
+    {{ kanon_sql.of_each_person(class_people, classes, columns, entity, of_person.measures) | trim | indent(4) }}
+)
+
+select
+    count(*) as kanon_people
+{%- for flag in flags %},
+    sum({{ flag }}) as {{ flag }}_people
+{%- endfor %}
+
+from people
+{%- endmacro %}
+
+
+{#
     People by the set of classes they are in. Someone who knows several records of a person knows
     several classes of theirs, and the combination may be one person's alone although each class
     is large.
 
     The size of a profile is the number of people whose records lie in exactly the same classes.
-    Where a person is in one class only, its values are the profile.
+    Where a person is in one class only, its values are the profile. Whoever it is, each person
+    has one profile: what is estimated of people is estimated from these sizes.
 #}
 {% macro profiles(relation, columns, entity) %}
 with
@@ -82,8 +155,9 @@ profiles as (
 )
 
 select
-    sum(kanon_people) as kanon_people,
-    min(kanon_people) as kanon_profile_k,
-    sum(case when kanon_people = 1 then 1 else 0 end) as kanon_profile_uniques
+    kanon_people as kanon_size,
+    count(*) as kanon_profiles
 from profiles
+group by kanon_people
+order by kanon_size
 {%- endmacro %}

@@ -27,8 +27,10 @@ sum(case when kanon_size = 1 then kanon_size else 0 end) as kanon_uniques
 
 {#
     The classes of a sample by their size and the people of the population that its survey
-    weights say they stand for: the individual risk is a function of both. A person of several
-    records counts once, with the least of their weights.
+    weights say they stand for: the individual risk is a function of both, and kanon_people says
+    how many have it. A person of several records of a class counts once in it, with the least of
+    their weights; a person of several classes has the least size and the least weight of any,
+    which is the risk of the riskiest of them or more.
 
     Benedetti, Franconi 1998, Statistical and technological solutions for controlled data
     dissemination, NTTS.
@@ -66,6 +68,21 @@ classes as (
     from class_people
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+),
+
+people as (
+    select
+        class_people.kanon_entity,
+        min(classes.kanon_size) as kanon_size,
+        min(classes.kanon_weight) as kanon_weight
+    from class_people
+    inner join classes
+{% for column in columns %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "classes." ~ kanon_sql.alias(column), "class_people." ~ kanon_sql.alias(column)
+        ) }}
+{% endfor %}
+    group by class_people.kanon_entity
 )
 {%- endif %}
 
@@ -73,8 +90,8 @@ classes as (
 select
     kanon_size,
     kanon_weight,
-    count(*) as kanon_classes
-from classes
+    {{ "sum(kanon_size)" if entity is none else "count(*)" }} as kanon_people
+from {{ "classes" if entity is none else "people" }}
 group by
     kanon_size,
     kanon_weight
@@ -106,8 +123,8 @@ coalesce(sum(case when {{ kanon_sql.more_than_share("1", bound, "kanon_size") }}
     relation, columns,
     max_highest=none, max_average=none, max_at_risk=none, threshold=0.2, entity=none, wildcard=false
 ) %}
-{% set people = "kanon_records" if wildcard else "kanon_size * kanon_classes" %}
-{% set found = "sum(" ~ kanon_sql.quotient("kanon_records", "kanon_size") ~ ")" if wildcard else "sum(kanon_classes)" %}
+{% set is_exact = entity is none and not wildcard %}
+{% set found = "measured_classes.kanon_classes" if is_exact else "measured_people.kanon_found" %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
 {% set ctes %}
 with
@@ -116,21 +133,46 @@ class_sizes as (
     {{ kanon_sql.sizes_asked(relation, columns, entity, wildcard) | trim | indent(4) }}
 ),
 
-measured as (
+everyone_once as (
+    {{ kanon_sql.everyone_once(relation, columns, entity) | trim | indent(4) }}
+),
+
+measured_classes as (
     select
         coalesce(sum(kanon_records), 0) as records,
         {{ kanon_sql.above_bound(bound, "violating_classes", "kanon_classes") }},
         {{ kanon_sql.above_bound(bound, "violating_records", "kanon_records") }},
-        {{ kanon_sql.above_bound(threshold, "kanon_at_risk", people) }},
-        {{ found }} as kanon_found,
-        sum({{ people }}) as kanon_people,
-        {{ kanon_sql.quotient("1", "min(kanon_size)") }} as achieved,
-        {{ kanon_sql.quotient(found, "sum(" ~ people ~ ")") }} as average
+        sum(kanon_classes) as kanon_classes,
+        {{ kanon_sql.quotient("1", "min(kanon_size)") }} as achieved
     from class_sizes
+),
+
+measured_people as (
+    select
+        {{ kanon_sql.above_bound(threshold, "kanon_at_risk", "kanon_people") }},
+{% if not is_exact %}
+        sum({{ kanon_sql.quotient("kanon_people", "kanon_size") }}) as kanon_found,
+{% endif %}
+        sum(kanon_people) as kanon_people
+    from everyone_once
+),
+
+measured as (
+    select
+        measured_classes.records,
+        measured_classes.violating_classes,
+        measured_classes.violating_records,
+        measured_classes.achieved,
+        measured_people.kanon_at_risk,
+        measured_people.kanon_people,
+        {{ found }} as kanon_found,
+        {{ kanon_sql.quotient(found, "measured_people.kanon_people") }} as average
+    from measured_classes
+    cross join measured_people
 )
 {%- endset %}
 {% set violated = ["measured.violating_classes > 0"] if max_highest is not none else [] %}
-{% if max_average is not none and wildcard %}
+{% if max_average is not none and not is_exact %}
 {% set violated = violated + [kanon_sql.above_average("measured.average", max_average)] %}
 {% elif max_average is not none %}
 {% set violated = violated + [
@@ -174,31 +216,46 @@ measured as (
     relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
 ) %}
 {% set nothing = "cast(null as " ~ kanon_sql.whole_type() ~ ")" %}
+{% set counted = "matched_classes" if entity is none else "matched_people" %}
+{% set of_reference = kanon_sql.quotient("matched_classes.kanon_classes", "matched_classes.kanon_unions") %}
+{% set of_release = kanon_sql.quotient(counted ~ ".kanon_reidentified", counted ~ ".kanon_sizes") %}
 {% set ctes %}
 with
 
 matched_classes as (
     {{ statement | trim | indent(4) }}
 ),
+{% if entity is not none %}
+
+matched_people as (
+    {{ kanon_sql.k_map(
+        relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
+        each_person=true
+    ) | trim | indent(4) }}
+),
+{% endif %}
 
 measured as (
     select
-        coalesce(kanon_records, 0) as records,
-        {{ nothing if bound is none else "kanon_journalist_risk_violated_classes" }} as violating_classes,
-        {{ nothing if bound is none else "kanon_journalist_risk_violated_records" }} as violating_records,
-        kanon_journalist_risk_at_risk_people as kanon_at_risk,
-        kanon_reidentified,
-        kanon_sizes,
-        {{ kanon_sql.quotient("1", "kanon_least_union") }} as achieved,
+        coalesce(matched_classes.kanon_records, 0) as records,
+        {{ nothing if bound is none else "matched_classes.kanon_journalist_risk_violated_classes" }} as violating_classes,
+        {{ nothing if bound is none else "matched_classes.kanon_journalist_risk_violated_records" }} as violating_records,
+        {{ counted }}.kanon_journalist_risk_at_risk_people as kanon_at_risk,
+        {{ counted }}.kanon_reidentified,
+        {{ counted }}.kanon_sizes,
+        {{ kanon_sql.quotient("1", "matched_classes.kanon_least_union") }} as achieved,
         case
-            when {{ kanon_sql.quotient("kanon_classes", "kanon_unions") }} > {{ kanon_sql.quotient("kanon_reidentified", "kanon_sizes") }}
-            then {{ kanon_sql.quotient("kanon_classes", "kanon_unions") }}
-            else {{ kanon_sql.quotient("kanon_reidentified", "kanon_sizes") }}
+            when {{ of_reference }} > {{ of_release }}
+            then {{ of_reference }}
+            else {{ of_release }}
         end as average,
-        kanon_unmatched_classes as unmatched_classes,
-        kanon_unmatched_records as unmatched_records,
-        kanon_exceeding_classes as exceeding_classes
+        matched_classes.kanon_unmatched_classes as unmatched_classes,
+        matched_classes.kanon_unmatched_records as unmatched_records,
+        matched_classes.kanon_exceeding_classes as exceeding_classes
     from matched_classes
+{% if entity is not none %}
+    cross join matched_people
+{% endif %}
 )
 {%- endset %}
 {% set violated = [] if union else [kanon_sql.not_contained()] %}
@@ -239,6 +296,7 @@ coalesce(
     entity=none, reference_entity=none, reference_weight=none, union=false
 ) %}
 {% set measures = ["sum(kanon_records) as kanon_records"] %}
+{% set counted = "matched_classes" if entity is none else "matched_people" %}
 {% set statement = kanon_sql.k_map(
     relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
 ) %}
@@ -248,16 +306,28 @@ with
 matched_classes as (
     {{ statement | trim | indent(4) }}
 ),
+{% if entity is not none %}
+
+matched_people as (
+    {{ kanon_sql.k_map(
+        relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
+        each_person=true
+    ) | trim | indent(4) }}
+),
+{% endif %}
 
 measured as (
     select
-        coalesce(kanon_records, 0) as records,
-        kanon_reidentified,
-        {{ kanon_sql.quotient("kanon_reidentified", "kanon_sizes") }} as achieved,
-        kanon_unmatched_classes as unmatched_classes,
-        kanon_unmatched_records as unmatched_records,
-        kanon_exceeding_classes as exceeding_classes
+        coalesce(matched_classes.kanon_records, 0) as records,
+        {{ counted }}.kanon_reidentified,
+        {{ kanon_sql.quotient(counted ~ ".kanon_reidentified", counted ~ ".kanon_sizes") }} as achieved,
+        matched_classes.kanon_unmatched_classes as unmatched_classes,
+        matched_classes.kanon_unmatched_records as unmatched_records,
+        matched_classes.kanon_exceeding_classes as exceeding_classes
     from matched_classes
+{% if entity is not none %}
+    cross join matched_people
+{% endif %}
 )
 {%- endset %}
 {% set violated = [kanon_sql.above_average("measured.achieved", max_average)] %}
@@ -282,8 +352,7 @@ measured as (
 
 {# The test of sample uniqueness: the records at risk are those that are alone. #}
 {% macro sample_uniqueness_failures(relation, columns, max_share, entity=none, wildcard=false) %}
-{% set people = "kanon_records" if wildcard else "kanon_size * kanon_classes" %}
-{% set uniques = "sum(case when kanon_size = 1 then " ~ people ~ " else 0 end)" %}
+{% set uniques = "sum(case when kanon_size = 1 then kanon_people else 0 end)" %}
 {% set ctes %}
 with
 
@@ -291,13 +360,31 @@ class_sizes as (
     {{ kanon_sql.sizes_asked(relation, columns, entity, wildcard) | trim | indent(4) }}
 ),
 
+everyone_once as (
+    {{ kanon_sql.everyone_once(relation, columns, entity) | trim | indent(4) }}
+),
+
+measured_records as (
+    select coalesce(sum(kanon_records), 0) as records
+    from class_sizes
+),
+
+measured_people as (
+    select
+        sum(kanon_people) as kanon_people,
+        {{ uniques }} as uniques,
+        {{ kanon_sql.quotient(uniques, "sum(kanon_people)") }} as achieved
+    from everyone_once
+),
+
 measured as (
     select
-        coalesce(sum(kanon_records), 0) as records,
-        sum({{ people }}) as kanon_people,
-        {{ uniques }} as uniques,
-        {{ kanon_sql.quotient(uniques, "sum(" ~ people ~ ")") }} as achieved
-    from class_sizes
+        measured_records.records,
+        measured_people.kanon_people,
+        measured_people.uniques,
+        measured_people.achieved
+    from measured_records
+    cross join measured_people
 )
 {%- endset %}
 {{ kanon_sql.told_failures(

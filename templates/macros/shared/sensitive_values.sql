@@ -10,11 +10,12 @@
     others of its class (ranks), all of the table's together (distances). `class_columns` are what
     the models measure over the values of a class, `class_measures` what each says of the class,
     `class_verdicts` whether the class fails it, and `measures` what is so of all classes. With
-    `violating`, a condition on a class, the rows are the classes of which it is true instead.
+    `violating`, a condition on a class, the rows are the classes of which it is true instead, and
+    with `flags`, which are names of verdicts, one row says how many people are in such classes.
 #}
 {% macro sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
-    class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none
+    class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[]
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set values_read = "compared_values" if "shares" in needs or "ranks" in needs else "class_values" %}
@@ -143,15 +144,19 @@ classes as (
 
 {{ kanon_sql.equal_distances(columns, sensitive, "class_values." ~ counted) }}
 {%- endif %}
-{%- if class_measures %},
+{%- if class_measures or class_verdicts %},
 
 {{ kanon_sql.judged_classes(
     "compared_classes" if "distances" in needs else "classes", class_measures, class_verdicts
 ) }}
 {%- endif %}
+{%- if flags %},
+
+{{ kanon_sql.people_of_flagged_classes("class_people", "judged_classes", columns, entity, flags) }}
+{%- else %}
 
 
-{% set judged = "judged_classes" if class_measures else "classes" %}
+{% set judged = "judged_classes" if class_measures or class_verdicts else "classes" %}
 {% if violating is not none %}
 {{ kanon_sql.violating_classes(columns, violating, judged) }}
 {%- else %}
@@ -162,6 +167,7 @@ classes as (
     ),
     judged
 ) }}
+{%- endif %}
 {%- endif %}
 {%- endmacro %}
 

@@ -105,8 +105,11 @@ profiles as (
 )
 
 select
-    sum(kanon_people) as kanon_people,
-    min(kanon_people) as kanon_profile_k,
-    sum(toInt64(case when kanon_people = 1 then 1 else 0 end)) as kanon_profile_uniques
+    kanon_people as kanon_size,
+    toInt64(count(*)) as kanon_profiles
 from profiles
+group by
+    kanon_people
+order by
+    kanon_size
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1

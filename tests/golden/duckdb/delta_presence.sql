@@ -320,7 +320,8 @@ reference_sides as (
 ),
 
 reference_only as (
-    select sum(kanon_population) as kanon_population
+    select
+        sum(kanon_population) as kanon_population
     from reference_sides
     group by
         "zip",

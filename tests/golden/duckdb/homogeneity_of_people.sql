@@ -113,6 +113,7 @@ select
     0 as kanon_suppressed,
     sum(case when kanon_most_people = kanon_size then 1 else 0 end) as kanon_homogeneous_classes,
     sum(case when kanon_most_people = kanon_size then kanon_records else 0 end) as kanon_homogeneous_records,
+    sum(case when kanon_distinct > 1 and kanon_most_people = kanon_size then 1 else 0 end) as kanon_certain_among_others_classes,
     sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
     sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_single_value_classes,
     sum(kanon_without_entity) as kanon_without_entity

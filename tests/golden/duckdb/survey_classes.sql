@@ -18,7 +18,7 @@ classes as (
 select
     kanon_size,
     kanon_weight,
-    count(*) as kanon_classes
+    sum(kanon_size) as kanon_people
 from classes
 group by
     kanon_size,

@@ -226,7 +226,7 @@ measured_classes as (
     select
         compared_classes.*,
         case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else kanon_distinct end as kanon_l_diversity,
-        case when kanon_total > 0 then exp(ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0)) else 0 end as kanon_entropy_l_diversity,
+        case when kanon_total > 0 then exp(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 0 else ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0) end) else 0 end as kanon_entropy_l_diversity,
         case when kanon_total > 0 then cast(kanon_most as double) / nullif(kanon_size_known, 0) end as kanon_alpha_k_anonymity,
         case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else kanon_distinct end as kanon_p_sensitive_k_anonymity,
         case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
@@ -261,6 +261,7 @@ select
     0 as kanon_suppressed,
     sum(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else 0 end) as kanon_homogeneous_classes,
     sum(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then kanon_records else 0 end) as kanon_homogeneous_records,
+    sum(case when kanon_distinct > 1 and kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else 0 end) as kanon_certain_among_others_classes,
     sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
     sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_single_value_classes,
     min(kanon_l_diversity) as kanon_l_diversity,

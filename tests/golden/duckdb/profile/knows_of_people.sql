@@ -35,25 +35,6 @@ classes as (
         "zip",
         "age",
         "diagnosis"
-),
-
-classes_of_one_person as (
-    select
-        "zip",
-        "age"
-    from class_people
-    group by
-        "zip",
-        "age"
-    having min(kanon_entity) = max(kanon_entity)
-),
-
-classes_within_them as (
-    select count(*) as kanon_uniques_before
-    from classes
-    inner join classes_of_one_person
-        on classes_of_one_person."zip" is not distinct from classes."zip"
-        and classes_of_one_person."age" is not distinct from classes."age"
 )
 
 select
@@ -62,7 +43,5 @@ select
     count(*) as kanon_classes,
     min(kanon_size) as kanon_k,
     sum(case when kanon_size = 1 then kanon_size else 0 end) as kanon_uniques,
-    sum(case when kanon_size < 2 then kanon_size else 0 end) as kanon_below_k,
-    max(kanon_uniques_before) as kanon_uniques_before
+    sum(case when kanon_size < 2 then kanon_size else 0 end) as kanon_below_k
 from classes
-cross join classes_within_them

@@ -1,0 +1,123 @@
+-- Question   How many people in patients are in a class below 2 only because age is known, and how
+--            many of them lie in its outer one per cent?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Runs       where people have records in several classes: each counts once, with the smallest
+-- Dialect    duckdb, as executed
+
+with
+
+class_people as (
+    select
+        "zip",
+        "age",
+        "patient" as kanon_entity,
+        count(*) as kanon_records
+    from "main"."patients"
+    group by
+        "zip",
+        "age",
+        "patient"
+),
+
+classes as (
+    select
+        "zip",
+        "age",
+        count(*) as kanon_size,
+        sum(kanon_records) as kanon_records,
+        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+    from class_people
+    group by
+        "zip",
+        "age"
+),
+
+people_without as (
+    select
+        "zip",
+        kanon_entity,
+        sum(kanon_records) as kanon_records
+    from class_people
+    group by
+        "zip",
+        kanon_entity
+),
+
+classes_without as (
+    select
+        "zip",
+        count(*) as kanon_size_without
+    from people_without
+    group by
+        "zip"
+),
+
+compared_classes as (
+    select
+        classes.*,
+        classes_without.kanon_size_without
+    from classes
+    inner join classes_without
+        on classes_without."zip" is not distinct from classes."zip"
+),
+
+lacked_values as (
+    select
+        "age",
+        cast("age" as decimal(38, 0)) as kanon_place,
+        sum(kanon_records) as kanon_records,
+        sum(case when kanon_size < 2 and kanon_size_without >= 2 then kanon_size else 0 end) as kanon_leaving
+    from compared_classes
+    group by "age"
+),
+
+placed_values as (
+    select
+        lacked_values.*,
+        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place) as kanon_up_to,
+        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place desc) as kanon_from,
+        sum(case when kanon_place is null then 0 else kanon_records end) over () as kanon_placed_records
+    from lacked_values
+),
+
+outer_values as (
+    select
+        "age",
+        case when kanon_place is not null
+            and (
+                cast(kanon_up_to as decimal(18, 0)) * 200 < kanon_placed_records
+                or cast(kanon_from as decimal(18, 0)) * 200 < kanon_placed_records
+            ) then 1 else 0 end as kanon_is_outer
+    from placed_values
+),
+
+placed_classes as (
+    select
+        compared_classes.*,
+        outer_values.kanon_is_outer
+    from compared_classes
+    inner join outer_values
+        on outer_values."age" is not distinct from compared_classes."age"
+),
+
+people as (
+    select
+        class_people.kanon_entity,
+        sum(class_people.kanon_records) as kanon_records,
+        min(placed_classes.kanon_size) as kanon_least_size,
+        min(placed_classes.kanon_size_without) as kanon_least_without,
+        max(case when placed_classes.kanon_size < 2 then placed_classes.kanon_is_outer else 0 end) as kanon_is_outer
+    from class_people
+    inner join placed_classes
+        on placed_classes."zip" is not distinct from class_people."zip"
+        and placed_classes."age" is not distinct from class_people."age"
+    group by class_people.kanon_entity
+)
+
+select
+    sum(kanon_records) as kanon_records,
+    sum(case when kanon_least_size < 2 and kanon_least_without >= 2 then 1 else 0 end) as kanon_leaving,
+    sum(kanon_is_outer * case when kanon_least_size < 2 and kanon_least_without >= 2 then 1 else 0 end) as kanon_leaving_outer
+from people
