@@ -325,6 +325,11 @@ def _part(text: str, divider: str, place: int) -> str:
     return f"split_part({text}, {literal(divider)}, {place})"
 
 
+def _raised(message: str) -> str:
+    """A whole number that is none: whoever asks for it gets an error that says the text."""
+    return f"cast(error({message}) as integer)"
+
+
 HOST = {
     # a column by its name
     "ident": _ident,
@@ -355,6 +360,7 @@ HOST = {
     "pad_right": _pad_right,
     "pad_left": _pad_left,
     "suffix": _suffix,
+    "raised": _raised,
     # what a question says, as SQL
     "literal": literal,
     "positive_int": positive_int,

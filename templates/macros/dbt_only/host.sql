@@ -339,6 +339,33 @@ right({{ text }}, {{ length }})
 {%- endmacro %}
 
 
+{# A whole number that is none: the statement ends with an error that says the text, which must
+   depend on a record so that no planner looks for the number beforehand. #}
+{% macro raised(message) -%}
+{{ return(adapter.dispatch("raised", "kanon_sql")(message) | trim) }}
+{%- endmacro %}
+
+
+{% macro default__raised(message) -%}
+cast({{ message }} as integer)
+{%- endmacro %}
+
+
+{% macro duckdb__raised(message) -%}
+cast(error({{ message }}) as integer)
+{%- endmacro %}
+
+
+{% macro spark__raised(message) -%}
+cast(raise_error({{ message }}) as integer)
+{%- endmacro %}
+
+
+{% macro bigquery__raised(message) -%}
+cast(error({{ message }}) as int64)
+{%- endmacro %}
+
+
 {# --- what a question says, as SQL ------------------------------------------------------------ #}
 
 {% macro literal(value) -%}
