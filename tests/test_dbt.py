@@ -292,6 +292,7 @@ KEPT_FROM = {
     "alpha_unheard_of_number_stops": "1 named values that never occur",
     "recursive_unheard_of_stops": "1 named values that never occur",
     "t_order_of_words_stops": "56 records with a value that is no number",
+    "t_order_of_days_and_numbers_stops": "records with a value that is no number, or no date",
     "k_e_of_words_stops": "56 records with a value that is no number",
     "k_map_weighted_by_words_stops": "2 weights of the reference that are no number of people",
     "k_map_of_nobody_in_the_reference_stops": "2 records of the reference without an entity",
@@ -374,6 +375,12 @@ def test_a_file_is_read_as_a_table_is(on_duckdb: Built) -> None:
     assert on_duckdb.status("row_of_a_file_as_entity") == "error"
     told = on_duckdb.ended["row_of_a_file_as_entity"]["message"]
     assert "k_anonymity: no column patients_file in read_csv(" in told
+
+
+def test_a_date_is_one_date_in_every_type(project: Built) -> None:
+    kinds = ("t_ordered_dates", "t_order_of_written_dates", "t_order_of_moments")
+
+    assert len({project.failures(f"{kind}_fails") for kind in kinds}) == 1
 
 
 def test_a_weight_may_be_text(project: Built) -> None:

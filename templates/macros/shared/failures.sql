@@ -19,13 +19,13 @@
     where the model fails, `failures` says how many records that concerns, `columns` are what is
     told beside it. The other arguments say what keeps the question from being asked: records
     without an entity, in the reference too, weights of it that are none, values that a list lacks
-    or that are no number, values that are `named` and never occur, and where the reference must be
+    or that are no number, or none that have an order, values that are `named` and never occur, and where the reference must be
     `complete` classes that it lacks.
 #}
 {% macro told_failures(
     ctes, violated, failures, columns,
     relation=none, entity=none, reference=none, reference_weight=none, reference_entity=none,
-    sensitive=none, listed=none, named=none, numbers=false, complete=false
+    sensitive=none, listed=none, named=none, numbers=false, ordered=false, complete=false
 ) %}
 {% set errors = [] %}
 {% if entity is not none %}
@@ -66,6 +66,14 @@
     "counted": "kanon_not_a_number",
     "set": "records_without_number",
     "are": "records with a value that is no number",
+}] %}
+{% endif %}
+{% if ordered %}
+{% set errors = errors + [{
+    "statement": kanon_sql.not_in_order(relation, sensitive),
+    "counted": "kanon_not_in_order",
+    "set": "records_without_order",
+    "are": "records with a value that is no number, or no date where others are",
 }] %}
 {% endif %}
 {% if named is not none %}
@@ -147,7 +155,7 @@ where
 {# The end of a test on classes: it fails where any class does. #}
 {% macro class_failures(
     statement, label, achieved, relation,
-    entity=none, sensitive=none, listed=none, named=none, numbers=false
+    entity=none, sensitive=none, listed=none, named=none, numbers=false, ordered=false
 ) %}
 {% set ctes %}
 with
@@ -170,7 +178,8 @@ measured as (
     violated="measured.violating_classes > 0",
     failures="measured.violating_records",
     columns=["violating_classes", "violating_records", "achieved"],
-    relation=relation, entity=entity, sensitive=sensitive, listed=listed, named=named, numbers=numbers
+    relation=relation, entity=entity, sensitive=sensitive, listed=listed, named=named, numbers=numbers,
+    ordered=ordered
 ) }}
 {%- endmacro %}
 
