@@ -55,6 +55,8 @@ class Postgres(DBAPI):
     packages = ("psycopg", "psycopg2", "pg8000")
     also_called = ("postgresql",)
     password_variable = "PGPASSWORD"
+    _own_limit = 0
+    """After how many milliseconds the role or the session has a statement stopped; 0 for never."""
 
     @staticmethod
     def _connected(package: Any, url: Url) -> Any:
@@ -88,7 +90,12 @@ class Postgres(DBAPI):
         return Estimate(sum(_scanned(plan["Plan"])), f"a cost of {cost:,.0f}")
 
     def limit(self, seconds: float) -> None:
-        self._asked(f"set local statement_timeout to {max(int(seconds * 1000), 1)}")
+        """Have each statement stopped after so many seconds, or sooner where the role or the
+        session says so."""
+        self._begin_once()
+        milliseconds = max(int(seconds * 1000), 1)
+        if not 0 < self._own_limit <= milliseconds:
+            self._asked(f"set local statement_timeout to {milliseconds}")
 
     def _new_cursor(self) -> Any:
         cursor = super()._new_cursor()
@@ -113,6 +120,7 @@ class Postgres(DBAPI):
             raise InputError("the Postgres connection can't be told to read only.")
         for setting in SETTINGS:
             self._execute(setting)
+        [[self._own_limit]] = self._execute(render("postgres_statement_timeout"))[1]
 
     def _end_what_only_read(self) -> None:
         """Let a driver that does not tell begin anew. Raises `InputError` where that would lose

@@ -267,6 +267,14 @@ select pg_current_xact_id_if_assigned() is null
 {%- endmacro %}
 
 
+{# After how many milliseconds a statement is stopped. #}
+{% macro postgres_statement_timeout() %}
+select cast(setting as integer)
+from pg_settings
+where name = 'statement_timeout'
+{%- endmacro %}
+
+
 {# How the transaction reads. #}
 {% macro postgres_transaction() %}
 select
