@@ -514,7 +514,8 @@ def schema() -> int:
 def explain(name: str | None) -> int:
     """Say what a model, a metric or an algorithm means.
 
-    With an example, its formula and its paper. NAME is as in l_diversity, precision or datafly.
+    With an example, its formula and its paper. NAME is as in l_diversity, precision, datafly or
+    values, which says what counts as one value.
     Without it, list them.
     """
     from kanon_sql.explain import explained

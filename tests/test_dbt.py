@@ -1,8 +1,8 @@
 """In a dbt project: what dbt compiles and what its tests say, held against the library and oracle.
 
 The project of `dbt_project` is built once on each engine, in a folder of its own, by dbt as a
-user runs it. A test there is named by how it must end: `…_fails`, `…_holds`, `…_warns`, or `…_stops` where
-it can't tell.
+user runs it. A test there is named by how it must end: `…_fails`, `…_holds`, `…_warns`, or
+`…_stops` where it can't tell.
 """
 
 from __future__ import annotations
@@ -339,7 +339,10 @@ def test_the_counts_are_those_of_the_records() -> None:
     stages = [record["stage"] for record in records]
 
     assert [record["diagnosis"] for record in records].count(None) == 4
-    assert (stages.count("middle"), [voter["voter"] for voter in seed("voters")].count("v0")) == (16, 2)
+    assert (stages.count("middle"), [voter["voter"] for voter in seed("voters")].count("v0")) == (
+        16,
+        2,
+    )
     assert sum(record["diagnosis"] is not None for record in records) == 56
 
 
@@ -499,7 +502,12 @@ def _reference(given: Arguments) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, each in ASKED.items() if each.model not in ("passing_through", "odd_names") and name != "k_limited_to_nothing_stops"],
+    [
+        name
+        for name, each in ASKED.items()
+        if each.model not in ("passing_through", "odd_names")
+        and name != "k_limited_to_nothing_stops"
+    ],
 )
 def test_what_dbt_compiles_is_what_the_library_renders(name: str, on_duckdb: Built) -> None:
     assert tree(on_duckdb.compiled(name)) == tree(rendered(name))

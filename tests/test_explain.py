@@ -25,6 +25,7 @@ from kanon_sql.explain import (
     metric_page,
     overview,
     page,
+    values_page,
 )
 from kanon_sql.metrics import METRICS
 from kanon_sql.models import MODELS, SensitiveModel
@@ -197,6 +198,13 @@ def test_the_page_of_datafly_has_five_steps_and_its_limit() -> None:
     assert "What it does not promise That the release is minimal." in _words(text)
 
 
+def test_the_page_of_values_says_what_zero_is() -> None:
+    text = values_page()
+
+    assert [line for line in text.splitlines() if len(line) > WIDTH] == []
+    assert "0.0 and -0.0 are one value" in _words(text)
+
+
 # --- the command -----------------------------------------------------------------------------
 
 
@@ -207,6 +215,7 @@ def test_the_page_of_datafly_has_five_steps_and_its_limit() -> None:
         ("k_map", page("k_map")),
         ("precision", metric_page("precision")),
         ("datafly", datafly_page()),
+        ("values", values_page()),
     ],
 )
 def test_each_name_has_its_page(name: str | None, text: str) -> None:
@@ -230,7 +239,9 @@ def test_alone_it_lists_the_models(capsys: pytest.CaptureFixture[str]) -> None:
 
     listed = capsys.readouterr().out
     assert ended.value.code == 0
-    assert [name for name in (*MODELS, *METRICS, "datafly") if f"{name}: " not in listed] == []
+    assert [
+        name for name in (*MODELS, *METRICS, "datafly", "values") if f"{name}: " not in listed
+    ] == []
     assert listed.strip() == overview()
 
 

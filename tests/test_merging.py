@@ -40,13 +40,14 @@ NUMBERS = (
     "create domain price as numeric",
     "create domain rounded as numeric(9, 2)",
     "create type made as (zip text, pay numeric)",
-    "create table numbers (zip text, pay numeric, cost price, rounded rounded, exact numeric(9, 1), "
-    "whole numeric, rest numeric, plain numeric, words jsonb, listed numeric[], made made, "
+    "create table numbers (zip text, pay numeric, cost price, rounded rounded, "
+    "exact numeric(9, 1), whole numeric, rest numeric, plain numeric, words jsonb, listed numeric[], made made, "
     "ranged numrange, days int4range, spans interval[], rough double precision)",
     "insert into numbers select '1', x::numeric, x::numeric, x::numeric, x::numeric, "
     "i, i + 0.25, (i + 0.5)::numeric, ('{\"a\": ' || x || '}')::jsonb, array[x::numeric], "
     "('a', x::numeric)::made, numrange(x::numeric, 9), int4range(i, 9), array[interval '1 day'], "
-    "(case i when 1 then '-0' else '0' end)::double precision from (values (1, '1.0'), (2, '1.00')) as numbers(i, x)",
+    "(case i when 1 then '-0' else '0' end)::double precision "
+    "from (values (1, '1.0'), (2, '1.00')) as numbers(i, x)",
 )
 IN_SPARK = (
     "create table {name} (zip string, age int, word string collate utf8_lcase, code char(3), "

@@ -191,9 +191,7 @@ class Postgres(DBAPI):
                 f"({type}) takes different texts for one, or may, which would make classes look "
                 f'larger. Audit a view with cast({name} as text) collate "C".'
             )
-        return Column(
-            name, _KINDS.get(kind) or type_of_templates(type, self.dialect), merges=fault
-        )
+        return Column(name, _KINDS.get(kind) or type_of_templates(type, self.dialect), merges=fault)
 
     def _explained(self, error: Exception) -> KanonError:
         said = said_of_the_statement(error)
