@@ -28,7 +28,7 @@ from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.auditor import answered, expected, planned
 from kanon_sql.binding import column_levels, hierarchy_of
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
-from kanon_sql.dbt_model import dbt_model, name_of
+from kanon_sql.dbt_model import dbt_model, is_unchanged, name_of
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine, Hub, Table
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
@@ -108,10 +108,25 @@ class Wanted:
         return [self.output, *([self.properties] if self.emit == "dbt-model" else [])]
 
     @property
-    def properties(self) -> Path:
-        """The YAML file of a dbt model."""
+    def described(self) -> Path:
+        """The YAML file in which a dbt project describes the model."""
         assert self.output is not None
         return self.output.with_suffix(".yml")
+
+    @property
+    def properties(self) -> Path:
+        """Where the YAML of a dbt model is written: beside what a person wrote, which stays."""
+        return Path(f"{self.described}.new") if self.keeps_description else self.described
+
+    @property
+    def keeps_description(self) -> bool:
+        """Whether there is a description that a person wrote or changed."""
+        try:
+            return not is_unchanged(self.described.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return False
+        except (OSError, UnicodeDecodeError):
+            return True
 
     def allowed(self, *, records: int, k: int) -> int:
         """How many records may be suppressed, of so many."""
@@ -148,6 +163,7 @@ def anonymize(
     """
     asked = _the_table(spec)
     k = _demanded_k(asked)
+    _refuse_described(wanted)
     for path in wanted.files:
         check_writable(path, inputs=spec.files(engine), force=wanted.force)
     with ExitStack() as stack:
@@ -290,6 +306,7 @@ def _delivered(
     elif wanted.emit == "dbt-model":
         source = name_of(chain.bound.spec.name or chain.bound.table.name)
         model = dbt_model(chain, wanted.output.stem, source, result.anonymization.levels)
+        result = _with_description_kept(result, wanted)
         write_whole(wanted.properties, model.yaml)
         write_whole(wanted.output, model.sql + "\n")
         release = Release(str(wanted.output), None, None, "dbt-model")
@@ -299,6 +316,36 @@ def _delivered(
         write_whole(wanted.output, text)
         release = Release(str(wanted.output), None, None, "views")
     return replace(result, anonymization=replace(result.anonymization, release=release))
+
+
+def _refuse_described(wanted: Wanted) -> None:
+    """Raise `SpecError` for a model that the project has, naming each of its files."""
+    if wanted.emit != "dbt-model" or wanted.output is None or wanted.force:
+        return
+    there = [str(path) for path in (wanted.output, wanted.described) if path.is_file()]
+    if there:
+        kept = (
+            f"; what a person wrote in {wanted.described} stays, and the new tests go into "
+            f"{wanted.properties}"
+            if wanted.keeps_description
+            else ""
+        )
+        raise SpecError(
+            f"{' and '.join(there)} {'is' if len(there) == 1 else 'are'} there already; --force "
+            f"overwrites {'it' if len(there) == 1 else 'them'}{kept}."
+        )
+
+
+def _with_description_kept(result: AnonymizationResult, wanted: Wanted) -> AnonymizationResult:
+    """The result with a warning, where the YAML of the model is a person's."""
+    if not wanted.keeps_description:
+        return result
+    [table] = result.tables
+    warning = (
+        f"{wanted.described} holds what a person wrote, and was left as it is. What it should say "
+        f"of the new release is in {wanted.properties}: take it over by hand."
+    )
+    return replace(result, tables=(replace(table, warnings=(*table.warnings, warning)),))
 
 
 def _closing(result: AnonymizationResult) -> list[str]:

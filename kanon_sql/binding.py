@@ -616,6 +616,7 @@ def _reference_columns(
     }
     for column in columns.values():
         _refuse_nested(column, table)
+        _refuse_span(column, table)
     return columns
 
 

@@ -548,7 +548,7 @@ def explain(name: str | None) -> int:
     """Say what a model, a metric or an algorithm means, and how people are counted.
 
     With an example, its formula and its paper. NAME is as in l_diversity, precision, datafly or
-    entities.
+    entities, which says how people are counted, or values, which says what counts as one value.
     Without it, list them.
     """
     from kanon_sql.explain import explained

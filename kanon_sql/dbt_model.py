@@ -6,6 +6,7 @@ violating classes are left out by the same statement that the views have.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +26,7 @@ from kanon_sql.violations import violating_classes
 from kanon_sql.yaml_document import as_yaml
 
 GENERALISED = "generalised"
+_SIGNED = "# Written by kanon-sql, which leaves this file alone once it is changed ({}).\n"
 _SUPPRESS = "suppress"
 
 
@@ -64,7 +66,18 @@ def dbt_model(chain: Chain, name: str, source: str, levels: Mapping[str, int]) -
     demanded = [check for check in chain.bound.checks if check.gates]
     for check in demanded:
         _refuse_untestable(check)
-    return DbtModel(_sql(chain, source, levels), as_yaml(_properties(chain, name, demanded)))
+    properties = as_yaml(_properties(chain, name, demanded))
+    return DbtModel(_sql(chain, source, levels), _signature(properties) + properties)
+
+
+def is_unchanged(yaml: str) -> bool:
+    """Whether a model's YAML is as it was written here, with nothing of a person's in it."""
+    first, end, rest = yaml.partition("\n")
+    return first + end == _signature(rest)
+
+
+def _signature(properties: str) -> str:
+    return _SIGNED.format(hashlib.sha256(properties.encode()).hexdigest()[:16])
 
 
 def _refuse_untestable(check: BoundCheck) -> None:

@@ -282,12 +282,40 @@ PEOPLE = (
 )
 """How people are counted where a table has several records of some, under headings."""
 _PEOPLE = "entities: how people are counted who have several records, classes or values."
-PAGES = ("datafly", "entities")
+PAGES = ("datafly", "entities", "values")
 _DATAFLY = "datafly: generalise the column with most distinct values until few records violate."
 
 
+VALUES = {
+    "Text": "byte by byte: case, accents and spaces make two values of one. A column that the "
+    "database compares otherwise (citext, nocase, a collation of its own, char without a length) "
+    "is refused where it plays a part.",
+    "Text files": "CSV is text throughout: 02138 and 2138 are two values, and so are 1 and 1.0, "
+    "or 0.0 and -0.0.",
+    "Numbers": "by what they are, in a column that has numbers. 0.0 and -0.0 are one value, as "
+    "SQL's = says, in every database and every file that has types; a .csv that is written has "
+    "0.0 for both. NaN is one value.",
+    "Numbers without a scale": "1.0 and 1.00 of Postgres' numeric are one to =, and two to whoever "
+    "reads them. A column in which that may happen is refused until it is cast to numeric(p, s) or "
+    "to text. jsonb is refused always, and so is what someone has made a type of, and what holds "
+    "such numbers in an array, a range or a record.",
+    "Times": "by the moment. An INTERVAL (1 month is 30 days) and a TIME WITH TIME ZONE are "
+    "refused until they are cast to text.",
+    "Nested values": "are refused: take their fields apart.",
+    "SQLite": "a column is what its values are, whatever it was declared as. Text beside whole "
+    "numbers is text; anything else of several kinds is refused.",
+    "NULL": "one value, which only NULL equals, unless nulls: wildcard or sensitive_nulls: unknown "
+    "says otherwise.",
+    "In dbt": "the tests refuse the same columns on DuckDB and Postgres. Of an ephemeral model "
+    "they look at the values instead, and stop where two are written differently and count as one.",
+}
+"""Which values are one, by what they are values of."""
+_VALUES = "values: which values are one, and which are two."
+
+
 def explained(name: str | None) -> str:
-    """The page of a model, a metric, an algorithm or of people; without a name what there is.
+    """The page of a model, a metric, an algorithm, of people or of values; without a name what
+    there is.
 
     Raises `SpecError` that names the nearest one.
     """
@@ -301,6 +329,8 @@ def explained(name: str | None) -> str:
         return datafly_page()
     if name in ("entities", "entity"):
         return people_page()
+    if name == "values":
+        return values_page()
     near = did_you_mean(name, [*MODELS, *METRICS, *PAGES])
     raise SpecError(
         f'there is no model and no metric "{name}".{near} kanon-sql explain lists the '
@@ -370,6 +400,18 @@ def people_page() -> str:
     return "\n".join(parts)
 
 
+def values_page() -> str:
+    """Which values count as one, as plain text of 80 columns."""
+    parts = ["Values (values)", ""]
+    parts += _folded(
+        "A class is the records whose quasi-identifiers have the same values. Two that someone can "
+        "tell apart must not be taken for one: classes would look larger than they are."
+    )
+    for what, sentence in VALUES.items():
+        parts += ["", *_folded(f"{what}: {sentence}", "  ", "    ")]
+    return "\n".join(parts)
+
+
 def page(name: str) -> str:
     """Everything there is to know of one model, as plain text of 80 columns."""
     model, example = MODELS[name], EXAMPLES[name]
@@ -425,6 +467,7 @@ def overview() -> str:
         lines += _folded(f"{name}: {metric.sentence}", "  ", "      ")
     lines += ["", "How a release is made", "", *_folded(_DATAFLY, "  ", "      ")]
     lines += ["", "Where people have several records", "", *_folded(_PEOPLE, "  ", "      ")]
+    lines += ["", "What all of them compare", "", *_folded(_VALUES, "  ", "      ")]
     return "\n".join(lines)
 
 

@@ -218,12 +218,11 @@ def _least_difference(column: Any, threshold: Any) -> str:
 
 
 def _order_keys(value: str, type: str) -> list[str]:
-    """What values are in order by: text by its number, or by its date; what may be anything by
-    the number that it must then be."""
-    if not type:
-        return [f"try_cast({value} as double)"]
-    if family(type) != "text":
+    """What values are in order by: text by its number, or by its date, and so what may be anything,
+    by its text, as there is no cast of a date to a number."""
+    if type and family(type) != "text":
         return [value]
+    value = value if type else f"cast({value} as varchar)"
     return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)"]
 
 
@@ -325,6 +324,11 @@ def _part(text: str, divider: str, place: int) -> str:
     return f"split_part({text}, {literal(divider)}, {place})"
 
 
+def _raised(message: str) -> str:
+    """A whole number that is none: whoever asks for it gets an error that says the text."""
+    return f"cast(error({message}) as integer)"
+
+
 HOST = {
     # a column by its name
     "ident": _ident,
@@ -355,6 +359,7 @@ HOST = {
     "pad_right": _pad_right,
     "pad_left": _pad_left,
     "suffix": _suffix,
+    "raised": _raised,
     # what a question says, as SQL
     "literal": literal,
     "positive_int": positive_int,

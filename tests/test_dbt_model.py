@@ -35,7 +35,13 @@ QUASI_IDENTIFIERS = {
 
 
 def emitted(folder: Path, **parts: Any) -> tuple[str, Any]:
+    """The model, and what its YAML says."""
     path = folder / "released.sql"
+    anonymized(path, **parts)
+    return path.read_text(), yaml.safe_load(path.with_suffix(".yml").read_text())
+
+
+def anonymized(path: Path, **parts: Any) -> kanon.AnonymizationResult:
     asked = {
         "name": "people",
         "quasi_identifiers": QUASI_IDENTIFIERS,
@@ -43,8 +49,7 @@ def emitted(folder: Path, **parts: Any) -> tuple[str, Any]:
         "identifiers": "name",
         **parts,
     }
-    kanon.anonymize(PEOPLE, **asked, output=path, emit="dbt-model")
-    return path.read_text(), yaml.safe_load(path.with_suffix(".yml").read_text())
+    return kanon.anonymize(PEOPLE, **asked, output=path, emit="dbt-model")
 
 
 def test_the_model_has_the_levels_and_leaves_out_what_violates(tmp_path: Path) -> None:
@@ -155,6 +160,43 @@ def test_neither_file_is_replaced_unasked(tmp_path: Path) -> None:
     with pytest.raises(kanon.SpecError, match=r"released\.yml is there already"):
         emitted(tmp_path)
     assert not (tmp_path / "released.sql").exists()
+
+
+def test_the_refusal_names_both_files(tmp_path: Path) -> None:
+    emitted(tmp_path)
+
+    with pytest.raises(
+        kanon.SpecError, match=r"released\.sql and \S+released\.yml are there already; --force"
+    ):
+        emitted(tmp_path)
+
+
+@pytest.mark.parametrize("change", ["", "# mine\n", "      - not_null\n"])
+def test_force_never_replaces_what_a_person_wrote(tmp_path: Path, change: str) -> None:
+    emitted(tmp_path)
+    description = tmp_path / "released.yml"
+    written = description.read_text()
+    description.write_text(written + change if change else "models: [{name: released}]\n")
+    before = description.read_text()
+
+    with pytest.raises(kanon.SpecError, match=r"what a person wrote in \S+released\.yml stays"):
+        emitted(tmp_path)
+    result = anonymized(tmp_path / "released.sql", force=True)
+
+    assert description.read_text() == before
+    assert (tmp_path / "released.yml.new").read_text() == written
+    assert "released.yml holds what a person wrote, and was left" in result.tables[0].warnings[-1]
+
+
+def test_force_replaces_what_was_written_here(tmp_path: Path) -> None:
+    emitted(tmp_path)
+    written = (tmp_path / "released.yml").read_text()
+
+    result = anonymized(tmp_path / "released.sql", force=True)
+
+    assert {file.name for file in tmp_path.iterdir()} == {"released.sql", "released.yml"}
+    assert (tmp_path / "released.yml").read_text() == written
+    assert not any("by hand" in warning for warning in result.tables[0].warnings)
 
 
 # --- in a project -----------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from kanon_sql.explain import (
     overview,
     page,
     people_page,
+    values_page,
 )
 from kanon_sql.metrics import METRICS
 from kanon_sql.models import MODELS, SensitiveModel
@@ -198,6 +199,13 @@ def test_the_page_of_datafly_has_five_steps_and_its_limit() -> None:
     assert "What it does not promise That the release is minimal." in _words(text)
 
 
+def test_the_page_of_values_says_what_zero_is() -> None:
+    text = values_page()
+
+    assert [line for line in text.splitlines() if len(line) > WIDTH] == []
+    assert "0.0 and -0.0 are one value" in _words(text)
+
+
 # --- the command -----------------------------------------------------------------------------
 
 
@@ -210,6 +218,7 @@ def test_the_page_of_datafly_has_five_steps_and_its_limit() -> None:
         ("datafly", datafly_page()),
         ("entities", people_page()),
         ("entity", people_page()),
+        ("values", values_page()),
     ],
 )
 def test_each_name_has_its_page(name: str | None, text: str) -> None:
@@ -253,7 +262,9 @@ def test_alone_it_lists_the_models(capsys: pytest.CaptureFixture[str]) -> None:
     listed = capsys.readouterr().out
     assert ended.value.code == 0
     assert [
-        name for name in (*MODELS, *METRICS, "datafly", "entities") if f"{name}: " not in listed
+        name
+        for name in (*MODELS, *METRICS, "datafly", "entities", "values")
+        if f"{name}: " not in listed
     ] == []
     assert listed.strip() == overview()
 

@@ -36,6 +36,19 @@ RANGES = (
     "several words_multirange, periods periods, coded code[], listed words[], pair padded_pair, "
     "texts text[], ages int4range, fields plain_pair, short char(3))",
 )
+NUMBERS = (
+    "create domain price as numeric",
+    "create domain rounded as numeric(9, 2)",
+    "create type made as (zip text, pay numeric)",
+    "create table numbers (zip text, pay numeric, cost price, rounded rounded, "
+    "exact numeric(9, 1), whole numeric, rest numeric, plain numeric, words jsonb, listed numeric[], made made, "
+    "ranged numrange, days int4range, spans interval[], rough double precision)",
+    "insert into numbers select '1', x::numeric, x::numeric, x::numeric, x::numeric, "
+    "i, i + 0.25, (i + 0.5)::numeric, ('{\"a\": ' || x || '}')::jsonb, array[x::numeric], "
+    "('a', x::numeric)::made, numrange(x::numeric, 9), int4range(i, 9), array[interval '1 day'], "
+    "(case i when 1 then '-0' else '0' end)::double precision "
+    "from (values (1, '1.0'), (2, '1.00')) as numbers(i, x)",
+)
 IN_SPARK = (
     "create table {name} (zip string, age int, word string collate utf8_lcase, code char(3), "
     "letter char(1)) using parquet location '{folder}/{name}'",
@@ -198,3 +211,63 @@ def test_a_range_of_texts_that_merge_is_no_class(tmp_path: Path) -> None:
         running.run("""create view fixed as select codes::text collate "C" as codes from ranges""")
         [table] = kanon.audit("fixed", engine=running.url, quasi_identifiers="codes").tables
         assert (table.summary.classes, table.summary.k) == (2, 10)
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    with ENGINES["postgres"].started(tmp_path_factory.mktemp("numbers")) as running:
+        for statement in NUMBERS:
+            running.run(statement)
+        yield running
+
+
+def test_a_number_that_is_written_in_two_ways_is_found(numbers: Database) -> None:
+    """A scale of the column's own, or of all its numbers, makes one way of them."""
+    with connect(numbers.url) as engine:
+        columns = engine.table("numbers").columns
+
+    assert [each.name for each in columns if each.merges] == [
+        *("pay", "cost", "words", "listed", "made", "ranged", "spans")
+    ]
+
+
+@pytest.mark.parametrize("column", ["pay", "cost", "words"])
+def test_such_a_column_is_refused_wherever_it_plays_a_part(numbers: Database, column: str) -> None:
+    said = "count as one, as 1.0 and 1.00 do" if column != "words" else "different texts for one"
+    for question in (
+        {"quasi_identifiers": ["zip", column]},
+        {"quasi_identifiers": "zip", "sensitive": column},
+        {"quasi_identifiers": "zip", "entity": column},
+    ):
+        with pytest.raises(kanon.SpecError, match=said) as refused:
+            kanon.audit("numbers", engine=numbers.url, **question)
+
+        assert "Audit a view with cast(" in str(refused.value)
+
+
+def test_the_way_out_leads_out(numbers: Database) -> None:
+    numbers.run(
+        "create or replace view numbers_cast as select pay::numeric(9, 2) as pay, "
+        'cost::text collate "C" as cost, words::text collate "C" as words from numbers'
+    )
+
+    for name, column, k in (
+        ("numbers_cast", "pay", 2),
+        ("numbers_cast", "cost", 1),
+        ("numbers_cast", "words", 1),
+        ("numbers", "rough", 2),
+    ):
+        [table] = kanon.audit(name, engine=numbers.url, quasi_identifiers=column).tables
+        assert table.summary is not None
+        assert table.summary.k == k
+
+
+def test_a_number_that_may_not_be_read_is_not_looked_at(numbers: Database) -> None:
+    numbers.run("create role teller login")
+    numbers.run("grant select (zip, exact) on numbers to teller")
+
+    with connect(re.sub(r"//[^/]*/", "//teller@/", numbers.url)) as engine:
+        columns = {each.name: each.merges for each in engine.table("numbers").columns}
+
+    assert columns["zip"] is None
+    assert "may not be read" in str(columns["pay"])

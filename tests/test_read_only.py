@@ -760,3 +760,39 @@ def test_a_limit_of_the_role_is_told_as_one(database: Database, auditor: str) ->
 
     database.run("alter role auditor reset statement_timeout")
     assert "such as statement_timeout" in str(result.tables[0].error)
+
+
+@pytest.mark.parametrize(("own", "asked", "kept"), [("300", 30, 300), ("0", 30, 31_000)])
+def test_a_stricter_limit_of_the_role_stays(
+    database: Database, auditor: str, own: str, asked: float, kept: int
+) -> None:
+    """Also where it is asked for again in the same transaction, and less is still less."""
+    database.run(f"alter role auditor set statement_timeout to {own}")
+    try:
+        with Postgres.of_url(auditor) as engine:
+            for seconds in (asked, asked + 1):
+                engine.limit(seconds)
+            assert _setting(engine) == str(kept)
+            engine.limit(0.2)
+            assert _setting(engine) == "200"
+    finally:
+        database.run("alter role auditor reset statement_timeout")
+
+
+def _setting(engine: Postgres) -> str:
+    sql = "select cast(setting as text) as ms from pg_settings where name = 'statement_timeout'"
+    return str(engine._asked(sql)[1][0][0])
+
+
+def test_a_lock_is_told_as_one(database: Database, auditor: str) -> None:
+    import psycopg
+
+    database.run("alter role auditor set lock_timeout to 100")
+    try:
+        with psycopg.connect(database.url) as other, Postgres.of_url(auditor) as engine:
+            other.execute("lock table people in access exclusive mode")
+            with pytest.raises(kanon.EngineError, match="someone else is changing it"):
+                engine.query("select count(*) as n from people")
+            other.rollback()
+    finally:
+        database.run("alter role auditor reset lock_timeout")

@@ -47,7 +47,7 @@ def audit(database: sqlite3.Connection, **question: Any) -> kanon.TableResult:
         ("datetime", ["2025-01-31"], "VARCHAR"),
         ("integer", [1, None], "BIGINT"),
         ("integer", [1, "unknown"], "VARCHAR"),
-        ("integer", [1, 1.5], "VARCHAR"),
+        ("integer", [1, 1.5], "DOUBLE"),
         ("unsigned big int", [2**62], "BIGINT"),
         ("boolean", [0, 1, None], "BOOLEAN"),
         ("boolean", [0, 2], "VARCHAR"),
@@ -56,10 +56,13 @@ def audit(database: sqlite3.Connection, **question: Any) -> kanon.TableResult:
         ("decimal(9, 2)", [0.5, 2], "DOUBLE"),
         ("decimal(9, 2)", [0.5, "n/a"], "VARCHAR"),
         ("numeric", [2**53 + 1], "VARCHAR"),
-        ("numeric", [b"1"], "VARCHAR"),
+        ("numeric", [b"1"], "BLOB"),
         ("integer", [], "BIGINT"),
-        ("varchar(9)", [b"1"], "VARCHAR"),
+        ("varchar(9)", [b"1"], "BLOB"),
         ("", [1], "VARCHAR"),
+        ("", [1, "1"], "VARCHAR"),
+        ("", [1, 1.0], "DOUBLE"),
+        ("", ["a", "b"], "VARCHAR"),
     ],
 )
 def test_a_type_is_believed_only_of_what_is_there(
@@ -90,6 +93,47 @@ def test_what_has_no_label_is_refused(
 
     with pytest.raises(kanon.InputError, match=f"are {said} that the level"):
         audit(database, quasi_identifiers={"born": {"levels": [level]}}, levels={"born": 1})
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "classes"),
+    [
+        ("", [1, 1.0, 2, 2.0], 2),
+        ("", [1, "1", 2, "2", "a", "a"], 3),
+        ("integer", [1, 1, "unknown", "unknown"], 2),
+        ("datetime", [1700000000, 1700000000, "2025-01-31", "2025-01-31"], 2),
+        ("blob", [0.1 + 0.2, 0.3, 0.3, 0.1 + 0.2], 2),
+        ("", [None, None, 1, "1"], 2),
+    ],
+)
+def test_what_looks_the_same_is_one_value_for_every_question(
+    database: sqlite3.Connection, declared: str, values: list[Any], classes: int
+) -> None:
+    """It would end with a table that changed while it was audited."""
+    holding(database, declared, values)
+    asked: dict[str, Any] = {"quasi_identifiers": "born", "engine": database}
+
+    found = audit(database)
+    profile = kanon.profile("people", **asked)
+    levels = {"born": {"levels": ["suppress"]}}
+    release = kanon.anonymize("people", **asked | {"quasi_identifiers": levels}, k=2)
+
+    assert found.summary is not None
+    assert (found.summary.classes, profile.tables[0].summary.classes) == (classes, classes)
+    assert (release.holds, release.anonymization.levels) == (True, {"born": 0})
+
+
+@pytest.mark.parametrize("values", [[0.5, "0.5"], [b"a", "a"], [2**53 + 1, 0.5], [b"1", 1]])
+def test_what_is_of_several_kinds_is_refused_where_it_plays_a_part(
+    database: sqlite3.Connection, values: list[Any]
+) -> None:
+    database.execute("create table people (born, sex text)")
+    database.executemany("insert into people values (?, 'F')", [(value,) for value in values])
+    database.commit()
+
+    assert audit(database, quasi_identifiers="sex").summary.k == 2
+    with pytest.raises(kanon.SpecError, match='"born" of people holds values of several kinds'):
+        audit(database)
 
 
 def test_times_have_labels(database: sqlite3.Connection) -> None:

@@ -232,7 +232,7 @@ class DuckDBEngine:
         if file_kind(path.name) == "csv":
             delimiter = self._delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
             form = f"format csv, header true, delimiter {literal(delimiter)}"
-            columns = "*"
+            columns = self._as_text_has_them(name)
         else:
             form, columns = "format parquet", self._as_parquet_has_them(name)
         try:
@@ -248,6 +248,17 @@ class DuckDBEngine:
             ) from None
         except duckdb.Error as error:
             raise explained(error) from None
+
+    def _as_text_has_them(self, name: str) -> str:
+        """The columns of what is kept, such that what is one value is written in one way."""
+        rough = [
+            identifier(column.name)
+            for column in self._columns(identifier(name))
+            if column.type in ("DOUBLE", "FLOAT")
+        ]
+        # The sum of -0.0 and 0 is 0.0.
+        spelled = ", ".join(f"{column} + 0 as {column}" for column in rough)
+        return f"* replace ({spelled})" if rough else "*"
 
     def _as_parquet_has_them(self, name: str) -> str:
         """The columns of what is kept, such that no value changes in a Parquet file.

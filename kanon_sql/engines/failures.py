@@ -12,6 +12,10 @@ LOOK = "Look at the conditions and the types of their columns."
 
 _STOPPED = ("HY008", "70100")
 """By the client, or beside it."""
+_LIMITED = ("57014", "25P03", "25P04")
+"""By a limit on the time of a statement, of a transaction or of an idle one."""
+_LOCKED = ("55P03", "40P01")
+"""Another transaction held a table for longer than is waited, or waited for this one in turn."""
 _ENDED = ("57P01", "57P02", "57P05")
 """With the whole session, by an administrator or the server."""
 _STATES = {
@@ -21,6 +25,8 @@ _STATES = {
     1142: "42501",
     1143: "42501",
     1146: "42P01",
+    1205: "55P03",
+    1213: "40P01",
     1292: "22007",
     1317: "70100",
     1365: "22012",
@@ -83,6 +89,14 @@ def stopped_there(title: str) -> EngineError:
     )
 
 
+def locked_there(title: str) -> EngineError:
+    return EngineError(
+        f"{title} did not get hold of a table of the question: someone else is changing it, and to "
+        "wait for them took longer than the server, the role or the session allows (lock_timeout). "
+        "Ask again when they are done, or raise the limit. Nothing was left behind."
+    )
+
+
 def ended_there(title: str) -> EngineError:
     return EngineError(
         f"{title} ended the session before the answer: an administrator ended it, or the server "
@@ -131,8 +145,10 @@ def explained(
     state = sqlstate(error)
     if state in _STOPPED:
         return stopped()
-    if state == "57014":
+    if state in _LIMITED:
         return stopped_there(title)
+    if state in _LOCKED:
+        return locked_there(title)
     if state in _ENDED:
         return ended_there(title)
     if state == "25006":

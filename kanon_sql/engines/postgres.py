@@ -55,6 +55,8 @@ class Postgres(DBAPI):
     packages = ("psycopg", "psycopg2", "pg8000")
     also_called = ("postgresql",)
     password_variable = "PGPASSWORD"
+    _own_limit = 0
+    """After how many milliseconds the role or the session has a statement stopped; 0 for never."""
 
     @staticmethod
     def _connected(package: Any, url: Url) -> Any:
@@ -88,7 +90,12 @@ class Postgres(DBAPI):
         return Estimate(sum(_scanned(plan["Plan"])), f"a cost of {cost:,.0f}")
 
     def limit(self, seconds: float) -> None:
-        self._asked(f"set local statement_timeout to {max(int(seconds * 1000), 1)}")
+        """Have each statement stopped after so many seconds, or sooner where the role or the
+        session says so."""
+        self._begin_once()
+        milliseconds = max(int(seconds * 1000), 1)
+        if not 0 < self._own_limit <= milliseconds:
+            self._asked(f"set local statement_timeout to {milliseconds}")
 
     def _new_cursor(self) -> Any:
         cursor = super()._new_cursor()
@@ -113,6 +120,7 @@ class Postgres(DBAPI):
             raise InputError("the Postgres connection can't be told to read only.")
         for setting in SETTINGS:
             self._execute(setting)
+        [[self._own_limit]] = self._execute(render("postgres_statement_timeout"))[1]
 
     def _end_what_only_read(self) -> None:
         """Let a driver that does not tell begin anew. Raises `InputError` where that would lose
@@ -155,19 +163,35 @@ class Postgres(DBAPI):
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
         _, schema, table = found
         sql = render("postgres_columns", schema=self._stored(schema), table=table)
-        return list(self._described(self._asked(sql)[1]))
+        rows = self._asked(sql)[1]
+        unscaled = [name for name, *_, is_unscaled in rows if is_unscaled]
+        apart = self._written_apart(schema, table, unscaled)
+        return [self._described_as(*row[:4], is_apart=row[0] in apart) for row in rows]
 
-    def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
-        for name, type, kind, merges in rows:
+    def _written_apart(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
+        """Those of some columns of which numbers are written in several ways and count as one."""
+        if not columns:
+            return set()
+        sql = render("postgres_written_apart", schema=schema, table=table, columns=columns)
+        [found] = self._asked(sql)[1]
+        return {name for name, is_so in zip(columns, found, strict=True) if is_so}
+
+    def _described_as(
+        self, name: str, type: str, kind: str, merges: bool, *, is_apart: bool
+    ) -> Column:
+        fault = None
+        if is_apart:
             fault = (
-                f"({type}) takes different texts for one, which would make classes look larger. "
-                f'Audit a view with cast({name} as text) collate "C".'
+                f"({type}) holds numbers that are written in several ways and count as one, as 1.0 "
+                "and 1.00 do, which would make classes look larger. Audit a view with "
+                f"cast({name} as numeric(p, s)), or as text."
             )
-            yield Column(
-                name,
-                _KINDS.get(kind) or type_of_templates(type, self.dialect),
-                merges=fault if merges else None,
+        elif merges:
+            fault = (
+                f"({type}) takes different texts for one, or may, which would make classes look "
+                f'larger. Audit a view with cast({name} as text) collate "C".'
             )
+        return Column(name, _KINDS.get(kind) or type_of_templates(type, self.dialect), merges=fault)
 
     def _explained(self, error: Exception) -> KanonError:
         said = said_of_the_statement(error)

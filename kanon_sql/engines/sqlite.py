@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from kanon_sql.dialects.sqlite import FAILED_ON_PURPOSE, joins_texts
-from kanon_sql.engines.base import Column
+from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.failures import no_such_value
 from kanon_sql.errors import InputError, KanonError, SpecError
@@ -27,8 +27,14 @@ _DECLARED = {
     "blob": "BLOB",
 }
 """What the types that columns are declared with say of their values, the first that fits."""
-_TOLD = ("BOOLEAN", "DATE", "BIGINT", "DOUBLE")
-"""The types that a column has only if its values do."""
+_MIXED = "VARCHAR OR BIGINT"
+"""Text and whole numbers beside each other: what differs is written differently, so it is text."""
+_HELD = ("VARCHAR", _MIXED, "DOUBLE", "BLOB")
+"""What a column is, the first that all of its values are, where they are not what it says."""
+_OF_SEVERAL_KINDS = (
+    "holds values of several kinds (text, numbers, bytes), of which SQLite takes some for one and "
+    "others apart that look the same. Audit a view with cast({} as text), or of one kind."
+)
 FILE = "main"
 """What the database is called that has all the schemas."""
 ORDERED = (3, 44)
@@ -59,6 +65,7 @@ class SQLite(DBAPI):
                 "something else. Set it to str, or pass another connection."
             )
         super().__init__(connection, **settings)
+        self._mixed: set[str] = set()
 
     def _new_cursor(self) -> Any:
         cursor = super()._new_cursor()
@@ -109,16 +116,27 @@ class SQLite(DBAPI):
         rows = self._asked(render("sqlite_columns", schema=schema, table=table))[1]
         return self._believed(schema, table, [Column(name, _type(type)) for name, type in rows])
 
+    def table(self, target: Any) -> Table:
+        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        table = super().table(target)
+        columns = [(each.name, each.name in self._mixed) for each in table.columns]
+        self._stand_ins.pop(table.sql, None)
+        if self._mixed:
+            self._stand_ins[table.sql] = render("sqlite_view", relation=table.sql, columns=columns)
+        return table
+
     def _believed(self, schema: str, table: str, columns: Sequence[Column]) -> Sequence[Column]:
-        """The columns, of which each has its declared type only if it holds nothing else, and is
-        text otherwise. That takes a scan of the table."""
-        told = [column for column in columns if column.type in _TOLD]
-        if not told:
-            return columns
-        sql = render("sqlite_types_that_hold", schema=schema, table=table, columns=told)
+        """The columns, of which each has its declared type only if it holds nothing else, and
+        otherwise the type of what it holds. That takes a scan of the table."""
+        named = [(each.name, (each.type, *_HELD)) for each in columns]
+        sql = render("sqlite_types_that_hold", schema=schema, table=table, columns=named)
         [holds] = self._asked(sql)[1]
-        others = {column.name for column, held in zip(told, holds, strict=True) if not held}
-        return [Column(each.name, "VARCHAR") if each.name in others else each for each in columns]
+        found = {
+            name: next((type for bit, type in enumerate(types) if held >> bit & 1), None)
+            for (name, types), held in zip(named, holds, strict=True)
+        }
+        self._mixed = {name for name, type in found.items() if type == _MIXED}
+        return [_column(name, type) for name, type in found.items()]
 
     def _refuse_collations(self, schema: str, table: str) -> None:
         """No catalogue tells what a column is compared by."""
@@ -132,6 +150,13 @@ class SQLite(DBAPI):
                     "binary, which takes different texts for one and would make classes look "
                     "larger. Audit a copy without it."
                 )
+
+
+def _column(name: str, type: str | None) -> Column:
+    """A column of which all values are of this type, or of several if there is none."""
+    if type is None:
+        return Column(name, "VARCHAR", merges=_OF_SEVERAL_KINDS.format(name))
+    return Column(name, "VARCHAR" if type == _MIXED else type)
 
 
 def _type(declared: str) -> str:

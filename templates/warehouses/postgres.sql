@@ -45,8 +45,9 @@ where oid = pg_my_temp_schema()
 {%- endmacro %}
 
 
-{# The columns of a table: the name, the type (of a domain, the one at its ground), its kind, and
-   whether different texts of it may be equal: those in a range, an array or a record too. #}
+{# The columns of a table: the name, the type (of a domain, the one at its ground), its kind,
+   whether different texts of it may be equal: those in a range, an array or a record too; and
+   whether it is a number without a scale, of which the values have to be looked at. #}
 {% macro postgres_columns(schema, table) %}
 with recursive domains as (
     select
@@ -82,7 +83,8 @@ parts as (
         pg_attribute.attnum as place,
         pg_attribute.atttypid as type,
         pg_attribute.atttypmod as modifier,
-        pg_attribute.attcollation as collation
+        pg_attribute.attcollation as collation,
+        false as within
     from pg_attribute
     inner join pg_class
         on pg_class.oid = pg_attribute.attrelid
@@ -100,13 +102,15 @@ parts as (
         parts.place,
         inner_types.type,
         inner_types.modifier,
-        inner_types.collation
+        inner_types.collation,
+        parts.within or inner_types.within
     from parts
     cross join lateral (
         select
             pg_type.typbasetype as type,
             pg_type.typtypmod as modifier,
-            0::oid as collation
+            0::oid as collation,
+            false as within
         from pg_type
         where
             pg_type.oid = parts.type
@@ -117,7 +121,8 @@ parts as (
         select
             pg_type.typelem,
             parts.modifier,
-            0::oid
+            0::oid,
+            true
         from pg_type
         where
             pg_type.oid = parts.type
@@ -129,7 +134,8 @@ parts as (
         select
             pg_range.rngsubtype,
             -1,
-            pg_range.rngcollation
+            pg_range.rngcollation,
+            true
         from pg_range
         where
             pg_range.rngtypid = parts.type
@@ -141,7 +147,8 @@ parts as (
         select
             fields.atttypid,
             fields.atttypmod,
-            fields.attcollation
+            fields.attcollation,
+            true
         from pg_type
         inner join pg_attribute as fields
             on fields.attrelid = pg_type.typrelid
@@ -162,7 +169,17 @@ merging as (
     left join pg_collation
         on pg_collation.oid = parts.collation
     where
-        pg_type.typname in ('citext', 'char')
+        pg_type.typname in ('citext', 'char', 'jsonb')
+        {# A number without a scale, or a span of time, that is a column is looked at elsewhere. #}
+        or (parts.within and pg_type.typname = 'numeric' and parts.modifier = -1)
+        or (parts.within and pg_type.typname = 'interval')
+        {# What someone has made may have any equality. #}
+        or (
+            pg_type.typtype = 'b'
+            and pg_type.typcategory <> 'A'
+            and pg_type.typnamespace <> 'pg_catalog'::regnamespace
+            and pg_type.typname not in ('hstore', 'ltree')
+        )
         {# What has a length is padded to it as it is stored. #}
         or (pg_type.typname = 'bpchar' and parts.modifier = -1)
         or not pg_collation.collisdeterministic
@@ -172,7 +189,10 @@ select
     pg_attribute.attname,
     format_type(pg_type.oid, coalesce(grounds.modifier, pg_attribute.atttypmod)),
     pg_type.typtype,
-    (pg_attribute.attrelid, pg_attribute.attnum) in (select merging.relation, merging.place from merging)
+    (pg_attribute.attrelid, pg_attribute.attnum) in (select merging.relation, merging.place from merging),
+    pg_type.typname = 'numeric'
+        and coalesce(grounds.modifier, pg_attribute.atttypmod) = -1
+        and has_column_privilege(pg_class.oid, pg_attribute.attnum, 'select')
 from pg_attribute
 left join grounds
     on grounds.domain = pg_attribute.atttypid
@@ -188,6 +208,22 @@ where
     and pg_attribute.attnum > 0
     and not pg_attribute.attisdropped
 order by pg_attribute.attnum
+{%- endmacro %}
+
+
+{# Whether numbers of each column, in their order, are written in several ways and count as one, as
+   1.0 and 1.00 do: at different scales, and some with more zeros than they need. #}
+{% macro postgres_written_apart(schema, table, columns) %}
+select
+{% for name in columns %}
+    {% set value = kanon_sql.ident(name) %}
+    coalesce(
+        min(scale({{ value }})) <> max(scale({{ value }}))
+        and max(scale({{ value }}) - min_scale({{ value }})) > 0,
+        false
+    ){{ "," if not loop.last }}
+{% endfor %}
+from {{ kanon_sql.ident(schema) }}.{{ kanon_sql.ident(table) }}
 {%- endmacro %}
 
 
@@ -228,6 +264,14 @@ from {{ relation }}
 {# Whether the transaction has written nothing, and so can be ended without a loss. #}
 {% macro postgres_has_written_nothing() %}
 select pg_current_xact_id_if_assigned() is null
+{%- endmacro %}
+
+
+{# After how many milliseconds a statement is stopped. #}
+{% macro postgres_statement_timeout() %}
+select cast(setting as integer)
+from pg_settings
+where name = 'statement_timeout'
 {%- endmacro %}
 
 

@@ -44,29 +44,38 @@ order by cid
 
 
 {#
-    Whether each of these columns holds nothing but values of its type, in their order: a column
-    takes any value, whatever it was declared with. All of them are looked at in one scan.
+    For each column, in their order, which of these types it holds nothing but values of: a sum of
+    1, 2, 4 and so on for the types. A column takes any value, whatever it was declared with. All
+    of them are looked at in one scan.
 #}
 {% macro sqlite_types_that_hold(schema, table, columns) %}
 select
-{% for column in columns %}
-    {% set value = kanon_sql.ident(column) %}
-    coalesce(min({{ value }} is null or {{ sqlite_is_of(column.type, value) }}), 1)
-        {{- "," if not loop.last }}
+{% for name, types in columns %}
+    {% set value = kanon_sql.ident(name) %}
+    {% for type in types %}
+    {{ 2 ** loop.index0 }} * coalesce(min({{ value }} is null or {{ sqlite_is_of(type, value) }}), 1){{ " +" if not loop.last }}
+    {% endfor %}
+    {{- "," if not loop.last }}
 {% endfor %}
 from {{ kanon_sql.ident(schema) }}.{{ kanon_sql.ident(table) }}
 {%- endmacro %}
 
 
 {#
-    Whether a value that is not NULL is one of this type: a whole number only where a double holds
-    it, and a date in its one spelling.
+    Whether a value that is not NULL is one of this type: a whole number is a double only where one
+    holds it, and a date has one spelling.
 #}
 {% macro sqlite_is_of(type, value) %}
 {% if type == "BOOLEAN" -%}
     (typeof({{ value }}) = 'integer' and {{ value }} in (0, 1))
 {%- elif type == "BIGINT" -%}
     typeof({{ value }}) = 'integer'
+{%- elif type == "VARCHAR" -%}
+    typeof({{ value }}) = 'text'
+{%- elif type == "VARCHAR OR BIGINT" -%}
+    typeof({{ value }}) in ('text', 'integer')
+{%- elif type == "BLOB" -%}
+    typeof({{ value }}) = 'blob'
 {%- elif type == "DOUBLE" -%}
     (typeof({{ value }}) = 'real' or (typeof({{ value }}) = 'integer'
     {{- " " }}and {{ value }} between -9007199254740992 and 9007199254740992))
@@ -74,6 +83,16 @@ from {{ kanon_sql.ident(schema) }}.{{ kanon_sql.ident(table) }}
     ({{ value }} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' and date({{ value }}, '+0 days') is {{ value }})
 {%- endif %}
 {% endmacro %}
+
+
+{# A table of which some columns are read as text. Each name comes with whether it is one of them. #}
+{% macro sqlite_view(relation, columns) %}
+select
+{% for name, is_read_as_text in columns %}
+    {{ "cast(" ~ kanon_sql.ident(name) ~ " as text) as " ~ kanon_sql.ident(name) if is_read_as_text else kanon_sql.ident(name) }}{{ "," if not loop.last }}
+{% endfor %}
+from {{ relation }}
+{%- endmacro %}
 
 
 {#

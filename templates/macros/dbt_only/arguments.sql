@@ -60,21 +60,34 @@
 
 {# --- columns ------------------------------------------------------------------------------- #}
 
-{# Words that SQL takes for a constant or a function of its own: a test on one looks at nothing. #}
+{# Words that can't stand for a column by themselves: the parser takes them for its own, or for a
+   constant or a function, and a test on one of those looks at nothing. #}
 {% macro is_word_of_sql(name) -%}
 {{ return(name | lower in [
-    "current_catalog", "current_database", "current_date", "current_datetime", "current_path",
-    "current_role", "current_schema", "current_time", "current_timestamp", "current_user",
-    "current_user_id", "default", "false", "localtime", "localtimestamp", "null", "session_user",
-    "sysdate", "system_user", "systimestamp", "true", "user",
+    "all", "analyse", "analyze", "and", "anti", "any", "array", "as", "asc", "asof", "asymmetric",
+    "at", "authorization", "between", "binary", "both", "by", "case", "cast", "check", "collate",
+    "collation", "column", "concurrently", "constraint", "create", "cross", "current_catalog",
+    "current_database", "current_date", "current_datetime", "current_path", "current_role",
+    "current_schema", "current_time", "current_timestamp", "current_user", "current_user_id",
+    "default", "deferrable", "desc", "describe", "distinct", "do", "else", "end", "except",
+    "exists", "false", "fetch", "for", "foreign", "freeze", "from", "full", "glob", "grant",
+    "group", "having", "ilike", "in", "initially", "inner", "intersect", "into", "is", "isnull",
+    "join", "lambda", "lateral", "leading", "left", "like", "limit", "localtime",
+    "localtimestamp", "natural", "not", "notnull", "null", "offset", "on", "only", "or", "order",
+    "outer", "overlaps", "pivot", "pivot_longer", "pivot_wider", "placing", "positional",
+    "primary", "qualify", "references", "returning", "right", "select", "semi", "session_user",
+    "show", "similar", "some", "summarize", "symmetric", "sysdate", "system_user",
+    "systimestamp", "table", "tablesample", "then", "to", "trailing", "true", "union", "unique",
+    "unpack", "unpivot", "user", "using", "variadic", "verbose", "when", "where", "window",
+    "with",
 ]) }}
 {%- endmacro %}
 
 
 {#
-    A name as it stands in SQL. A name that can't stand there by itself is quoted, and one that
-    would stand for something else; every name is where the test says `quote_columns: true`, or
-    the project the var kanon_sql_quote_columns.
+    A name as it stands in SQL. A name that can't stand there by itself is quoted, a reserved word
+    among them, and one that would stand for something else; every name is where the test says
+    `quote_columns: true`, or the project the var kanon_sql_quote_columns.
 #}
 {% macro name_in_sql(name, quote_columns) -%}
 {% set mark = (adapter.quote("x") | string)[:1] %}
@@ -134,6 +147,9 @@
     test ~ ": quasi_identifiers is empty. Name the columns by which someone could recognise a person"
 ) }}
 {%- endif %}
+{% if config.get("limit") == 0 -%}
+{{ kanon_sql.refuse(test ~ ": limit: 0 throws away what the test finds, so it could not fail. Leave it out") }}
+{%- endif %}
 {% set quoted = kanon_sql.quotes_all(quote_columns) %}
 {% set found = namespace(columns=[], names=[]) %}
 {% for name in quasi_identifiers %}
@@ -152,9 +168,11 @@
 {% endfor %}
 {% set sensitive = kanon_sql.column_of(test, "sensitive", sensitive, quoted) %}
 {% set entity = kanon_sql.column_of(test, "entity", entity, quoted) %}
-{% do kanon_sql.needs_columns(test, model, found.columns + [sensitive, entity]) %}
+{% set compared = found.columns + [sensitive, entity] | reject("none") | list %}
+{% do kanon_sql.needs_columns(test, model, compared) %}
+{% do kanon_sql.needs_plain_comparison(test, model, compared) %}
 {{ return({
-    "relation": kanon_sql.records_of(model, "kanon_source"),
+    "relation": kanon_sql.records_of(model, "kanon_source", compared),
     "columns": found.columns,
     "sensitive": sensitive,
     "entity": entity,
@@ -182,7 +200,8 @@
 
 {#
     The reference of a test, with its quasi-identifiers paired with the release's: `relation`,
-    `pairs`, `entity`, `weight` and whether classes that it lacks are `union`ed in.
+    `pairs`, `entity`, `weight`, whether classes that it lacks are `union`ed in, and whether there
+    must be none of them for it to be `complete`.
 #}
 {% macro reference_of_test(
     test, quasi_identifiers, reference,
@@ -230,15 +249,16 @@
 {% endfor %}
 {% set entity = kanon_sql.column_of(test, "reference_entity", entity, quoted) %}
 {% set weight = kanon_sql.column_of(test, "reference_weight", weight, quoted) %}
-{% do kanon_sql.needs_columns(
-    test, reference, found.pairs | map(attribute="reference") | list + [entity, weight]
-) %}
+{% set compared = found.pairs | map(attribute="reference") | list + [entity] | reject("none") | list %}
+{% do kanon_sql.needs_columns(test, reference, compared + [weight]) %}
+{% do kanon_sql.needs_plain_comparison(test, reference, compared) %}
 {{ return({
-    "relation": kanon_sql.records_of(reference, "kanon_reference", where),
+    "relation": kanon_sql.records_of(reference, "kanon_reference", compared, where),
     "pairs": found.pairs,
     "entity": entity,
     "weight": weight,
     "union": missing == "union",
+    "complete": missing == "error",
 }) }}
 {%- endmacro %}
 
@@ -249,11 +269,14 @@
     The records of a relation, or those that pass a filter, as a test reads them. Where a name is
     no column, several engines take the name of the relation for its whole row, and have columns
     besides that nobody made, as rowid and ctid are; in each of these every record differs. In
-    brackets there are the columns of the relation and no others, whatever dbt has put there.
+    brackets there are the columns of the relation and no others, whatever dbt has put there. What
+    is `compared` of an ephemeral model is looked at here, as nothing could be asked of it before.
 #}
-{% macro records_of(relation, alias, where=none) -%}
+{% macro records_of(relation, alias, compared, where=none) -%}
+{% set apart = kanon_sql.told_apart(relation, compared) if kanon_sql.is_ephemeral(relation) else none %}
+{% set conditions = [where if apart is none or where is none else "(" ~ where ~ ")", apart] | reject("none") | list %}
 {{ return(
-    "(select * from " ~ relation ~ (" where " ~ where if where is not none else "") ~ ") as " ~ alias
+    "(select * from " ~ relation ~ (" where " ~ conditions | join(" and ") if conditions else "") ~ ") as " ~ alias
 ) }}
 {%- endmacro %}
 
@@ -272,10 +295,9 @@
 {%- endmacro %}
 
 
-{# The columns of what a test reads. An ephemeral model is a part of the statement, and none are
-   known; nor where SQL is only compiled, because a model may be ahead of its table. #}
+{# The columns of what a test reads, where that can be known before it runs. #}
 {% macro known_columns(relation) -%}
-{% if not execute or flags.WHICH not in ["build", "test"] or "__dbt__cte__" in relation | string -%}
+{% if not kanon_sql.may_be_asked(relation) -%}
 {{ return([]) }}
 {%- endif %}
 {{- return(get_columns_in_query("select * from " ~ relation)) -}}

@@ -64,6 +64,7 @@
     reference_entity=referred["entity"],
     reference_weight=referred["weight"],
     union=referred["union"],
+    complete=referred["complete"],
     wildcard=wildcard
 ), model) }}
 {% endtest %}
@@ -108,7 +109,8 @@
     entity=asked["entity"],
     reference_entity=referred["entity"],
     reference_weight=referred["weight"],
-    union=referred["union"]
+    union=referred["union"],
+    complete=referred["complete"]
 ), model) }}
 {% endtest %}
 
@@ -466,7 +468,8 @@
     entity=asked["entity"],
     reference_entity=referred["entity"],
     reference_weight=referred["weight"],
-    union=referred["union"]
+    union=referred["union"],
+    complete=referred["complete"]
 ), model) }}
 {% endtest %}
 
@@ -504,7 +507,8 @@
     entity=asked["entity"],
     reference_entity=referred["entity"],
     reference_weight=referred["weight"],
-    union=referred["union"]
+    union=referred["union"],
+    complete=referred["complete"]
 ), model) }}
 {% endtest %}
 

@@ -122,8 +122,42 @@ case when {{ number }} then cast({{ text }} as {{ kanon_sql.float_type() }}) end
 {%- endmacro %}
 
 
+{# Numbers and dates have an order of their own. #}
 {% macro order_keys(value, type) -%}
+{{ return(adapter.dispatch("order_keys", "kanon_sql")(value)) }}
+{%- endmacro %}
+
+
+{# Numbers alone, where an engine ends with its error for what is no date. #}
+{% macro default__order_keys(value) -%}
 {{ return([kanon_sql.spelled_number(value)]) }}
+{%- endmacro %}
+
+
+{# By way of the text, as there is no cast of a date to a number. #}
+{% macro duckdb__order_keys(value) -%}
+{% set text = "cast(" ~ value ~ " as " ~ kanon_sql.text_type() ~ ")" %}
+{{ return([kanon_sql.spelled_number(text), kanon_sql.cast_or_null(text, "timestamp")]) }}
+{%- endmacro %}
+
+
+{% macro postgres__order_keys(value) -%}
+{{ return(kanon_sql.duckdb__order_keys(value)) }}
+{%- endmacro %}
+
+
+{% macro redshift__order_keys(value) -%}
+{{ return(kanon_sql.default__order_keys(value)) }}
+{%- endmacro %}
+
+
+{% macro spark__order_keys(value) -%}
+{{ return(kanon_sql.duckdb__order_keys(value)) }}
+{%- endmacro %}
+
+
+{% macro bigquery__order_keys(value) -%}
+{{ return(kanon_sql.duckdb__order_keys(value)) }}
 {%- endmacro %}
 
 
@@ -243,8 +277,8 @@ safe_cast({{ value }} as {{ type }})
 {% macro postgres__cast_or_null(value, type) -%}
 {% if type | trim == kanon_sql.float_type() | trim -%}
 {{ kanon_sql.spelled_number(value) }}
-{%- elif type == "date" -%}
-{{ kanon_sql.postgres__spelled_date(value) }}
+{%- elif type in ["date", "timestamp"] -%}
+{{ kanon_sql.postgres__spelled_date(value, type) }}
 {%- elif type | trim == kanon_sql.whole_type() | trim -%}
 case when {{ value }} between -9223372036854775808 and 9223372036854774784 then cast({{ value }} as {{ type }}) end
 {%- else -%}
@@ -253,9 +287,9 @@ case when abs({{ value }}) < 1e38 then cast({{ value }} as {{ type }}) end
 {%- endmacro %}
 
 
-{# The date that a text spells from the year down, with or without a time of the day. The pattern
-   knows the days of every month, as Postgres can't be asked about a date before release 16. #}
-{% macro postgres__spelled_date(column) -%}
+{# The date, or the moment, that a text spells from the year down, with or without a time of the day.
+   The pattern knows the days of every month, as Postgres can't be asked about a date before release 16. #}
+{% macro postgres__spelled_date(column, type="date") -%}
 {% set text = "cast(" ~ column ~ " as " ~ kanon_sql.text_type() ~ ")" %}
 {% set year = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)" %}
 {% set leap_year = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)" %}
@@ -264,7 +298,7 @@ case when abs({{ value }}) < 1e38 then cast({{ value }} as {{ type }}) end
 {% set of_28_days = "0?2-(0?[1-9]|1[0-9]|2[0-8])" %}
 {% set date = year ~ "-(" ~ of_31_days ~ "|" ~ of_30_days ~ "|" ~ of_28_days ~ ")|" ~ leap_year ~ "-0?2-29" %}
 {% set time = "([ T]([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?)?" %}
-case when {{ kanon_sql.matches(text, " *(" ~ date ~ ")" ~ time ~ " *") | trim }} then cast({{ text }} as date) end
+case when {{ kanon_sql.matches(text, " *(" ~ date ~ ")" ~ time ~ " *") | trim }} then cast({{ text }} as {{ type }}) end
 {%- endmacro %}
 
 
@@ -336,6 +370,33 @@ lpad({{ text }}, {{ length }}, '*')
 
 {% macro suffix(text, length) -%}
 right({{ text }}, {{ length }})
+{%- endmacro %}
+
+
+{# A whole number that is none: the statement ends with an error that says the text, which must
+   depend on a record so that no planner looks for the number beforehand. #}
+{% macro raised(message) -%}
+{{ return(adapter.dispatch("raised", "kanon_sql")(message) | trim) }}
+{%- endmacro %}
+
+
+{% macro default__raised(message) -%}
+cast({{ message }} as integer)
+{%- endmacro %}
+
+
+{% macro duckdb__raised(message) -%}
+cast(error({{ message }}) as integer)
+{%- endmacro %}
+
+
+{% macro spark__raised(message) -%}
+cast(raise_error({{ message }}) as integer)
+{%- endmacro %}
+
+
+{% macro bigquery__raised(message) -%}
+cast(error({{ message }}) as int64)
 {%- endmacro %}
 
 

@@ -198,7 +198,7 @@ sum(case when {{ predicate }} then {{ population }} else 0 end) as kanon_{{ name
 #}
 {% macro delta_presence_failures(
     relation, columns, reference, pairs,
-    min=none, max=none, entity=none, reference_entity=none, reference_weight=none, union=false
+    min=none, max=none, entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
 ) %}
 {% set population = "kanon_union" if union else "kanon_population" %}
 {% set outside = kanon_sql.delta_presence_violated(population, min, max) %}
@@ -239,6 +239,7 @@ measured as (
         "violating_classes", "violating_records", "achieved_min", "achieved_max",
         "unmatched_classes", "unmatched_records", "exceeding_classes",
     ],
-    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
+    reference_entity=reference_entity, complete=complete
 ) }}
 {%- endmacro %}

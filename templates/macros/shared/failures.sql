@@ -1,9 +1,11 @@
 {#
-    A model as a test: one row of counts where it fails, no row where it holds. No row ever holds
-    a value of the table. `<model>_failures` is the macro of each model; what they share is here.
+    A model as a test: one row of counts where it fails, no row where it holds, and an error of the
+    database where there is nothing to look at or the question can't be asked of these records: no
+    threshold of the tool that runs the test lets that pass, nor does a test that only warns. Neither
+    ever holds a value of the table. `<model>_failures` is the macro of each model; what they share
+    is here.
 
-    status              no_data where there is nothing to look at, error where the question can't
-                        be asked of these records, else violated
+    status              violated
     failures            records at risk, 1 at least: what a threshold of the tool that runs the
                         test should be compared with
     records             all records looked at
@@ -15,58 +17,85 @@
 {#
     The end of a test. `ctes` end with `measured`, one row of what was found; `violated` is true
     where the model fails, `failures` says how many records that concerns, `columns` are what is
-    told beside it. The other arguments say what could keep the question from being asked: records
-    without an entity, weights of the reference that are none, values that a list lacks or that are
-    no number, values that are `named` and never occur. An error concerns the records that have it,
-    or those that the model fails where they are more; nothing is known of any record where what
-    is looked for does not occur.
+    told beside it. The other arguments say what keeps the question from being asked: records
+    without an entity, in the reference too, weights of it that are none, values that a list lacks
+    or that are no number, or none that have an order, values that are `named` and never occur, and where the reference must be
+    `complete` classes that it lacks.
 #}
 {% macro told_failures(
     ctes, violated, failures, columns,
-    relation=none, entity=none, reference=none, reference_weight=none,
-    sensitive=none, listed=none, named=none, numbers=false
+    relation=none, entity=none, reference=none, reference_weight=none, reference_entity=none,
+    sensitive=none, listed=none, named=none, numbers=false, ordered=false, complete=false
 ) %}
 {% set errors = [] %}
 {% if entity is not none %}
 {% set errors = errors + [{
     "statement": kanon_sql.without_entity(relation, entity),
     "counted": "kanon_without_entity",
-    "told": "records_without_entity",
+    "set": "records_without_entity",
+    "are": "records without an entity",
+}] %}
+{% endif %}
+{% if reference_entity is not none %}
+{% set errors = errors + [{
+    "statement": kanon_sql.without_entity(reference, reference_entity),
+    "counted": "kanon_without_entity",
+    "set": "reference_without_entity",
+    "are": "records of the reference without an entity",
 }] %}
 {% endif %}
 {% if reference_weight is not none %}
 {% set errors = errors + [{
     "statement": kanon_sql.not_a_weight(reference, reference_weight),
     "counted": "kanon_not_a_weight",
-    "told": "not_a_weight",
+    "set": "not_a_weight",
+    "are": "weights of the reference that are no number of people",
 }] %}
 {% endif %}
 {% if listed is not none %}
 {% set errors = errors + [{
     "statement": kanon_sql.values_not_listed(relation, sensitive, listed, unknown=true),
     "counted": "kanon_records_not_listed",
-    "told": "records_not_listed",
+    "set": "records_not_listed",
+    "are": "records with a value that the order does not list",
 }] %}
 {% endif %}
 {% if numbers %}
 {% set errors = errors + [{
     "statement": kanon_sql.not_a_number(relation, sensitive),
     "counted": "kanon_not_a_number",
-    "told": "records_without_number",
+    "set": "records_without_number",
+    "are": "records with a value that is no number",
+}] %}
+{% endif %}
+{% if ordered %}
+{% set errors = errors + [{
+    "statement": kanon_sql.not_in_order(relation, sensitive),
+    "counted": "kanon_not_in_order",
+    "set": "records_without_order",
+    "are": "records with a value that is no number, or no date where others are",
 }] %}
 {% endif %}
 {% if named is not none %}
 {% set errors = errors + [{
     "statement": kanon_sql.named_values_that_never_occur(relation, sensitive, named),
     "counted": "kanon_never_occurring",
-    "told": "values_that_never_occur",
-    "concerns": "records",
+    "set": "values_that_never_occur",
+    "are": "named values that never occur",
+}] %}
+{% endif %}
+{% if complete %}
+{% set errors = errors + [{
+    "statement": "select unmatched_records from measured",
+    "counted": "unmatched_records",
+    "set": "records_unmatched",
+    "are": "records in classes that the reference lacks",
 }] %}
 {% endif %}
 {{ ctes | trim }},
 
 {% for error in errors %}
-{{ error.told }} as (
+{{ error.set }} as (
     {{ error.statement | trim | indent(4) }}
 ),
 
@@ -76,7 +105,7 @@ verdicts as (
         case
             when measured.records = 0 then 'no_data'
 {% for error in errors %}
-            when {{ error.told }}.{{ error.counted }} > 0 then 'error'
+            when {{ error.set }}.{{ error.counted }} > 0 then 'error'
 {% endfor %}
             when {{ violated | trim | indent(16) }} then 'violated'
             else 'holds'
@@ -87,43 +116,46 @@ verdicts as (
         measured.{{ column }}
 {%- endfor %}
 {%- for error in errors %},
-        {{ error.told }}.{{ error.counted }} as {{ error.told }}
+        {{ error.set }}.{{ error.counted }} as {{ error.set }}
 {%- endfor %}
 
     from measured
 {% for error in errors %}
-    cross join {{ error.told }}
+    cross join {{ error.set }}
 {% endfor %}
 )
 
 select
     status,
-    case
-        when status = 'no_data' then 1
-{% for error in errors %}
-{% set concerns = error.concerns | default(error.told) %}
-        when {{ error.told }} > 0 and {{ concerns }} > coalesce(at_risk, 0) then {{ concerns }}
-{% endfor %}
-        when at_risk > 1 then at_risk
-        else 1
-    end as failures,
+    case when at_risk > 1 then at_risk else 1 end as failures,
     records
 {%- for column in columns %},
     {{ column }}
 {%- endfor %}
-{%- for error in errors %},
-    {{ error.told }}
-{%- endfor %}
 
 from verdicts
-where status <> 'holds'
+where
+    case
+        when status = 'no_data' then {{ kanon_sql.raised("'kanon_sql: ' || status || ', there is no record to look at'") }}
+{% for error in errors %}
+        when status = 'error' and {{ error.set }} > 0 then {{ kanon_sql.raised(kanon_sql.not_judged(error)) }}
+{% endfor %}
+        when status = 'violated' then 1
+        else 0
+    end = 1
+{%- endmacro %}
+
+
+{# Why a question can't be asked of these records: how many there are of what keeps it from that. #}
+{% macro not_judged(error) -%}
+'kanon_sql: ' || status || ', ' || cast({{ error.set }} as {{ kanon_sql.text_type() }}) || ' {{ error.are }}'
 {%- endmacro %}
 
 
 {# The end of a test on classes: it fails where any class does. #}
 {% macro class_failures(
     statement, label, achieved, relation,
-    entity=none, sensitive=none, listed=none, named=none, numbers=false
+    entity=none, sensitive=none, listed=none, named=none, numbers=false, ordered=false
 ) %}
 {% set ctes %}
 with
@@ -146,7 +178,8 @@ measured as (
     violated="measured.violating_classes > 0",
     failures="measured.violating_records",
     columns=["violating_classes", "violating_records", "achieved"],
-    relation=relation, entity=entity, sensitive=sensitive, listed=listed, named=named, numbers=numbers
+    relation=relation, entity=entity, sensitive=sensitive, listed=listed, named=named, numbers=numbers,
+    ordered=ordered
 ) }}
 {%- endmacro %}
 

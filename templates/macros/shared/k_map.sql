@@ -231,7 +231,7 @@ coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 #}
 {% macro k_map_failures(
     relation, columns, k, reference, pairs,
-    entity=none, reference_entity=none, reference_weight=none, union=false, wildcard=false
+    entity=none, reference_entity=none, reference_weight=none, union=false, wildcard=false, complete=false
 ) %}
 {% set too_few = kanon_sql.k_map_violated("kanon_union" if union else "kanon_population", k) %}
 {% set measures = [
@@ -269,6 +269,7 @@ measured as (
         "violating_classes", "violating_records", "achieved",
         "unmatched_classes", "unmatched_records", "exceeding_classes",
     ],
-    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
+    reference_entity=reference_entity, complete=complete
 ) }}
 {%- endmacro %}

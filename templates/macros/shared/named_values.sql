@@ -76,6 +76,26 @@ from {{ relation }}
 {%- endmacro %}
 
 
+{# Records with a value that keeps all of them from being numbers, or all from being dates. #}
+{% macro not_in_order(relation, column) %}
+{% set keys = kanon_sql.order_keys(kanon_sql.ident(column), kanon_sql.type_of(column)) %}
+{% set known = kanon_sql.ident(column) ~ " is not null" %}
+select
+{% if keys | length == 1 %}
+    sum(case when {{ known }} and {{ keys[0] }} is null then 1 else 0 end) as kanon_not_in_order
+{% else %}
+    case when kanon_no_number < kanon_no_date then kanon_no_number else kanon_no_date end as kanon_not_in_order
+{% endif %}
+from {% if keys | length == 1 %}{{ relation }}{% else %}(
+    select
+        sum(case when {{ known }} and {{ keys[0] }} is null then 1 else 0 end) as kanon_no_number,
+        sum(case when {{ known }} and {{ keys[1] }} is null then 1 else 0 end) as kanon_no_date
+    from {{ relation | indent(4) }}
+) as kanon_orders
+{% endif %}
+{%- endmacro %}
+
+
 {# How many values of a text column are no number, and how many are no date. #}
 {% macro not_orderable(relation, column) %}
 select

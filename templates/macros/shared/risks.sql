@@ -199,7 +199,7 @@ measured as (
 {% macro journalist_risk_failures(
     relation, columns, reference, pairs,
     max_highest=none, max_average=none, max_at_risk=none, threshold=0.2,
-    entity=none, reference_entity=none, reference_weight=none, union=false
+    entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
 ) %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
 {% set measures = [
@@ -285,7 +285,8 @@ coalesce(
         "violating_classes", "violating_records", "achieved", "average",
         "unmatched_classes", "unmatched_records", "exceeding_classes",
     ],
-    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
+    reference_entity=reference_entity, complete=complete
 ) }}
 {%- endmacro %}
 
@@ -293,7 +294,7 @@ coalesce(
 {# The test of marketer risk: the records at risk are those that are expected to be found. #}
 {% macro marketer_risk_failures(
     relation, columns, reference, pairs, max_average,
-    entity=none, reference_entity=none, reference_weight=none, union=false
+    entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
 ) %}
 {% set measures = ["sum(kanon_records) as kanon_records"] %}
 {% set counted = "matched_classes" if entity is none else "matched_people" %}
@@ -339,7 +340,8 @@ measured as (
     violated=violated | join(" or "),
     failures=kanon_sql.whole_records("measured.kanon_reidentified"),
     columns=["achieved", "unmatched_classes", "unmatched_records", "exceeding_classes"],
-    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
+    reference_entity=reference_entity, complete=complete
 ) }}
 {%- endmacro %}
 

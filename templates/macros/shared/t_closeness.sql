@@ -78,7 +78,7 @@ compared_classes as (
 
 {#
     The test. Values are equally far apart, or `order` lists them with their places, or they are
-    numbers; what has no place is an error, as nobody knows where it lies. NULL ranks last.
+    numbers or dates; what has no place is an error, as nobody knows where it lies. NULL ranks last.
 #}
 {% macro t_closeness_failures(
     relation, columns, sensitive, t, distance="equal", order=none, entity=none, unknown=false
@@ -110,7 +110,7 @@ compared_classes as (
 ) %}
 {{ kanon_sql.class_failures(
     statement, "t_closeness", kanon_sql.achieved("t_closeness"), relation, entity,
-    sensitive=sensitive, listed=listed.values or none, numbers=order is none
+    sensitive=sensitive, listed=listed.values or none, ordered=order is none
 ) }}
 {%- endif %}
 {%- endmacro %}

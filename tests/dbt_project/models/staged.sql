@@ -2,5 +2,8 @@
 select
     patients.*,
     cast({{ stage }} as decimal(9, 2)) as exact_stage,
-    cast({{ stage }} as double precision) as rough_stage
+    cast({{ stage }} as double precision) as rough_stage,
+    cast(admitted as varchar) as written_day,
+    cast(admitted as timestamp) as moment,
+    case when age < 50 then cast(admitted as varchar) else '12' end as day_or_number
 from {{ ref("patients") }} as patients

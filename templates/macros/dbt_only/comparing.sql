@@ -1,0 +1,266 @@
+{#
+    What a test asks of the columns that it compares before it compares them: types and collations
+    of which the database takes values for one that differ in writing, such that classes would look
+    larger than they are. The command line refuses the same columns.
+
+    An engine that is none of these can have a `<adapter>__merging_columns` of the project's own.
+#}
+
+{# Refuse a column of which the database takes different values for one. An ephemeral model is a part
+   of the statement, so its values are looked at as the statement runs: see `records_of`. #}
+{% macro needs_plain_comparison(test, relation, names) -%}
+{% if kanon_sql.may_be_asked(relation) -%}
+{% for name, why in kanon_sql.merging_columns(relation, names | reject("none") | unique | list) -%}
+{{ kanon_sql.refuse(test ~ ": the column " ~ kanon_sql.unquoted(name) ~ " of " ~ relation ~ " " ~ why) }}
+{%- endfor %}
+{%- endif %}
+{%- endmacro %}
+
+
+{# Whether a relation can be asked anything before the test runs: not where SQL is only compiled, as
+   a model may be ahead of its table. #}
+{% macro may_be_asked(relation) -%}
+{{ return(execute and flags.WHICH in ["build", "test", "retry"] and not kanon_sql.is_ephemeral(relation)) }}
+{%- endmacro %}
+
+
+{% macro is_ephemeral(relation) -%}
+{{ return("__dbt__cte__" in relation | string) }}
+{%- endmacro %}
+
+
+{# Of some columns those of which different values are one, each with what is to be said of it. #}
+{% macro merging_columns(relation, names) -%}
+{{ return(adapter.dispatch("merging_columns", "kanon_sql")(relation, names)) }}
+{%- endmacro %}
+
+
+{# Nothing is known of a column here, but whether texts in general are told apart. #}
+{% macro default__merging_columns(relation, names) -%}
+{% set different = run_query(
+    "select count(distinct kanon_text) as kanon_texts from ("
+        ~ "select 'a' as kanon_text union all select 'A' union all select 'a '"
+        ~ ") as kanon_texts"
+).columns[0].values()[0] | int %}
+{% set found = [] %}
+{% if different != 3 %}
+{% for name in names %}
+{% do found.append([name, "is compared by a collation that takes some of 'a', 'A' and 'a ' for one value, so classes would look larger than they are. Where it is sure that this column compares bytes, say so in a macro " ~ target.type ~ "__merging_columns of your project that returns []"]) %}
+{% endfor %}
+{% endif %}
+{{ return(found) }}
+{%- endmacro %}
+
+
+{# It would inherit that of Postgres. #}
+{% macro redshift__merging_columns(relation, names) -%}
+{{ return(kanon_sql.default__merging_columns(relation, names)) }}
+{%- endmacro %}
+
+
+{% macro duckdb__merging_columns(relation, names) -%}
+{% set found = [] %}
+{% set texts = [] %}
+{% set types = run_query(
+    "describe select " ~ names | join(", ") ~ " from (select * from " ~ relation ~ ") as kanon_source"
+).columns[1].values() %}
+{% for name in names %}
+{% set type = types[loop.index0] %}
+{% if kanon_sql.begins_with(type, ["STRUCT", "MAP", "UNION", "LIST", "VARIANT"]) or type.endswith("]") %}
+{% do found.append([name, "is nested, and a test compares single values. Take its fields apart into columns of their own"]) %}
+{% elif kanon_sql.begins_with(type, ["INTERVAL", "TIME WITH TIME ZONE"]) %}
+{% do found.append([name, "is " ~ type ~ ", of which SQL takes different values for one. Cast it to text in the model"]) %}
+{% elif type == "VARCHAR" %}
+{% do texts.append(name) %}
+{% endif %}
+{% endfor %}
+{% if texts %}
+{% set merged = run_query(kanon_sql.duckdb_texts_merged(relation, texts)).rows[0].values() %}
+{% for name in texts %}
+{% if merged[loop.index0] %}
+{% do found.append([name, "has a collation, which takes different texts for one. Cast it in the model with decode(encode(" ~ name ~ "))"]) %}
+{% endif %}
+{% endfor %}
+{% endif %}
+{{ return(found) }}
+{%- endmacro %}
+
+
+{# Whether each text is compared otherwise than by its bytes. No record is read. #}
+{% macro duckdb_texts_merged(relation, names) %}
+select
+{%- for name in names %}
+    coalesce(any_value({{ name }}), 'a') = 'A'
+    or coalesce(any_value({{ name }}), chr(225)) = 'a' || chr(769) as kanon_{{ loop.index }}{{ "," if not loop.last }}
+{%- endfor %}
+
+from (select * from {{ relation }}) as kanon_source
+where false
+{%- endmacro %}
+
+
+{% macro begins_with(text, beginnings) -%}
+{% for beginning in beginnings if text.startswith(beginning) -%}
+{{ return(true) }}
+{%- endfor %}
+{{- return(false) -}}
+{%- endmacro %}
+
+
+{#
+    Only types that are known to tell apart what differs in writing are compared. Numbers without a
+    scale and padded texts do so as long as all of a column are written in the same way, at which
+    their values are looked at.
+#}
+{% macro postgres__merging_columns(relation, names) -%}
+{% set plain = [
+    "bool", "int2", "int4", "int8", "float4", "float8", "oid", "money", "text", "varchar", "name",
+    "date", "time", "timestamp", "timestamptz", "uuid", "bytea", "bit", "varbit", "inet", "cidr",
+    "macaddr", "macaddr8", "pg_lsn", "int4range", "int8range", "daterange", "tsrange", "tstzrange",
+    "ltree", "hstore", "numeric", "bpchar",
+] %}
+{% set found = [] %}
+{% set written = [] %}
+{% for row in run_query(kanon_sql.postgres_types(relation, names)).rows %}
+{% set name = names[row[0] | int] %}
+{% if not row[3] %}
+{% do found.append([name, "has a collation, which takes different texts for one. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
+{% elif not row[2] and row[1] not in plain %}
+{% do found.append([name, "is " ~ row[1] ~ ", of which Postgres may take different values for one. Cast it in the model: cast(" ~ name ~ ' as text) collate "C"']) %}
+{% elif row[1] in ["numeric", "bpchar"] %}
+{% do written.append([name, row[1]]) %}
+{% endif %}
+{% endfor %}
+{% if written %}
+{% set merged = run_query(kanon_sql.postgres_written_apart(relation, written)).rows[0].values() %}
+{% for name, type in written %}
+{% if merged[loop.index0] %}
+{% set instead = "numeric(p, s), or to text" if type == "numeric" else 'text collate "C"' %}
+{% do found.append([name, "is " ~ type ~ " without a length, and holds values that are written in several ways and count as one, as 1.0 and 1.00 do. Cast it in the model to " ~ instead]) %}
+{% endif %}
+{% endfor %}
+{% endif %}
+{{ return(found) }}
+{%- endmacro %}
+
+
+{# The type that each column has, or at the ground of its domain; whether it is one of listed names,
+   and whether texts of it are equal only where their bytes are. #}
+{% macro postgres_types(relation, names) %}
+with recursive asked as (
+{%- for name in names %}
+    select
+        {{ loop.index0 }} as place,
+        cast(pg_typeof(kanon_source.{{ name }}) as oid) as type,
+        case
+            when (select typcollation from pg_type where oid = pg_typeof(kanon_source.{{ name }})) <> 0
+            then cast(cast(pg_collation_for(kanon_source.{{ name }}) as regcollation) as oid)
+        end as collation
+    from (select 1 as one) as one_row
+    left join (select * from {{ relation }} where false) as kanon_source
+        on true
+{{ "\n    union all\n" if not loop.last }}
+{%- endfor %}
+),
+
+grounds as (
+    select *
+    from asked
+
+    union all
+
+    select
+        grounds.place,
+        pg_type.typbasetype,
+        grounds.collation
+    from grounds
+    inner join pg_type
+        on pg_type.oid = grounds.type
+    where pg_type.typtype = 'd'
+)
+
+select
+    grounds.place,
+    pg_type.typname,
+    pg_type.typtype = 'e',
+    coalesce(pg_collation.collisdeterministic, true)
+from grounds
+inner join pg_type
+    on pg_type.oid = grounds.type
+left join pg_collation
+    on pg_collation.oid = grounds.collation
+where pg_type.typtype <> 'd'
+order by grounds.place
+{%- endmacro %}
+
+
+{# Whether values of each column are written in several ways: at different lengths, and some with
+   more zeros or spaces at the end than they need. #}
+{% macro postgres_written_apart(relation, columns) %}
+select
+{%- for name, type in columns %}
+{%- set length = "scale(" ~ name ~ ")" if type == "numeric" else "length(format('%s', " ~ name ~ "))" %}
+{%- set needed = "min_scale(" ~ name ~ ")" if type == "numeric" else "length(cast(" ~ name ~ " as text))" %}
+    coalesce(min({{ length }}) <> max({{ length }}) and max({{ length }} - {{ needed }}) > 0, false)
+        {{- "," if not loop.last }}
+{%- endfor %}
+
+from (select * from {{ relation }}) as kanon_source
+{%- endmacro %}
+
+
+{# --- while the statement runs ----------------------------------------------------------------- #}
+
+{# That no two values of these columns are one, as a condition of every record: it ends the statement
+   where there are some. Nothing, where the engine has no way to look. #}
+{% macro told_apart(relation, names) -%}
+{{ return(adapter.dispatch("told_apart", "kanon_sql")(relation, names)) }}
+{%- endmacro %}
+
+
+{% macro default__told_apart(relation, names) -%}
+{{ return(none) }}
+{%- endmacro %}
+
+
+{% macro redshift__told_apart(relation, names) -%}
+{{ return(none) }}
+{%- endmacro %}
+
+
+{% macro duckdb__told_apart(relation, names) -%}
+{% set texts = [] %}
+{% for name in names %}
+{% do texts.append("case when typeof(" ~ name ~ ") not in ('DOUBLE', 'FLOAT') then encode(cast(" ~ name ~ " as varchar)) end") %}
+{% endfor %}
+{{ return(kanon_sql.each_told_apart(relation, names, texts)) }}
+{%- endmacro %}
+
+
+{% macro postgres__told_apart(relation, names) -%}
+{% set texts = [] %}
+{% for name in names %}
+{% do texts.append("case when pg_typeof(" ~ name ~ ") not in (cast('real' as regtype), cast('double precision' as regtype)) then format('%s', " ~ name ~ ') collate "C" end') %}
+{% endfor %}
+{{ return(kanon_sql.each_told_apart(relation, names, texts)) }}
+{%- endmacro %}
+
+
+{% macro each_told_apart(relation, names, texts) -%}
+{% set found = [] %}
+{% for name in names %}
+{% set sql -%}
+(
+    select case when count(*) > 0 then {{ kanon_sql.raised("'kanon_sql: the column ' || " ~ kanon_sql.literal(kanon_sql.unquoted(name)) ~ " || ' has ' || cast(count(*) as varchar) || ' values that are written in several ways and count as one. Cast it in the model to a text that compares bytes'") }} else 1 end
+    from (
+        select 1 as kanon_one
+        from {{ relation }}
+        group by {{ name }}
+        having count(distinct {{ texts[loop.index0] }}) > 1
+    ) as kanon_merged
+) = 1
+{%- endset %}
+{% do found.append(sql) %}
+{% endfor %}
+{{ return(found | join("\nand ")) }}
+{%- endmacro %}

@@ -1,0 +1,3 @@
+{{ config(materialized="view") }}
+
+select * from {{ ref("written_apart") }}

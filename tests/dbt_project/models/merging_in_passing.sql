@@ -1,0 +1,6 @@
+{{ config(materialized="ephemeral") }}
+
+select
+    *,
+    patient as voter
+from {{ ref("written_apart") }}
