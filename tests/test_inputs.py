@@ -446,6 +446,57 @@ def test_json_integers_that_would_be_rounded_are_refused(tmp_path: Path) -> None
     )
 
 
+ROUNDED = (
+    "a fraction or an exponent whose digits a number of 64 bits does not hold as they are written, "
+    "and different values would become one. Write its values as strings."
+)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[{"a": 0.12345678901234567890}, {"a": 0.12345678901234567891}]',
+        '{"a": 1e400}\n{"a": 1E+500}\n',
+        '{"a": 1e-400}\n',
+        '{"a": 4e-324}\n',
+        '{"a": 0.1}\n{"a": 9007199254740993.0}\n',
+        '{"a": [{"b": 1}, {"b": [-0.12345678901234567890]}]}\n',
+        '{"a": 0.12345678901234567890}\n{"a": "text"}\n{"a": [1]}\n',
+        '{"b": "0.5", "a": 1.00000000000000000001}\n',
+    ],
+)
+def test_json_fractions_that_would_be_rounded_are_refused(tmp_path: Path, content: str) -> None:
+    assert refusal(written(tmp_path, content, "people.json")) == (
+        f'people.json: column "a" has {ROUNDED}'
+    )
+
+
+def test_every_file_of_a_json_glob_has_its_fractions_looked_at(tmp_path: Path) -> None:
+    written(tmp_path, '{"a": 0.5}', "p1.ndjson")
+    written(tmp_path, '{"a": 0.12345678901234567890}', "p2.ndjson")
+    assert refusal(f"{tmp_path}/p*.ndjson") == f'p*.ndjson: column "a" has {ROUNDED}'
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        ("0.1", 0.1),
+        ("0.30000000000000004", 0.30000000000000004),
+        ("2.50000000000000000000", 2.5),
+        ("-1.7976931348623157E308", -1.7976931348623157e308),
+        ("5e-324", 5e-324),
+        ("0e400", 0.0),
+        ("1e23", 1e23),
+    ],
+)
+def test_json_fractions_that_a_double_holds_are_read(
+    tmp_path: Path, number: str, value: float
+) -> None:
+    content = f'{{"a": {number}, "b": "\\"1e400, 0.12345678901234567890"}}'
+    [(read_as, _)] = read(written(tmp_path, content, "people.json"))
+    assert repr(read_as) == repr(value)
+
+
 def test_a_json_record_with_a_key_twice_is_refused_without_its_values(tmp_path: Path) -> None:
     message = refusal(written(tmp_path, f'[{{"a": "{MARKER}", "a": "x"}}]', "people.json"))
     assert message == (

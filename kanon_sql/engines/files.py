@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib import import_module
 from itertools import compress
 from pathlib import Path
@@ -196,6 +198,7 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> So
         types = {name: json_type(type_) for name, type_, *_ in described}
         require_distinct_keys(path, written, types, run)
         require_narrow_integers(path, written, types, options, run)
+        require_numbers_as_written(path, written, run)
     except duckdb.InterruptException:
         raise
     except duckdb.Error:
@@ -237,6 +240,47 @@ def require_narrow_integers(
             f'{path}: column "{name}" has integers of more than 15 digits beside fractions, or '
             "beyond 38 digits, which would be rounded. Write its values as strings."
         )
+
+
+def require_numbers_as_written(path: str, written: str, run: Run) -> None:
+    """Refuse a number, however deep, of which a DOUBLE would keep other digits.
+
+    DuckDB rounds it in text and in JSON as well: `0.12345678901234567890` and `…891` would be one
+    value. Only the raw record has it as it is written.
+    """
+    source = call("read_json_objects", written, {})
+    for (record,) in run(render("json_record_with_a_rounded_number", source=source)):
+        raise InputError(
+            f"{path}: {rounded_column(record)} a fraction or an exponent whose digits a number of "
+            "64 bits does not hold as they are written, and different values would become one. "
+            "Write its values as strings."
+        )
+
+
+def rounded_column(record: str) -> str:
+    """The column of a JSON record that has a rounded number, as the subject of a sentence.
+
+    >>> rounded_column('{"a": 0.1, "b": [{"c": 0.12345678901234567890}]}')
+    'column "b" has'
+    """
+    try:
+        columns = json.loads(record, parse_float=Decimal)
+        rounded = next((name for name, value in columns.items() if has_rounded(value)), None)
+    except (ValueError, ArithmeticError, RecursionError):
+        rounded = None
+    return "there is" if rounded is None else f'column "{rounded}" has'
+
+
+def has_rounded(value: Any) -> bool:
+    """Whether a JSON value, its fractions exact, has one that a double does not hold."""
+    match value:
+        case dict():
+            return any(map(has_rounded, value.values()))
+        case list():
+            return any(map(has_rounded, value))
+        case Decimal():
+            return Decimal(repr(float(value))) != value
+    return False
 
 
 def read_arrow(files: Sequence[str]) -> Any:
