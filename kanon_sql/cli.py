@@ -610,10 +610,12 @@ def _writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) -
     """A file to write, once it is sure that it may be written and is none of the inputs."""
     if name is None:
         return None
-    from kanon_sql.output import check_writable
+    from kanon_sql.output import check_writable, remove_leftovers
 
     path = Path(name)
     check_writable(path, inputs=inputs, force=values["force"])
+    for said in remove_leftovers(path.parent):
+        click.echo(said, err=True)
     return path
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import fcntl
 import hashlib
 import os
 import re
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -159,6 +161,48 @@ def test_an_engine_that_is_dropped_leaves_no_folder() -> None:
     [row] = engine.query("select current_setting('temp_directory') as folder")
     del engine
     assert not Path(row["folder"]).exists()
+
+
+def spills() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("kanon-sql-*"))
+
+
+def test_what_killed_runs_spilled_is_removed_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed, like_it = tmp_path / f"kanon-sql-spill-{'0' * 16}", tmp_path / "kanon-sql-spill-mine"
+    for folder in (killed, like_it):
+        folder.mkdir()
+        (folder / "duckdb_temp_storage.tmp").write_text(MARKER)
+    with DuckDBEngine() as living:
+        [row] = living.query("select current_setting('temp_directory') as folder")
+        with DuckDBEngine():
+            assert Path(row["folder"]).exists()
+        assert spills() == {like_it, Path(row["folder"])}
+    assert spills() == {like_it}
+
+
+@pytest.mark.parametrize("moment", ["mkdir", "flock", "connect", "_attach"])
+def test_an_interrupt_while_a_hub_opens_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """It comes as soon as the call is over, before its answer is kept."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    owners = {"mkdir": Path, "flock": fcntl, "connect": duckdb, "_attach": DuckDBEngine}
+    owner: Any = owners[moment]
+    done = getattr(owner, moment)
+
+    def interrupted(*arguments: Any, **named: Any) -> None:
+        done(*arguments, **named)
+        assert spills() != set()
+        raise KeyboardInterrupt
+
+    duckdb.connect(str(tmp_path / "clinic.duckdb")).close()
+    monkeypatch.setattr(owner, moment, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        DuckDBEngine(database=tmp_path / "clinic.duckdb")
+    assert spills() == set()
 
 
 @pytest.mark.parametrize(

@@ -321,6 +321,38 @@ def test_a_path_that_leads_nowhere_is_refused(
     assert refusal(target) == message
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("pattern", ["*", "**/*", "?p1", "*/*"])
+def test_a_glob_leaves_out_dot_files_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, pattern: str
+) -> None:
+    """What a killed program leaves would double every record, and make k 2 where it is 1."""
+    monkeypatch.chdir(tmp_path)
+    people = duckdb.sql("select 'a' || range as zip from range(3)")
+    for name in ("data/xp1", "data/.p1", ".old/p1", ".old/xp1"):
+        Path(name).parent.mkdir(exist_ok=True)
+        people.to_csv(f"{name}.csv") if kind == "csv" else people.to_parquet(f"{name}.parquet")
+    glob = f"{pattern}.{kind}" if "/" in pattern else f"data/{pattern}.{kind}"
+
+    [table] = kanon.audit(glob, quasi_identifiers="zip").tables
+
+    assert (table.summary.records, table.summary.k) == (3, 1)
+    assert f"data/.p1.{kind}" in table.warnings[0]
+    assert (f".old/p1.{kind}" in table.warnings[0]) is ("/" in pattern)
+
+
+def test_a_dot_file_that_is_named_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".cache").mkdir()
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / ".cache", "a\n1\n", ".p1.csv")
+    for path in (".cache/.p1.csv", ".cache/.p*.csv", ".c*/.*.csv"):
+        assert read(path) == [("1",)]
+    for pattern in ("*.csv", "[.]p1.csv"):
+        assert refusal(f".cache/{pattern}") == (
+            f"{pattern}: no file matches but dot files, which a * leaves out: .p1.csv."
+        )
+
+
 def test_files_of_a_csv_glob_need_one_header(tmp_path: Path) -> None:
     written(tmp_path, "a,b\n1,2\n", "p1.csv")
     written(tmp_path, "a,b\r\n3,4\r\n", "p2.csv")

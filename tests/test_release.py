@@ -16,6 +16,7 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql import auditor
 from kanon_sql.cli import main
+from kanon_sql.output import HeldFolder
 from kanon_sql.release import CLASSES, DONORS, NUMBERED, RELEASE, VIOLATING
 
 ROWS = [("a", f"N{n:02d}", f"secret {hash((n, 7)) % 97}") for n in range(14)] + [
@@ -126,6 +127,40 @@ def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:
             kanon.anonymize(str(table), **asked, output=output)
 
     assert [path.read_bytes() for path in (table, reference, hierarchy)] == before
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv"])
+def test_a_release_goes_into_the_folder_that_a_glob_reads(tmp_path: Path, ending: str) -> None:
+    source = tmp_path / f"part.{ending}"
+    delimiter = {"csv": ",", "tsv": "\t"}.get(ending)
+    people = duckdb.sql("select 'a' as zip, 'x,y' as name from range(5)")
+    people.to_csv(str(source), sep=delimiter) if delimiter else people.to_parquet(str(source))
+    for pattern in (f"*.{ending}", f"**/*.{ending}", f"?*.{ending}"):
+        output = tmp_path / f"release.{ending}"
+        output.unlink(missing_ok=True)
+        result = kanon.anonymize(
+            f"{tmp_path}/{pattern}", quasi_identifiers="zip", k=5, output=output
+        )
+        assert (result.status, result.tables[0].summary.records) == ("holds", 5)
+        assert sorted(os.listdir(tmp_path)) == [f"part.{ending}", f"release.{ending}"]
+
+
+def test_what_a_killed_run_left_is_removed_and_said(tmp_path: Path) -> None:
+    output = tmp_path / "release.csv"
+    with HeldFolder(tmp_path, ".other.csv.", ".kanon-sql") as living:
+        killed = tmp_path / f".release.csv.{'0' * 16}.kanon-sql"
+        killed.mkdir()
+        (killed / "unfinished").write_text("zip\n02138\n")
+        not_a_folder = tmp_path / f".release.csv.{'1' * 16}.kanon-sql"
+        not_a_folder.write_text("whoever wrote this")
+        result = kanon.anonymize(people(), quasi_identifiers="q", k=5, output=output)
+
+        assert list(result.tables[0].warnings[:2]) == [
+            f"{killed} was left over by a run that was killed, and is removed.",
+            f"{not_a_folder} may be left over by a run that was killed. Remove it, unless another "
+            "run writes there.",
+        ]
+        assert {*tmp_path.iterdir()} == {living, not_a_folder, output}
 
 
 def test_a_mask_is_as_long_as_the_records_that_are_asked_about(tmp_path: Path) -> None:

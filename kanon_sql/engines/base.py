@@ -46,7 +46,8 @@ class Table:
     """Whether to read it is to parse a text file anew."""
     embedded: bool = True
     """Whether DuckDB reads it, in its own words."""
-
+    left_out: tuple[str, ...] = ()
+    """The files that a glob leaves out as a shell does, for their names begin with a dot."""
     exact: bool = True
     """Whether sums and products of decimals are exact there, as they are in DuckDB."""
 
@@ -159,8 +160,9 @@ class Hub(Engine, Protocol):
     def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
         """Keep rows that come from another engine, in columns of these types."""
 
-    def will_write(self, path: Path) -> None:
-        """Say before the first query which file is to be written."""
+    def will_write(self, path: Path, becomes: Path) -> None:
+        """Say before the first query which file is to be written, and the name that it will have:
+        that tells what it holds."""
 
     def write(self, name: str, path: Path) -> None:
-        """Write what is kept under `name` to a file. Raises `EngineError`."""
+        """Write what is kept under `name` to that file. Raises `EngineError`."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import tempfile
 import threading
 import weakref
@@ -34,16 +33,26 @@ from kanon_sql.engines.failures import (
     unreadable_or_failed,
     withheld,
 )
-from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
+from kanon_sql.engines.files import (
+    KINDS,
+    file_kind,
+    file_source,
+    list_files,
+    matching_files,
+    read_arrow,
+    require_readable,
+)
 from kanon_sql.engines.frames import frame_name, readable_frame
 from kanon_sql.engines.names import name_parts, named, shortened
 from kanon_sql.engines.readers import as_pattern, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
+from kanon_sql.output import HeldFolder, remove_leftovers
 from kanon_sql.templates import identifier, literal, render
 
 SOURCE = "kanon_source"
 RELATION = "kanon_relation"
 
+SPILL = re.compile("kanon-sql-spill-[0-9a-f]{16}")
 MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|[KMGT]i?B)", re.IGNORECASE)
 
 HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -104,18 +113,21 @@ class DuckDBEngine:
         self._frames: dict[str, Any] = {}
         self._files: dict[str, FileEvidence] = {}
         self._paths: set[str] = set()
+        self._unfinished: dict[str, str] = {}
         self._kept: dict[str, str] = {}
         self._temporary: set[str] = set()
         self._closing = threading.Lock()
         if connection is not None:
-            self._session, spill = cursor_of(connection), None
+            self._session = cursor_of(connection)
+            self._let_go = weakref.finalize(self, let_go, self._session, None)
             names = connection.execute(render("temporary_names")).fetchall()
             self._temporary = {str(name).casefold() for (name,) in names}
             # One snapshot for all questions, in which nothing can be written.
             self._session.execute("begin transaction read only")
         else:
-            self._session, spill = open_hub(memory_limit, threads)
-        self._let_go = weakref.finalize(self, let_go, self._session, spill)
+            spill = spill_folder()
+            self._session = open_hub(memory_limit, threads, spill)
+            self._let_go = weakref.finalize(self, let_go, self._session, spill)
         if database is not None:
             self._attach(str(database))
 
@@ -220,18 +232,21 @@ class DuckDBEngine:
         for name in reversed(list(self._kept)):
             self.forget(name)
 
-    def will_write(self, path: Path) -> None:
-        """Leave a file open that is to be written once the others are shut off."""
+    def will_write(self, path: Path, becomes: Path) -> None:
+        """Leave a file open that is to be written once the others are shut off, and take it for
+        what it becomes."""
         self._paths.add(str(path))
+        self._unfinished[str(path)] = str(becomes)
 
     def write(self, name: str, path: Path) -> None:
         """Write what is kept under `name` to a Parquet or CSV file.
 
         Raises `EngineError`, for example where the disk is full.
         """
-        if file_kind(path.name) == "csv":
-            delimiter = self._delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
-            form = f"format csv, header true, delimiter {literal(delimiter)}"
+        becomes = self._unfinished[str(path)]
+        if file_kind(becomes) == "csv":
+            delimiter = literal(self._delimiter_in(becomes))
+            form = f"format csv, header true, delimiter {delimiter}"
             columns = "*"
         else:
             form, columns = "format parquet", self._as_parquet_has_them(name)
@@ -243,7 +258,7 @@ class DuckDBEngine:
                 )
         except (duckdb.IOException, duckdb.PermissionException):
             raise EngineError(
-                f"the release can't be written to {path.parent}: is there room, and may you write "
+                f"{becomes} can't be written: is there room, and may you write "
                 "there? Nothing was left behind."
             ) from None
         except duckdb.Error as error:
@@ -357,7 +372,7 @@ class DuckDBEngine:
         return not self._has_tables and self._relation is None
 
     def _is_file(self, text: str) -> bool:
-        if not self._has_tables:
+        if not self._has_tables or text in self._unfinished:
             return True
         try:
             return file_kind(text) is not None and bool(list_files(text, self._run))
@@ -365,32 +380,49 @@ class DuckDBEngine:
             return False
 
     def _file(self, path: str) -> Table:
-        files = list_files(path, self._run)
+        files, left_out = matching_files(path, self._run)
         if self._locked and self._owned and path not in self._paths:
             raise EngineError(f"{path}: name every file before the first query.")
-        if file_kind(path) is None:
+        known_as = self._unfinished.get(path, path)
+        kind = file_kind(known_as)
+        if kind is None:
             raise InputError(
                 f"{path}: the name doesn't say what the file holds. Its end should be one of "
                 f"{' '.join(KINDS)}."
             )
+        for file in files:
+            require_readable(file)
         self._note_files(files)
-        name = os.path.basename(path)
-        if file_kind(path) == "arrow":
-            return self._registered(name, path, read_arrow(files))
+        name = os.path.basename(known_as)
+        if kind == "arrow":
+            table = self._registered(name, path, read_arrow(files))
+            return replace(table, left_out=left_out)
         try:
             source = file_source(
                 path,
+                files,
+                kind,
                 self._run,
-                delimiter=self._delimiter,
+                delimiter=self._delimiter_in(known_as) if known_as != path else self._delimiter,
                 null_strings=self._null_strings,
-                keep_glob=self._owned,
+                keep_glob=self._owned and not left_out,
             )
             columns = self._columns(source.sql, source.few_values)
         except duckdb.Error as error:
             raise explained(error) from None
         self._paths |= {path, *files, *map(as_pattern, files)}
-        parsed = file_kind(path) in ("csv", "json")
-        return Table(name, source.sql, columns, source.text, parsed=parsed)
+        return Table(
+            name,
+            source.sql,
+            columns,
+            source.text,
+            parsed=kind in ("csv", "json"),
+            left_out=left_out,
+        )
+
+    def _delimiter_in(self, name: str) -> str:
+        """What separates the fields of a file that is written here."""
+        return self._delimiter or ("\t" if name.lower().endswith(".tsv") else ",")
 
     def _catalogued(self, name: str) -> Table:
         if name_parts(name)[-1].casefold() in self._temporary:
@@ -602,18 +634,17 @@ def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnectio
 
 
 def open_hub(
-    memory_limit: str | None, threads: int | None
-) -> tuple[duckdb.DuckDBPyConnection, str]:
-    """A database in memory, and the private folder that it spills to."""
+    memory_limit: str | None, threads: int | None, spill: HeldFolder
+) -> duckdb.DuckDBPyConnection:
+    """A database in memory that spills to a private folder."""
     if memory_limit is not None and not MEMORY_LIMIT.fullmatch(memory_limit):
         raise SpecError(f"the memory limit must read like 4GB or 512MiB; found {memory_limit!r}.")
-    spill = tempfile.mkdtemp(prefix="kanon-sql-")
     limits = {"memory_limit": memory_limit, "threads": threads}
     settings = {key: value for key, value in limits.items() if value is not None}
     try:
-        hub = duckdb.connect(config=HUB_SETTINGS | settings | {"temp_directory": spill})
+        folder = str(spill.path)
+        hub = duckdb.connect(config=HUB_SETTINGS | settings | {"temp_directory": folder})
     except (duckdb.Error, OverflowError, TypeError):
-        shutil.rmtree(spill)
         raise SpecError(
             f"DuckDB can't run with a memory limit of {memory_limit or 'no size'} and "
             f"{threads or 'all'} threads. Threads are a whole number, 1 or more."
@@ -626,14 +657,29 @@ def open_hub(
     if duckdb.__version__ < "2":
         # It copies plans, which DuckDB 1.5 can't where they read a CSV file.
         hub.execute("set disabled_optimizers = 'window_self_join'")
-    return hub, spill
+    return hub
 
 
-def let_go(session: duckdb.DuckDBPyConnection, spill: str | None) -> None:
+def spill_folder() -> HeldFolder:
+    """The private folder of one hub, once what killed runs left beside it is removed."""
+    parent = Path(tempfile.gettempdir())
+    remove_leftovers(parent, SPILL)
+    try:
+        return HeldFolder(parent, "kanon-sql-spill-")
+    except OSError as error:
+        raise EngineError(
+            f"there can be no folder to spill to in {parent}: {error.strerror}. Set TMPDIR to one "
+            "that may be written."
+        ) from None
+
+
+def let_go(session: duckdb.DuckDBPyConnection, spill: HeldFolder | None) -> None:
     """Close the session and remove its spill folder, if it has one."""
-    session.close()
-    if spill:
-        shutil.rmtree(spill, ignore_errors=True)
+    try:
+        session.close()
+    finally:
+        if spill:
+            spill.remove()
 
 
 def nan_in_words(column: Iterable[Any]) -> list[Any]:
