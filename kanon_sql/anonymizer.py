@@ -39,6 +39,7 @@ from kanon_sql.output import (
     beside,
     check_writable,
     put_in_place,
+    refuse_to_overwrite,
     remove_leftovers,
     write_whole,
 )
@@ -143,11 +144,13 @@ def anonymize(
     timeout: float | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
+    writes: Sequence[Path] = (),
 ) -> AnonymizationResult:
     """Generalise and suppress the one table of `spec` until its demands hold, and audit that.
 
     A release that fails its audit is not written, unless `wanted.force` is set. What is
-    read is never written. `tell` is told each step as it is taken.
+    read is never written. `tell` is told each step as it is taken. `writes` are the files
+    that are to be written beside the release.
 
     Raises `SpecError` or `InputError` for what can't be asked, `EngineError` where the engine
     fails; then nothing is written.
@@ -172,6 +175,7 @@ def anonymize(
         expired = threading.Event()
         with time_limit(database, timeout, expired), _cancelled_too(here, timeout, expired):
             run = _Run(spec, asked, k, wanted, database, here, expired, watch, tell)
+            refuse_to_overwrite([*wanted.files, *writes], database.files_read())
             result = run.anonymized(new)
             database.verify_unchanged()
             database.forget_all()

@@ -215,11 +215,11 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         from kanon_sql.auditor import dry_run
 
         _refuse_format(context)
-        tables = dry_run(spec) if spec else ()
+        tables = dry_run(spec, writes=_files(output)) if spec else ()
         _deliver(_expected(tables, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
     with _watching(context) as watch:
-        result = _audit_of(spec, watch, values)
+        result = _audit_of(spec, watch, values, _files(output))
     if chosen:
         result = chosen.noted(result)
     if baseline:
@@ -254,7 +254,9 @@ def _required(target: str | None) -> str:
     return target
 
 
-def _audit_of(spec: AuditSpec | None, watch: Watch, values: dict[str, Any]) -> AuditResult:
+def _audit_of(
+    spec: AuditSpec | None, watch: Watch, values: dict[str, Any], writes: Sequence[Path]
+) -> AuditResult:
     """The audit of a spec; of none where nothing was selected."""
     if spec is None:
         from kanon_sql.result import AuditResult
@@ -263,7 +265,7 @@ def _audit_of(spec: AuditSpec | None, watch: Watch, values: dict[str, Any]) -> A
         return AuditResult((), VERSION)
     from kanon_sql.auditor import audit as run
 
-    return run(spec, watch=watch, **_limits(values))
+    return run(spec, watch=watch, writes=writes, **_limits(values))
 
 
 def _baseline(values: dict[str, Any]) -> Baseline | None:
@@ -332,7 +334,8 @@ def anonymize(
         return 0
     with _watching(context) as watch, _telling(context) as tell:
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-        result = run(spec, wanted, watch=watch, tell=tell, **limits)
+        writes = _files(result_file)
+        result = run(spec, wanted, watch=watch, tell=tell, writes=writes, **limits)
     from kanon_sql.report import anonymization as report
 
     form = _form(context, values, result_file)
@@ -365,7 +368,8 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
         from kanon_sql.profiler import profile as run
 
         limits = {key: values[key] for key in ("k", "memory_limit", "threads", "timeout")}
-        result = run(spec, attacker_knows=attacker_knows(values), watch=watch, **limits)
+        limits |= {"watch": watch, "writes": _files(output)}
+        result = run(spec, attacker_knows=attacker_knows(values), **limits)
     _refuse_failed(result)
     from kanon_sql.report import profile as report
 
@@ -395,7 +399,9 @@ def compile_(
     output = _output(spec, values)
     from kanon_sql.compiler import compile as compile_audit
 
-    compiled = compile_audit(spec, **{key: values[key] for key in ("dialect", "quote", "table")})
+    how = {key: values[key] for key in ("dialect", "quote", "table")}
+    written = sorted(Path(output_dir).rglob("*.sql")) if output_dir else _files(output)
+    compiled = compile_audit(spec, **how, writes=written)
     compiled = _only_step(compiled, step) if step else compiled
     found = plural(len(compiled.statements), "statement")
     if output_dir:
@@ -451,7 +457,7 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
         target = _only_one(context, context.command.params[0], targets)
         spec = question(context, target, values)
         output = _output(spec, values)
-        result = _audited(context, spec, values)
+        result = _audited(context, spec, values, output)
         if result.status == "no_data":
             raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
         results = [result]
@@ -460,12 +466,14 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
     return 0
 
 
-def _audited(context: click.Context, spec: AuditSpec, values: dict[str, Any]) -> AuditResult:
+def _audited(
+    context: click.Context, spec: AuditSpec, values: dict[str, Any], output: Path | None
+) -> AuditResult:
     with _watching(context) as watch:
         from kanon_sql.auditor import audit as run
 
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-        result = run(spec, watch=watch, **limits)
+        result = run(spec, watch=watch, writes=_files(output), **limits)
     _refuse_failed(result)
     return result
 
@@ -589,6 +597,11 @@ def _output(spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     beside = (values.get("baseline"), values.get("manifest"))
     inputs = [*(spec.files() if spec else ()), *(each for each in beside if each)]
     return _writable(values["output"], inputs, values)
+
+
+def _files(output: Path | None) -> list[Path]:
+    """The files that a command writes in the end, which nothing that it reads may be."""
+    return [output] if output is not None else []
 
 
 def _form(

@@ -39,10 +39,25 @@ def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
         raise SpecError(f"{path} is there already; --force overwrites it.")
 
 
+def refuse_to_overwrite(paths: Iterable[Path], read: Iterable[str]) -> None:
+    """Raise `SpecError` if a file that is to be written is one that is read, even with `force`."""
+    there = [path for path in paths if path.exists()]
+    for source in read if there else ():
+        for path in there:
+            if _same_file(path, source):
+                raise SpecError(
+                    f"{path} is read by what is audited and will not be written; name another file."
+                )
+
+
 def _same_file(path: Path, source: str) -> bool:
     """Whether the file is the source itself or one of those that the source, a glob, matches."""
-    files = [source, *glob(source, recursive=True)]
-    return path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files)
+    source = os.path.expanduser(source)
+    # What can't be a path, or is out of reach, is no file that can be written.
+    with suppress(OSError, ValueError):
+        files = [source, *glob(source, recursive=True, include_hidden=True)]
+        return path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files)
+    return False
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ dialect sends what `in_dialect` makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -130,6 +130,10 @@ class Engine(Protocol):
     def progress(self) -> str:
         """How far the running statement is, in a few words, or in none where that isn't known.
         Safe from another thread."""
+
+    def files_read(self) -> Iterable[str]:
+        """Every file, glob or folder of this machine that the engine reads, as far as it can know:
+        none of it may be written."""
 
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if what was read is not what it was when it was opened."""

@@ -329,6 +329,22 @@ class DuckDBEngine:
         """The files read, as they were at the start."""
         return list(self._files.values())
 
+    def files_read(self) -> Iterator[str]:
+        """What was named; the files of the databases that are open, and what any view or macro in
+        them, or a relation, may read."""
+        yield from self._files
+        if self._is_plain_hub:
+            return
+        for (path,) in self._asked(render("database_files")):
+            yield from (path, f"{path}.wal")
+        definitions = [sql for (sql,) in self._asked(render("definitions_of_all"))]
+        if self._relation is not None:
+            definitions.append(self._relation.sql_query())
+        [[search_path]] = self._asked(render("file_search_path"))
+        folders = ["", *filter(None, str(search_path or "").split(","))]
+        for text in {text for sql in definitions for text in texts_in(sql)}:
+            yield from (os.path.join(folder, text) for folder in folders)
+
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if a file is not what it was at the start."""
         for before in self._files.values():
@@ -711,6 +727,17 @@ def paths_in(definition: str) -> set[str]:
     texts = {literal.name for literal in view.find_all(exp.Literal) if literal.is_string}
     names = {table.name for table in view.find_all(exp.Table)}
     return {text for text in texts | names if file_kind(text) is not None}
+
+
+def texts_in(definition: str) -> set[str]:
+    """Everything in quotes of a definition, of either kind: what could be a file to be read.
+
+    >>> sorted(texts_in("create view v as from read_text('it''s') join \"a.csv\" using (id)"))
+    ['a.csv', "it's"]
+    """
+    quoted = re.findall(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"", definition)
+    texts = {one.replace("''", "'") or other.replace('""', '"') for one, other in quoted}
+    return {text.removeprefix("file://") for text in texts if text}
 
 
 def relation_alone() -> InputError:

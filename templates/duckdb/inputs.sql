@@ -178,6 +178,40 @@ where not internal
 {%- endmacro %}
 
 
+{# The files of the databases that are open. #}
+{% macro database_files() %}
+select path
+from duckdb_databases()
+where path is not null
+{%- endmacro %}
+
+
+{# What may name a file: how every view, macro and table was defined. #}
+{% macro definitions_of_all() %}
+select sql
+from duckdb_tables()
+where sql is not null
+
+union all
+
+select sql
+from duckdb_views()
+where sql is not null and not internal
+
+union all
+
+select macro_definition
+from duckdb_functions()
+where macro_definition is not null and not internal
+{%- endmacro %}
+
+
+{# The folders in which files are looked for, with commas between them. #}
+{% macro file_search_path() %}
+select current_setting('file_search_path')
+{%- endmacro %}
+
+
 {# The collation of every text that has none of its own. #}
 {% macro default_collation() %}
 select current_setting('default_collation')
