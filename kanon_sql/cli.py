@@ -210,7 +210,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         chosen, spec = None, question(context, _required(target), values)
         places = spec.places()
     baseline = _baseline(values)
-    output = _output(spec, values)
+    output = _output(context, spec, values)
     if values["dry_run"]:
         from kanon_sql.auditor import dry_run
 
@@ -313,7 +313,7 @@ def anonymize(
     from kanon_sql.anonymizer import anonymize as run
 
     spec = question(context, target, values)
-    result_file = _writable(values["result"], spec.files(), values)
+    result_file = _result_file(context, values["result"], spec.files(), values)
     wanted = Wanted(
         algorithm=algorithm,
         max_suppressed=max_suppressed,
@@ -363,7 +363,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
     spec = profile_question(context, target, values)
-    output = _output(spec, values)
+    output = _output(context, spec, values)
     with _watching(context) as watch:
         from kanon_sql.profiler import profile as run
 
@@ -396,7 +396,7 @@ def compile_(
     spec = question(context, target, values)
     if output_dir and values["output"]:
         raise SpecError("--output is one file and --output-dir a folder; choose one.")
-    output = _output(spec, values)
+    output = _output(context, spec, values)
     from kanon_sql.compiler import compile as compile_audit
 
     how = {key: values[key] for key in ("dialect", "quote", "table")}
@@ -451,12 +451,12 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
     if are_results(context, targets, values):
         from kanon_sql.result_file import read_result
 
-        output = _writable(values["output"], targets, values)
+        output = _result_file(context, values["output"], targets, values)
         results = [read_result(Path(target)).result for target in targets]
     else:
         target = _only_one(context, context.command.params[0], targets)
         spec = question(context, target, values)
-        output = _output(spec, values)
+        output = _output(context, spec, values)
         result = _audited(context, spec, values, output)
         if result.status == "no_data":
             raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
@@ -497,7 +497,7 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     from kanon_sql.report import diff as report
     from kanon_sql.result_file import read_result
 
-    output = _writable(values["output"], (old, new), values)
+    output = _result_file(context, values["output"], (old, new), values)
     result = compare(read_result(Path(old)), read_result(Path(new)))
     form = _form(context, values, output)
     to_terminal = output is None
@@ -592,11 +592,11 @@ def _limits(values: dict[str, Any]) -> dict[str, Any]:
     return {key: values[key] for key in ("show_values", "memory_limit", "threads", "timeout")}
 
 
-def _output(spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
+def _output(context: click.Context, spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     """The file to write the result to: none that the audit, its baseline or its manifest is."""
     beside = (values.get("baseline"), values.get("manifest"))
     inputs = [*(spec.files() if spec else ()), *(each for each in beside if each)]
-    return _writable(values["output"], inputs, values)
+    return _result_file(context, values["output"], inputs, values)
 
 
 def _files(output: Path | None) -> list[Path]:
@@ -617,6 +617,46 @@ def _form(
     if output is None or asked is not click.core.ParameterSource.DEFAULT:
         return str(values["format"])
     return by_suffix.get(output.suffix.lower(), str(values["format"]))
+
+
+_ENDINGS = {
+    "audit": (".json", ".md", ".sarif", ".xml", ".txt"),
+    "anonymize": (".json", ".md", ".txt"),
+    "profile": (".json", ".md", ".txt"),
+    "diff": (".json", ".md", ".txt"),
+    "compile": (".sql", ".txt"),
+    "baseline": (".json",),
+}
+"""By command, what the name of a result may end with: what is written is what that promises."""
+
+
+def _result_file(
+    context: click.Context, name: str | None, inputs: Iterable[str], values: dict[str, Any]
+) -> Path | None:
+    """A file to write a result to. Raises `SpecError` for an ending that promises something else,
+    unless a format was asked for; a name without one, or a pipe, promises nothing."""
+    path = _writable(name, inputs, values)
+    if path is None or not path.suffix or (path.exists() and not path.is_file()):
+        return path
+    asked = context.get_parameter_source("format")
+    if "format" in values and asked is not click.core.ParameterSource.DEFAULT:
+        return path
+    command = context.command.name or ""
+    is_for_people = command == "audit" and values["dry_run"]
+    endings = (".txt",) if is_for_people else _ENDINGS[command]
+    if path.suffix.lower() not in endings:
+        has_forms = "format" in values and not is_for_people
+        or_format = ", or say with --format what to write" if has_forms else ""
+        raise SpecError(
+            f"{path}: nothing is written in the form of {path.suffix} here. Name a file that ends "
+            f"with {_one_of(endings)}{or_format}."
+        )
+    return path
+
+
+def _one_of(endings: Sequence[str]) -> str:
+    *first, last = endings
+    return " or ".join([", ".join(first), last] if first else [last])
 
 
 def _writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) -> Path | None:

@@ -466,6 +466,45 @@ def test_force_overwrites(run):
     assert Path("there.txt").read_text(encoding="utf-8").startswith("patients.csv · 5 records")
 
 
+OF_EACH = {
+    "audit patients.csv --qi zip --output": ".json, .md, .sarif, .xml or .txt, or say with "
+    "--format what to write",
+    "audit patients.csv --qi zip --dry-run --output": ".txt",
+    "anonymize patients.csv --qi zip --k 1 --result": ".json, .md or .txt, or say with --format "
+    "what to write",
+    "profile patients.csv --qi zip --output": ".json, .md or .txt, or say with --format what to "
+    "write",
+    "diff old.json new.json --output": ".json, .md or .txt, or say with --format what to write",
+    "compile patients.csv --qi zip --output": ".sql or .txt",
+    "baseline patients.csv --qi zip --k 1 --output": ".json",
+}
+
+
+@pytest.mark.parametrize("command", OF_EACH)
+@pytest.mark.parametrize("name", ["rep.pdf", "rep.HTML", "rep.json.gz", "rep.csv"])
+def test_an_ending_that_promises_another_form_is_refused(run, command, name):
+    assert run(*command.split(), name) == Ended(
+        2,
+        "",
+        f"error: {name}: nothing is written in the form of {Path(name).suffix} here. Name a file "
+        f"that ends with {OF_EACH[command]}.\n",
+    )
+    assert not Path(name).exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "beginning"),
+    [
+        (["--output", "report"], "patients.csv · 5 records"),
+        (["--output", "report.txt"], "patients.csv · 5 records"),
+        (["--output", "report.page", "--format", "markdown"], "## patients.csv"),
+    ],
+)
+def test_a_name_that_promises_nothing_else_is_taken(run, arguments, beginning):
+    assert run("audit", "kanon.yml", *arguments).code == 1
+    assert Path(arguments[1]).read_text(encoding="utf-8").startswith(beginning)
+
+
 @pytest.mark.parametrize("target", ["kanon.yml", "./patients.csv", "patients.csv", "voters.csv"])
 def test_an_input_is_never_written(run, target):
     Path("kanon.yml").write_text(
