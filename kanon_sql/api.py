@@ -247,7 +247,9 @@ def _spec(
         "sensitive": _list(sensitive),
         "checks": list(checks),
         "references": {
-            name: reference if isinstance(reference, ReferenceSpec) else {"source": reference}
+            name: reference
+            if isinstance(reference, ReferenceSpec | Mapping)
+            else {"source": reference}
             for name, reference in (references or {}).items()
         },
         **{key: _list(value) if key in _LISTS else value for key, value in parts.items()},

@@ -131,6 +131,10 @@ def _failure(error: Exception) -> Failure:
     """The error in words. One that nobody foresaw keeps its own: they could hold data."""
     if isinstance(error, KanonError):
         return Failure(str(error), error.exit_code)
+    if isinstance(error, RecursionError):
+        return Failure(
+            "a part of the question is nested too deeply to be read. Write it with fewer levels.", 2
+        )
     kind = type(error).__name__
     return Failure(
         f"something unforeseen went wrong ({kind}). -vv shows where, and may show values.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import random
 import sqlite3
 from contextlib import closing
@@ -436,6 +437,27 @@ def test_brackets_and_quotes_in_a_path_are_no_glob(tmp_path: Path) -> None:
     written(tmp_path, "a\nwrong\n", "p1.csv")
     assert read(written(tmp_path, "a\nright\n", "p[1].csv")) == [("right",)]
     assert read(written(tmp_path, 'it\'s "a"\nx\n', "o'hara.csv")) == [("x",)]
+
+
+@pytest.mark.parametrize("name", ["x[1].parquet", "a*b.parquet", "what?.parquet", "x[1].json"])
+def test_a_name_like_a_glob_is_read_wherever_it_is_named_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    people = duckdb.sql("select 'right' as a")
+    people.to_parquet(str(tmp_path / "p")) if "parquet" in name else None
+    written(tmp_path, (tmp_path / "p").read_bytes() if "parquet" in name else '{"a":"right"}', name)
+    monkeypatch.chdir(tmp_path)
+    for path in (name, f"./{name}", f"../{tmp_path.name}//{name}", tmp_path / name):
+        assert read(path) == [("right",)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json", "arrow", "csv.gz"])
+def test_a_pipe_and_a_device_are_no_files(tmp_path: Path, kind: str) -> None:
+    os.mkfifo(tmp_path / f"p.{kind}")
+    (tmp_path / f"null.{kind}").symlink_to(os.devnull)
+    needed = "and a file is needed, as it is read more than once. Write its content to one first."
+    assert refusal(tmp_path / f"p.{kind}") == f"p.{kind} is a pipe, {needed}"
+    assert refusal(tmp_path / f"null.{kind}") == f"null.{kind} is a device, {needed}"
 
 
 def test_columns_that_differ_only_by_case_are_refused(tmp_path: Path) -> None:
