@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -210,13 +211,24 @@ def _audited(
     ask = Asker(table.engine, watch, expired, started=time.monotonic() - table.seconds)
     try:
         with time_limit(table.engine, left, expired):
-            result = answered(table.plan, ask, show_values)
+            with _unless_changed(table.engine):
+                result = answered(table.plan, ask, show_values)
             table.engine.verify_unchanged()
     except EngineError as error:
         # The next table must not fail because this one did.
         table.engine.renew()
         return _result(table.plan, "error", ask, error=str(error))
     return result
+
+
+@contextmanager
+def _unless_changed(engine: Engine) -> Iterator[None]:
+    """Say of data at fault first whether they changed since they were opened."""
+    try:
+        yield
+    except InputError:
+        engine.verify_unchanged()
+        raise
 
 
 def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:

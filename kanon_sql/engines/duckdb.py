@@ -44,7 +44,7 @@ from kanon_sql.engines.files import (
 )
 from kanon_sql.engines.frames import frame_name, readable_frame
 from kanon_sql.engines.names import name_parts, named, shortened
-from kanon_sql.engines.readers import as_pattern, require_usable_names
+from kanon_sql.engines.readers import Run, as_pattern, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 from kanon_sql.output import HeldFolder, remove_leftovers
 from kanon_sql.templates import identifier, literal, render
@@ -117,6 +117,7 @@ class DuckDBEngine:
         self._kept: dict[str, str] = {}
         self._temporary: set[str] = set()
         self._closing = threading.Lock()
+        self._stopping = threading.Event()
         if connection is not None:
             self._session = cursor_of(connection)
             self._let_go = weakref.finalize(self, let_go, self._session, None)
@@ -141,6 +142,7 @@ class DuckDBEngine:
 
         A relation is read in its own session, and files beside it too.
         """
+        self._stopping.clear()
         if self._has_tables:
             self._require_plain_session()
         table = self._found(target)
@@ -181,7 +183,7 @@ class DuckDBEngine:
             with ctrl_c():
                 names, rows = self._answer(sql)
         except duckdb.Error as error:
-            raise explained(error, told=self._fails_alike(error, sql)) from None
+            raise self._explained(error, told=self._fails_alike(error, sql)) from None
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def keep(self, name: str, sql: str) -> None:
@@ -302,7 +304,8 @@ class DuckDBEngine:
         return self._relation is None
 
     def cancel(self) -> None:
-        """Stop the running statement, unless it runs in a relation's session."""
+        """Stop what runs, unless it runs in a relation's session."""
+        self._stopping.set()
         self._session.interrupt()
 
     def progress(self) -> str:
@@ -348,7 +351,11 @@ class DuckDBEngine:
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if a file is not what it was at the start."""
         for before in self._files.values():
-            if not Path(before.path).exists() or seen(before.path) != before:
+            try:
+                is_same = seen(before.path) == before
+            except OSError:
+                is_same = False
+            if not is_same:
                 raise EngineError(f"{before.path} changed while it was being audited; run again.")
 
     def __enter__(self) -> Self:
@@ -391,12 +398,21 @@ class DuckDBEngine:
         if not self._has_tables or text in self._unfinished:
             return True
         try:
-            return file_kind(text) is not None and bool(list_files(text, self._run))
+            return file_kind(text) is not None and bool(list_files(text, self._reading))
         except InputError:
             return False
 
+    @property
+    def _reading(self) -> Run:
+        return Run(self._run, self._go_on)
+
+    def _go_on(self) -> None:
+        """Raise if what reads a file here, and not in DuckDB, is to stop."""
+        if self._stopping.is_set():
+            raise stopped()
+
     def _file(self, path: str) -> Table:
-        files, left_out = matching_files(path, self._run)
+        files, left_out = matching_files(path, self._reading)
         if self._locked and self._owned and path not in self._paths:
             raise EngineError(f"{path}: name every file before the first query.")
         known_as = self._unfinished.get(path, path)
@@ -418,14 +434,17 @@ class DuckDBEngine:
                 path,
                 files,
                 kind,
-                self._run,
+                self._reading,
                 delimiter=self._delimiter_in(known_as) if known_as != path else self._delimiter,
                 null_strings=self._null_strings,
                 keep_glob=self._owned and not left_out,
             )
             columns = self._columns(source.sql, source.few_values)
         except duckdb.Error as error:
-            raise explained(error) from None
+            raise self._explained(error) from None
+        except InputError:
+            self.verify_unchanged()
+            raise
         self._paths |= {path, *files, *map(as_pattern, files)}
         return Table(
             name,
@@ -487,7 +506,7 @@ class DuckDBEngine:
         """Leave open what a view reads, and see whether it changes."""
         for path in (path for definition in definitions for path in paths_in(definition)):
             try:
-                files = list_files(path, self._run)
+                files = list_files(path, self._reading)
             except InputError:
                 continue
             self._note_files(files)
@@ -565,7 +584,13 @@ class DuckDBEngine:
             with ctrl_c():
                 self._session.execute(statement, parameters)
         except duckdb.Error as error:
-            raise explained(error, told=self._fails_alike(error, sql)) from None
+            raise self._explained(error, told=self._fails_alike(error, sql)) from None
+
+    def _explained(self, error: duckdb.Error, *, told: bool = True) -> KanonError:
+        """The error in our words. Raises `EngineError` if a file changed, which explains any."""
+        if not isinstance(error, duckdb.InterruptException):
+            self.verify_unchanged()
+        return explained(error, told=told)
 
     def _fails_alike(self, error: duckdb.Error, sql: str) -> bool:
         """Whether the SELECT fails in the same words where it is planned, and no row is read."""
@@ -722,8 +747,8 @@ def paths_in(definition: str) -> set[str]:
     """
     try:
         view = sqlglot.parse_one(definition, read="duckdb")
-    except SqlglotError:
-        return set()
+    except (SqlglotError, RecursionError):
+        return {text for text in texts_in(definition) if file_kind(text) is not None}
     texts = {literal.name for literal in view.find_all(exp.Literal) if literal.is_string}
     names = {table.name for table in view.find_all(exp.Table)}
     return {text for text in texts | names if file_kind(text) is not None}
