@@ -444,7 +444,8 @@ class Lines(Iterator[str]):
         self._file = file
         self._text = io.TextIOWrapper(raw, "utf-8", "surrogateescape", newline="")
         self.had_mark = False
-        self._record: list[str] = []
+        # Many short lines are held as one text.
+        self._record = io.StringIO(newline="")
         self._first = True
 
     def __next__(self) -> str:
@@ -457,15 +458,15 @@ class Lines(Iterator[str]):
             self._first = False
             self.had_mark = line.startswith("\ufeff")
             line = line.removeprefix("\ufeff")
-        self._record.append(line)
+        self._record.write(line)
         return line
 
     @property
     def record(self) -> str:
-        return "".join(self._record)
+        return self._record.getvalue()
 
     def begin_record(self) -> None:
-        self._record.clear()
+        self._record = io.StringIO(newline="")
 
     def only_blank_lines_follow(self) -> bool:
         return not any(line.strip("\r\n") for line in self)
