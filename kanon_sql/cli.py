@@ -67,6 +67,60 @@ class Failure(Exception):
         self.exit_code = exit_code
 
 
+class _Stops:
+    """Hears the signals that end a process. Stopped by a supervisor or by a terminal that closes,
+    an audit cleans up after itself as it does after Ctrl-C; under nohup it goes on.
+
+    Once a file is in place it ends with what was decided.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self.code: int | None = None
+        """What the process ends with, once that is decided."""
+        self._is_over = False
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """From now on; afterwards a signal ends what is left of the process at once."""
+        self.came, self.code, self._is_over = False, None, False
+        if output := sys.modules.get("kanon_sql.output"):
+            output.placed.clear()
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGTERM", "SIGHUP"):
+                stop = getattr(signal, name, None)
+                if stop is not None and signal.getsignal(stop) in (signal.SIG_DFL, self._hear):
+                    signal.signal(stop, self._hear)
+            if before is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self._hear)
+        try:
+            yield
+        finally:
+            self._is_over = True
+            if before is signal.default_int_handler:
+                signal.signal(signal.SIGINT, before)
+
+    def _hear(self, number: int, _: object) -> None:
+        if self._is_over:
+            os._exit(INTERRUPTED if self.code is None else self.code)
+        if self.wrote and self.code is None:
+            return
+        is_again, self.came = self.came, True
+        # A supervisor says it twice, and what cleans up is not to be stopped by that.
+        if not is_again or number == signal.SIGINT:
+            raise KeyboardInterrupt
+
+    @property
+    def wrote(self) -> bool:
+        """Whether a file is in place."""
+        output = sys.modules.get("kanon_sql.output")
+        return bool(output and output.placed)
+
+
+_stops = _Stops()
+
+
 class CommandLine(click.Group):
     """A group whose commands return their exit code and whose errors all look alike."""
 
@@ -78,15 +132,12 @@ class CommandLine(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        if threading.current_thread() is threading.main_thread():
-            # Stopped by a supervisor or by a terminal that closes, an audit cleans up after itself
-            # as it does after Ctrl-C; under nohup it goes on.
-            for name in ("SIGTERM", "SIGHUP"):
-                stop = getattr(signal, name, None)
-                if stop is not None and signal.getsignal(stop) is signal.SIG_DFL:
-                    signal.signal(stop, signal.default_int_handler)
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
-        return sys.exit(_exit_code_of(run)) if standalone_mode else run()
+        if not standalone_mode:
+            return run()
+        with _stops.heard():
+            _stops.code = _exit_code_of(run)
+        return sys.exit(_stops.code)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -112,8 +163,13 @@ class CommandLine(click.Group):
 def _exit_code_of(run: Callable[[], Any]) -> int:
     """What the command ends with, after saying what went wrong, if anything did."""
     try:
-        return int(run() or 0)
+        code = int(run() or 0)
+        # What calls back from C may lose an interrupt.
+        return INTERRUPTED if _stops.came and _stops.code is None else code
     except Failure as failure:
+        if _stops.came and _stops.code is None:
+            click.echo("Interrupted; nothing was written.", err=True)
+            return INTERRUPTED
         _say_error(str(failure))
         return failure.exit_code
     except click.ClickException as error:
@@ -122,6 +178,8 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
             click.echo(f"{error.ctx.command_path} --help tells how it is used.", err=True)
         return error.exit_code
     except click.Abort as error:
+        if _stops.code is not None:
+            return _stops.code
         notes = getattr(error.__cause__, "__notes__", [])
         click.echo(" ".join(["Interrupted; nothing was written.", *notes]), err=True)
         return INTERRUPTED
@@ -340,6 +398,8 @@ def anonymize(
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
         writes = _files(result_file)
         result = run(spec, wanted, watch=watch, tell=tell, writes=writes, **limits)
+    if result.anonymization.release:
+        _stops.code = result.exit_code
     from kanon_sql.report import anonymization as report
 
     form = _form(context, values, result_file)

@@ -181,10 +181,20 @@ def _is_removed(path: Path) -> bool:
     return not path.exists()
 
 
+placed: list[Path] = []
+"""The files that were put in place in this process, the last one as soon as that may be so: a
+signal that comes then comes too late to say that nothing was written."""
+
+
 def put_in_place(new: Path, path: Path) -> None:
     """Let a finished file take the place of `path`, in one step."""
     new.chmod(_usual_mode(0o666))
-    os.replace(new, path)
+    placed.append(path)
+    try:
+        os.replace(new, path)
+    except BaseException:
+        placed.remove(path)
+        raise
 
 
 @contextmanager
