@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -35,7 +35,14 @@ from kanon_sql.errors import EngineError, InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets, first_set
 from kanon_sql.hierarchy import summary as summary_of_faults
 from kanon_sql.models import KAnonymity
-from kanon_sql.output import beside, check_writable, put_in_place, write_whole
+from kanon_sql.output import (
+    beside,
+    check_writable,
+    put_in_place,
+    refuse_to_overwrite,
+    remove_leftovers,
+    write_whole,
+)
 from kanon_sql.plan import Plan, plan_audit
 from kanon_sql.release import Chain, as_text, refuse_taken_names
 from kanon_sql.result import Rows, TableResult
@@ -152,11 +159,13 @@ def anonymize(
     timeout: float | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
+    writes: Sequence[Path] = (),
 ) -> AnonymizationResult:
     """Generalise and suppress the one table of `spec` until its demands hold, and audit that.
 
     A release that fails its audit is not written, unless `wanted.force` is set. What is
-    read is never written. `tell` is told each step as it is taken.
+    read is never written. `tell` is told each step as it is taken. `writes` are the files
+    that are to be written beside the release.
 
     Raises `SpecError` or `InputError` for what can't be asked, `EngineError` where the engine
     fails; then nothing is written.
@@ -175,16 +184,24 @@ def anonymize(
         )
         if here:
             stack.callback(here.close)
+        left_over = [said for path in wanted.files[:1] for said in remove_leftovers(path.parent)]
         new = stack.enter_context(_new_file(wanted))
         if new is not None and isinstance(database, Hub):
-            database.will_write(new)
+            database.will_write(new, wanted.output or new)
         expired = threading.Event()
         with time_limit(database, timeout, expired), _cancelled_too(here, timeout, expired):
             run = _Run(spec, asked, k, wanted, database, here, expired, watch, tell)
+            refuse_to_overwrite([*wanted.files, *writes], database.files_read())
             result = run.anonymized(new)
             database.verify_unchanged()
             database.forget_all()
-        return _delivered(result, run.chain, wanted, new)
+        return _delivered(_telling(result, left_over), run.chain, wanted, new)
+
+
+def _telling(result: AnonymizationResult, warnings: Sequence[str]) -> AnonymizationResult:
+    """The result with these warnings before its own."""
+    [table] = result.tables
+    return replace(result, tables=(replace(table, warnings=(*warnings, *table.warnings)),))
 
 
 def dry_run(spec: AuditSpec, wanted: Wanted, *, engine: Any = None) -> ExpectedTable:

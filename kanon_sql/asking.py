@@ -125,7 +125,8 @@ def time_limit(engine: Engine, seconds: float | None, expired: threading.Event) 
         watchdog.start()
     try:
         yield
-    except EngineError:
+    except Exception:
+        # Whatever it is taken for, a damaged file or a failing driver, it was stopped.
         if not expired.is_set():
             raise
     finally:

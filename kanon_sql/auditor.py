@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kanon_sql.answers import Answers, people_in, people_of_profiles
@@ -23,6 +25,7 @@ from kanon_sql.caveats import warnings
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError
 from kanon_sql.models import DeltaPresence
+from kanon_sql.output import refuse_to_overwrite
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
 from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Rows, Status, TableResult
@@ -49,11 +52,13 @@ def audit(
     threads: int | None = None,
     timeout: float | None = None,
     watch: Watch | None = None,
+    writes: Sequence[Path] = (),
 ) -> AuditResult:
     """Audit every table of `spec` where it lies.
 
     `engine` is what `connect` accepts and stands in for each table's own `connect`. `timeout` is
     in seconds, for each table. `watch` is told in words what each statement asks as it starts.
+    `writes` are the files that are to be written afterwards.
 
     Raises `SpecError` or `InputError` before anything is asked, with the faults of all tables that
     can't be opened or planned: an audit of the others alone would pass for the whole. A table on
@@ -68,6 +73,7 @@ def audit(
             for place, table in enumerate(spec.tables):
                 with faults.collected():
                     tables.append(planned(spec, place, engine_of(table), timeout))
+                    refuse_to_overwrite(writes, tables[-1].engine.files_read())
         results = [_audited(table, show_values, timeout, watch) for table in tables]
     return AuditResult(tuple(results), VERSION)
 
@@ -101,7 +107,9 @@ def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
     )
 
 
-def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]:
+def dry_run(
+    spec: AuditSpec, *, engine: Any = None, writes: Sequence[Path] = ()
+) -> tuple[ExpectedTable, ...]:
     """What `audit` would run, and what each engine expects of it. No statement of it runs.
 
     What must be known to write the statements is asked all the same: the columns, the length of
@@ -112,6 +120,7 @@ def dry_run(spec: AuditSpec, *, engine: Any = None) -> tuple[ExpectedTable, ...]
     for place, table in enumerate(spec.tables):
         with opened(table, engine) as hub:
             plan = planned(spec, place, hub, hierarchies="opened").plan
+            refuse_to_overwrite(writes, hub.files_read())
             tables.append(expected(plan, plan.steps, hub))
     return tuple(tables)
 
@@ -203,13 +212,24 @@ def _audited(
     ask = Asker(table.engine, watch, expired, started=time.monotonic() - table.seconds)
     try:
         with time_limit(table.engine, left, expired):
-            result = answered(table.plan, ask, show_values)
+            with _unless_changed(table.engine):
+                result = answered(table.plan, ask, show_values)
             table.engine.verify_unchanged()
     except EngineError as error:
         # The next table must not fail because this one did.
         table.engine.renew()
         return _result(table.plan, "error", ask, error=str(error))
     return result
+
+
+@contextmanager
+def _unless_changed(engine: Engine) -> Iterator[None]:
+    """Say of data at fault first whether they changed since they were opened."""
+    try:
+        yield
+    except InputError:
+        engine.verify_unchanged()
+        raise
 
 
 def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:

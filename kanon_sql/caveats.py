@@ -15,6 +15,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """What a reader must know beside the verdicts, each in a sentence or two."""
     if not answers.sizes:
         return
+    yield from _left_out(plan)
     referred = (each for bound in plan.bound.references.values() for each in bound.levels)
     faults = [summary_of_faults(each.levels.faults) for each in (*plan.bound.levels, *referred)]
     for fault in dict.fromkeys(faults):
@@ -33,6 +34,17 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
         )
     for step in plan.references:
         yield from _matching(step, answers.matches[step.step.name])
+
+
+def _left_out(plan: Plan) -> Iterator[str]:
+    """Files that a glob could be thought to have read."""
+    tables = [plan.bound.table, *(each.table for each in plan.bound.references.values())]
+    for table in tables:
+        if table.left_out:
+            yield (
+                f"{table.name} leaves out {', '.join(table.left_out)}, as a shell does: a name "
+                "that begins with a dot is hidden, and may be left by a program that was killed."
+            )
 
 
 def _unassigned_identifiers(plan: Plan, answers: Answers) -> Iterator[str]:

@@ -97,6 +97,60 @@ class Failure(Exception):
         self.exit_code = exit_code
 
 
+class _Stops:
+    """Hears the signals that end a process. Stopped by a supervisor or by a terminal that closes,
+    an audit cleans up after itself as it does after Ctrl-C; under nohup it goes on.
+
+    Once a file is in place it ends with what was decided.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self.code: int | None = None
+        """What the process ends with, once that is decided."""
+        self._is_over = False
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """From now on; afterwards a signal ends what is left of the process at once."""
+        self.came, self.code, self._is_over = False, None, False
+        if output := sys.modules.get("kanon_sql.output"):
+            output.placed.clear()
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGTERM", "SIGHUP"):
+                stop = getattr(signal, name, None)
+                if stop is not None and signal.getsignal(stop) in (signal.SIG_DFL, self._hear):
+                    signal.signal(stop, self._hear)
+            if before is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self._hear)
+        try:
+            yield
+        finally:
+            self._is_over = True
+            if before is signal.default_int_handler:
+                signal.signal(signal.SIGINT, before)
+
+    def _hear(self, number: int, _: object) -> None:
+        if self._is_over:
+            os._exit(INTERRUPTED if self.code is None else self.code)
+        if self.wrote and self.code is None:
+            return
+        is_again, self.came = self.came, True
+        # A supervisor says it twice, and what cleans up is not to be stopped by that.
+        if not is_again or number == signal.SIGINT:
+            raise KeyboardInterrupt
+
+    @property
+    def wrote(self) -> bool:
+        """Whether a file is in place."""
+        output = sys.modules.get("kanon_sql.output")
+        return bool(output and output.placed)
+
+
+_stops = _Stops()
+
+
 class CommandLine(click.Group):
     """A group whose commands return their exit code and whose errors all look alike."""
 
@@ -108,16 +162,13 @@ class CommandLine(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        if threading.current_thread() is threading.main_thread():
-            # Stopped by a supervisor or by a terminal that closes, an audit cleans up after itself
-            # as it does after Ctrl-C; under nohup it goes on.
-            for name in ("SIGTERM", "SIGHUP"):
-                stop = getattr(signal, name, None)
-                if stop is not None and signal.getsignal(stop) is signal.SIG_DFL:
-                    signal.signal(stop, signal.default_int_handler)
         _CLOCK.begin(time.monotonic())
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
-        return sys.exit(_exit_code_of(run)) if standalone_mode else run()
+        if not standalone_mode:
+            return run()
+        with _stops.heard():
+            _stops.code = _exit_code_of(run)
+        return sys.exit(_stops.code)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -143,8 +194,13 @@ class CommandLine(click.Group):
 def _exit_code_of(run: Callable[[], Any]) -> int:
     """What the command ends with, after saying what went wrong, if anything did."""
     try:
-        return int(run() or 0)
+        code = int(run() or 0)
+        # What calls back from C may lose an interrupt.
+        return INTERRUPTED if _stops.came and _stops.code is None else code
     except Failure as failure:
+        if _stops.came and _stops.code is None:
+            click.echo("Interrupted; nothing was written.", err=True)
+            return INTERRUPTED
         _say_error(str(failure))
         return failure.exit_code
     except click.ClickException as error:
@@ -153,6 +209,8 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
             click.echo(f"{error.ctx.command_path} --help tells how it is used.", err=True)
         return error.exit_code
     except click.Abort as error:
+        if _stops.code is not None:
+            return _stops.code
         notes = getattr(error.__cause__, "__notes__", [])
         click.echo(" ".join(["Interrupted; nothing was written.", *notes]), err=True)
         return INTERRUPTED
@@ -162,6 +220,10 @@ def _failure(error: Exception) -> Failure:
     """The error in words. One that nobody foresaw keeps its own: they could hold data."""
     if isinstance(error, KanonError):
         return Failure(str(error), error.exit_code)
+    if isinstance(error, RecursionError):
+        return Failure(
+            "a part of the question is nested too deeply to be read. Write it with fewer levels.", 2
+        )
     kind = type(error).__name__
     return Failure(
         f"something unforeseen went wrong ({kind}). -vv shows where, and may show values.",
@@ -241,16 +303,16 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         chosen, spec = None, question(context, _required(target), values)
         places = spec.places()
     baseline = _baseline(values)
-    output = _output(spec, values)
+    output = _output(context, spec, values)
     if values["dry_run"]:
         from kanon_sql.auditor import dry_run
 
         _refuse_format(context)
-        tables = dry_run(spec) if spec else ()
+        tables = dry_run(spec, writes=_files(output)) if spec else ()
         _deliver(_expected(tables, to_terminal=output is None), output)
         return 0 if spec else NO_DATA
     with _watching(context) as watch:
-        result = _CLOCK.told(_audit_of(spec, watch, values))
+        result = _CLOCK.told(_audit_of(spec, watch, values, _files(output)))
     if chosen:
         result = chosen.noted(result)
     if baseline:
@@ -285,7 +347,9 @@ def _required(target: str | None) -> str:
     return target
 
 
-def _audit_of(spec: AuditSpec | None, watch: Watch, values: dict[str, Any]) -> AuditResult:
+def _audit_of(
+    spec: AuditSpec | None, watch: Watch, values: dict[str, Any], writes: Sequence[Path]
+) -> AuditResult:
     """The audit of a spec; of none where nothing was selected."""
     if spec is None:
         from kanon_sql.result import AuditResult
@@ -294,7 +358,7 @@ def _audit_of(spec: AuditSpec | None, watch: Watch, values: dict[str, Any]) -> A
         return AuditResult((), VERSION)
     from kanon_sql.auditor import audit as run
 
-    return run(spec, watch=watch, **_limits(values))
+    return run(spec, watch=watch, writes=writes, **_limits(values))
 
 
 def _baseline(values: dict[str, Any]) -> Baseline | None:
@@ -342,7 +406,7 @@ def anonymize(
     from kanon_sql.anonymizer import anonymize as run
 
     spec = question(context, target, values)
-    result_file = _writable(values["result"], spec.files(), values)
+    result_file = _result_file(context, values["result"], spec.files(), values)
     wanted = Wanted(
         algorithm=algorithm,
         max_suppressed=max_suppressed,
@@ -363,7 +427,10 @@ def anonymize(
         return 0
     with _watching(context) as watch, _telling(context) as tell:
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-        result = _CLOCK.told(run(spec, wanted, watch=watch, tell=tell, **limits))
+        writes = _files(result_file)
+        result = _CLOCK.told(run(spec, wanted, watch=watch, tell=tell, writes=writes, **limits))
+    if result.anonymization.release:
+        _stops.code = result.exit_code
     from kanon_sql.report import anonymization as report
 
     form = _form(context, values, result_file)
@@ -391,14 +458,13 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
     spec = profile_question(context, target, values)
-    output = _output(spec, values)
+    output = _output(context, spec, values)
     with _watching(context) as watch:
         from kanon_sql.profiler import profile as run
 
         limits = {key: values[key] for key in ("k", "memory_limit", "threads", "timeout")}
-        result = _CLOCK.told(
-            run(spec, attacker_knows=attacker_knows(values), watch=watch, **limits)
-        )
+        limits |= {"watch": watch, "writes": _files(output)}
+        result = _CLOCK.told(run(spec, attacker_knows=attacker_knows(values), **limits))
     _refuse_failed(result)
     from kanon_sql.report import profile as report
 
@@ -425,10 +491,12 @@ def compile_(
     spec = question(context, target, values)
     if output_dir and values["output"]:
         raise SpecError("--output is one file and --output-dir a folder; choose one.")
-    output = _output(spec, values)
+    output = _output(context, spec, values)
     from kanon_sql.compiler import compile as compile_audit
 
-    compiled = compile_audit(spec, **{key: values[key] for key in ("dialect", "quote", "table")})
+    how = {key: values[key] for key in ("dialect", "quote", "table")}
+    written = sorted(Path(output_dir).rglob("*.sql")) if output_dir else _files(output)
+    compiled = compile_audit(spec, **how, writes=written)
     compiled = _only_step(compiled, step) if step else compiled
     found = plural(len(compiled.statements), "statement")
     if output_dir:
@@ -478,13 +546,13 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
     if are_results(context, targets, values):
         from kanon_sql.result_file import read_result
 
-        output = _writable(values["output"], targets, values)
+        output = _result_file(context, values["output"], targets, values)
         results = [read_result(Path(target)).result for target in targets]
     else:
         target = _only_one(context, context.command.params[0], targets)
         spec = question(context, target, values)
-        output = _output(spec, values)
-        result = _audited(context, spec, values)
+        output = _output(context, spec, values)
+        result = _audited(context, spec, values, output)
         if result.status == "no_data":
             raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
         results = [result]
@@ -493,12 +561,14 @@ def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -
     return 0
 
 
-def _audited(context: click.Context, spec: AuditSpec, values: dict[str, Any]) -> AuditResult:
+def _audited(
+    context: click.Context, spec: AuditSpec, values: dict[str, Any], output: Path | None
+) -> AuditResult:
     with _watching(context) as watch:
         from kanon_sql.auditor import audit as run
 
         limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-        result = run(spec, watch=watch, **limits)
+        result = run(spec, watch=watch, writes=_files(output), **limits)
     _refuse_failed(result)
     return result
 
@@ -522,7 +592,7 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     from kanon_sql.report import diff as report
     from kanon_sql.result_file import read_result
 
-    output = _writable(values["output"], (old, new), values)
+    output = _result_file(context, values["output"], (old, new), values)
     result = compare(read_result(Path(old)), read_result(Path(new)))
     form = _form(context, values, output)
     to_terminal = output is None
@@ -618,11 +688,16 @@ def _limits(values: dict[str, Any]) -> dict[str, Any]:
     return {key: values[key] for key in ("show_values", "memory_limit", "threads", "timeout")}
 
 
-def _output(spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
+def _output(context: click.Context, spec: AuditSpec | None, values: dict[str, Any]) -> Path | None:
     """The file to write the result to: none that the audit, its baseline or its manifest is."""
     beside = (values.get("baseline"), values.get("manifest"))
     inputs = [*(spec.files() if spec else ()), *(each for each in beside if each)]
-    return _writable(values["output"], inputs, values)
+    return _result_file(context, values["output"], inputs, values)
+
+
+def _files(output: Path | None) -> list[Path]:
+    """The files that a command writes in the end, which nothing that it reads may be."""
+    return [output] if output is not None else []
 
 
 def _form(
@@ -640,14 +715,56 @@ def _form(
     return by_suffix.get(output.suffix.lower(), str(values["format"]))
 
 
+_ENDINGS = {
+    "audit": (".json", ".md", ".sarif", ".xml", ".txt"),
+    "anonymize": (".json", ".md", ".txt"),
+    "profile": (".json", ".md", ".txt"),
+    "diff": (".json", ".md", ".txt"),
+    "compile": (".sql", ".txt"),
+    "baseline": (".json",),
+}
+"""By command, what the name of a result may end with: what is written is what that promises."""
+
+
+def _result_file(
+    context: click.Context, name: str | None, inputs: Iterable[str], values: dict[str, Any]
+) -> Path | None:
+    """A file to write a result to. Raises `SpecError` for an ending that promises something else,
+    unless a format was asked for; a name without one, or a pipe, promises nothing."""
+    path = _writable(name, inputs, values)
+    if path is None or not path.suffix or (path.exists() and not path.is_file()):
+        return path
+    asked = context.get_parameter_source("format")
+    if "format" in values and asked is not click.core.ParameterSource.DEFAULT:
+        return path
+    command = context.command.name or ""
+    is_for_people = command == "audit" and values["dry_run"]
+    endings = (".txt",) if is_for_people else _ENDINGS[command]
+    if path.suffix.lower() not in endings:
+        has_forms = "format" in values and not is_for_people
+        or_format = ", or say with --format what to write" if has_forms else ""
+        raise SpecError(
+            f"{path}: nothing is written in the form of {path.suffix} here. Name a file that ends "
+            f"with {_one_of(endings)}{or_format}."
+        )
+    return path
+
+
+def _one_of(endings: Sequence[str]) -> str:
+    *first, last = endings
+    return " or ".join([", ".join(first), last] if first else [last])
+
+
 def _writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) -> Path | None:
     """A file to write, once it is sure that it may be written and is none of the inputs."""
     if name is None:
         return None
-    from kanon_sql.output import check_writable
+    from kanon_sql.output import check_writable, remove_leftovers
 
     path = Path(name)
     check_writable(path, inputs=inputs, force=values["force"])
+    for said in remove_leftovers(path.parent):
+        click.echo(said, err=True)
     return path
 
 

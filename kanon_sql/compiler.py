@@ -17,6 +17,7 @@ from kanon_sql.elsewhere import Elsewhere, refuse_hidden_table, table_of_names, 
 from kanon_sql.engines.base import Engine, Table
 from kanon_sql.engines.files import file_kind
 from kanon_sql.errors import SpecError
+from kanon_sql.output import refuse_to_overwrite
 from kanon_sql.spec import AuditSpec, TableSpec
 from kanon_sql.steps import Step
 from kanon_sql.templates import render, sets_of
@@ -85,13 +86,15 @@ def compile(
     dialect: str | None = None,
     quote: Quote = "always",
     table: str | None = None,
+    writes: Sequence[Path] = (),
 ) -> CompiledAudit:
     """The SQL that `audit` would run, without running it.
 
     The tables are opened, and a text file is read once to see that it can be; a table that is
     named without a connection is taken to have the columns that the question names. `dialect` is
     that of the engine without it. In another one a file stands for the table that is called after
-    it, or as `table` says. `quote="needed"` leaves plain names without quotes.
+    it, or as `table` says. `quote="needed"` leaves plain names without quotes. `writes` are the
+    files that are to be written afterwards.
 
     Raises `SpecError` for what can't be written.
     """
@@ -103,7 +106,7 @@ def compile(
         rules_of(dialect)
     return CompiledAudit(
         tuple(
-            _compiled(spec, place, engine, _Written(dialect, quote, table))
+            _compiled(spec, place, engine, _Written(dialect, quote, table, tuple(writes)))
             for place in range(len(spec.tables))
         )
     )
@@ -116,6 +119,7 @@ class _Written:
     dialect: str | None
     quote: Quote
     called: str | None
+    writes: tuple[Path, ...]
 
 
 def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
@@ -128,9 +132,12 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
                 raise SpecError(
                     "--table says what a table is called in a database of another --dialect."
                 )
-            return _as_executed(spec, place, hub, how.quote)
+            compiled = _as_executed(spec, place, hub, how.quote)
+            refuse_to_overwrite(how.writes, hub.files_read())
+            return compiled
         try:
             tables = tuple(_tables(asked, hub, engine, how.called))
+            refuse_to_overwrite(how.writes, hub.files_read() if hub else ())
         except SpecError as error:
             raise spec.pointed(error, place) from None
     return _for_elsewhere(spec, place, Elsewhere(dialect, tables), how.quote)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,10 @@ class Elsewhere(Definitions):
     def progress(self) -> str:
         """Nothing runs."""
         return ""
+
+    def files_read(self) -> Iterable[str]:
+        """Nothing is read."""
+        return ()
 
     def verify_unchanged(self) -> None:
         """Nothing was read."""

@@ -6,6 +6,8 @@ A message is one sentence of fact and one of advice, and never holds a value of 
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -158,3 +160,18 @@ def plural(number: int, noun: str) -> str:
     """
     many = {"class": "classes"}.get(noun, f"{noun}s")
     return f"{number:,} {noun if number == 1 else many}"
+
+
+def other_than_a_file(path: str | os.PathLike[str]) -> str:
+    """What stands at a path where a file is needed, or nothing where it is one. Raises `OSError`.
+
+    To open a pipe waits until someone writes, and a device may have no end.
+
+    >>> other_than_a_file("/dev/null"), other_than_a_file("/")
+    ('a device', 'a folder')
+    """
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode):
+        return ""
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")

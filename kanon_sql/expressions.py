@@ -60,6 +60,11 @@ _DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4}.*)?\s*")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}([.]\d{1,6})?)?)?")
 
 
+MOST_LEVELS = 30
+"""How deep a condition may be nested: what is read, checked and translated below is read by going
+down into itself."""
+
+
 @dataclass(frozen=True)
 class TextCast:
     """A text column whose values a condition takes for numbers or dates, and so casts."""
@@ -134,6 +139,10 @@ def _one_expression(text: str) -> exp.Expr:
         statements = sqlglot.parse(f"select {text}", read=DIALECT)
     except sqlglot.errors.SqlglotError:
         raise SpecError(f"where: {text!r} is not an expression.") from None
+    except RecursionError:
+        raise _too_deep(text) from None
+    if any(statement and _depth(statement) > MOST_LEVELS for statement in statements):
+        raise _too_deep(text)
     select = statements[0] if len(statements) == 1 else None
     if not isinstance(select, exp.Select) or len(select.expressions) != 1:
         raise SpecError(f"where: {text!r} must be one expression, as in: age >= 18 and sex = 'F'.")
@@ -145,6 +154,30 @@ def _one_expression(text: str) -> exp.Expr:
         raise SpecError(f"where: {text!r} must be an expression alone, with no name.")
     # A parent, so that every node below can be replaced in place.
     return exp.Paren(this=expression)
+
+
+def _depth(tree: exp.Expr) -> int:
+    """How deep a tree is nested; `a and b and c` is of one level, however long.
+
+    >>> _depth(sqlglot.parse_one("a")), _depth(sqlglot.parse_one("a and b and c and d"))
+    (2, 3)
+    """
+    deepest, rest = 0, [(tree, 1)]
+    while rest:
+        node, depth = rest.pop()
+        deepest = max(deepest, depth)
+        for child in node.iter_expressions():
+            goes_on = isinstance(node, exp.Connector) and type(child) is type(node)
+            rest.append((child, depth if goes_on else depth + 1))
+    return deepest
+
+
+def _too_deep(text: str) -> SpecError:
+    start = text if len(text) <= 60 else f"{text[:60]}…"
+    return SpecError(
+        f"where: the condition is nested more than {MOST_LEVELS} levels deep ({start!r}). Write it "
+        "with fewer parentheses, or make a column of it in a view."
+    )
 
 
 def _is_predicate(expression: exp.Expr, types: Mapping[str, str]) -> bool:

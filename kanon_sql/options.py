@@ -287,7 +287,11 @@ _DRY_RUN = (
     ),
 )
 _OUTPUT = (
-    _run("--output", metavar="FILE", help="Write the result there, whole or not at all."),
+    _run(
+        "--output",
+        metavar="FILE",
+        help="Write the result there, whole or not at all, in the form that the name ends with.",
+    ),
     _run("--force", is_flag=True, help="Overwrite the output."),
 )
 _SEARCH = (
@@ -331,7 +335,11 @@ _RELEASE = (
         show_default=True,
         help="What the .sql file holds; a dbt model has a .yml with its tests beside it.",
     ),
-    _run("--result", metavar="FILE", help="Write the result there, whole or not at all."),
+    _run(
+        "--result",
+        metavar="FILE",
+        help="Write the result there, whole or not at all, in the form that the name ends with.",
+    ),
     _run(
         "--force",
         is_flag=True,

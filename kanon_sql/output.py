@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import shutil
-import tempfile
+import stat
+import sys
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from glob import glob
 from pathlib import Path
 
 from kanon_sql.errors import SpecError
+
+if sys.platform != "win32":
+    import fcntl
+
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.kanon-sql")
+"""The folder in which a file is written before it is put in place: a dot file without a suffix of
+data, so that no glob takes it for one."""
 
 
 def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
@@ -28,10 +39,25 @@ def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
         raise SpecError(f"{path} is there already; --force overwrites it.")
 
 
+def refuse_to_overwrite(paths: Iterable[Path], read: Iterable[str]) -> None:
+    """Raise `SpecError` if a file that is to be written is one that is read, even with `force`."""
+    there = [path for path in paths if path.exists()]
+    for source in read if there else ():
+        for path in there:
+            if _same_file(path, source):
+                raise SpecError(
+                    f"{path} is read by what is audited and will not be written; name another file."
+                )
+
+
 def _same_file(path: Path, source: str) -> bool:
     """Whether the file is the source itself or one of those that the source, a glob, matches."""
-    files = [source, *glob(source, recursive=True)]
-    return path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files)
+    source = os.path.expanduser(source)
+    # What can't be a path, or is out of reach, is no file that can be written.
+    with suppress(OSError, ValueError):
+        files = [source, *glob(source, recursive=True, include_hidden=True)]
+        return path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files)
+    return False
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -56,30 +82,128 @@ def _write_beside(path: Path, text: str) -> None:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """An empty file in the same folder and of the same kind, which is gone in the end unless it
-    was put in place. Raises `OSError`."""
-    handle, new = tempfile.mkstemp(
-        dir=path.parent.absolute(), prefix=f".{path.stem}.", suffix=path.suffix
-    )
-    os.close(handle)
+    """An empty file on the same disk, which is gone in the end unless it was put in place.
+    Raises `OSError`."""
+    with _unfinished(path) as folder:
+        new = folder / "unfinished"
+        new.touch(mode=0o600)
+        yield new
+
+
+def _unfinished(path: Path) -> HeldFolder:
+    return HeldFolder(path.parent.absolute(), f".{path.name[:50]}.", ".kanon-sql")
+
+
+class HeldFolder:
+    """A private folder that is gone in the end, and of which every run can tell whether the one
+    that made it lives: it holds a lock that no death outlasts. Raises `OSError`."""
+
+    def __init__(self, parent: Path, before: str, after: str = "") -> None:
+        """Its name is made up, between `before` and `after`."""
+        while True:
+            self.path = parent / f"{before}{secrets.token_hex(8)}{after}"
+            self._lock: list[int] = []
+            # Before it is made, as an interrupt may come at once.
+            self._let_go = weakref.finalize(self, _let_go, self.path, self._lock)
+            try:
+                self.path.mkdir(mode=0o700)
+                self._lock.extend(_locked(self.path))
+            except (BlockingIOError, FileNotFoundError):
+                # Another run may have taken it for left over before it was locked.
+                if not parent.is_dir():
+                    raise
+            if self.path.exists():
+                return
+
+    def remove(self) -> None:
+        """Remove the folder and all in it; a second time does nothing."""
+        self._let_go()
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def _let_go(folder: Path, lock: list[int]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    while lock:
+        os.close(lock.pop())
+
+
+def _locked(folder: Path) -> list[int]:
+    """What holds the lock of a folder until it is closed; nothing where there are no locks.
+
+    Raises `BlockingIOError` if a run that lives holds it.
+    """
+    if sys.platform == "win32":
+        return []
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        yield Path(new)
-    finally:
-        Path(new).unlink(missing_ok=True)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException as error:
+        os.close(handle)
+        if isinstance(error, OSError) and not isinstance(error, BlockingIOError):
+            return []
+        raise
+    return [handle]
+
+
+def remove_leftovers(folder: Path, names: re.Pattern[str] = _UNFINISHED) -> list[str]:
+    """Remove what killed runs left in a folder, and say so, a sentence for each.
+
+    Removed is only what this user made, under a name of ours, and no run holds any more. What may
+    be left over is named.
+    """
+    said = []
+    with suppress(OSError), os.scandir(folder or ".") as entries:
+        found = sorted(entry.name for entry in entries if names.fullmatch(entry.name))
+        for path in (folder / name for name in found):
+            with suppress(BlockingIOError, FileNotFoundError):
+                said.append(
+                    f"{path} was left over by a run that was killed, and is removed."
+                    if _is_removed(path)
+                    else f"{path} may be left over by a run that was killed. Remove it, unless "
+                    "another run writes there."
+                )
+    return said
+
+
+def _is_removed(path: Path) -> bool:
+    """Whether a folder was ours and nobody's, and is gone. Raises `BlockingIOError` for one that a
+    run holds."""
+    found = path.lstat()
+    if sys.platform == "win32" or not stat.S_ISDIR(found.st_mode):
+        return False
+    if found.st_uid == os.geteuid() and (lock := _locked(path)):
+        _let_go(path, lock)
+    return not path.exists()
+
+
+placed: list[Path] = []
+"""The files that were put in place in this process, the last one as soon as that may be so: a
+signal that comes then comes too late to say that nothing was written."""
 
 
 def put_in_place(new: Path, path: Path) -> None:
     """Let a finished file take the place of `path`, in one step."""
     new.chmod(_usual_mode(0o666))
-    os.replace(new, path)
+    placed.append(path)
+    try:
+        os.replace(new, path)
+    except BaseException:
+        placed.remove(path)
+        raise
 
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
     """A folder to fill beside `folder`, which takes its place when all went well."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
+    with _unfinished(folder) as held:
+        beside = held / folder.name
+        beside.mkdir()
         yield beside
         beside.chmod(_usual_mode(0o777))
         if folder.exists():
@@ -87,8 +211,6 @@ def whole_folder(folder: Path) -> Iterator[Path]:
                 os.replace(file, folder / file.name)
         else:
             beside.rename(folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def write_files(

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.answers import Counted, everyone, people_in
@@ -22,6 +23,7 @@ from kanon_sql.engines.base import Column, Engine, Row, Table
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.hierarchy import GeneralizationHierarchy
 from kanon_sql.models import Homogeneity, KAnonymity, SensitiveModel
+from kanon_sql.output import refuse_to_overwrite
 from kanon_sql.plan import smallest_classes
 from kanon_sql.precautions import precautions
 from kanon_sql.profile_result import (
@@ -61,6 +63,7 @@ def profile(
     threads: int | None = None,
     timeout: float | None = None,
     watch: Watch | None = None,
+    writes: Sequence[Path] = (),
 ) -> ProfileResult:
     """Profile every table of `spec` where it lies; its checks and references are not asked.
 
@@ -76,6 +79,8 @@ def profile(
             _planned(spec, place, engine_of(table), attacker_knows, k, timeout)
             for place, table in enumerate(spec.tables)
         ]
+        for each in planned:
+            refuse_to_overwrite(writes, each.engine.files_read())
         return ProfileResult(tuple(_profiled(each, timeout, watch) for each in planned), VERSION)
 
 

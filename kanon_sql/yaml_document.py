@@ -7,16 +7,21 @@ twice in one mapping is an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, other_than_a_file
 
 Location = Sequence[int | str]
+
+MOST_LEVELS = 50
+MOST_NODES = 100_000
+"""How many values a file may have once every alias is what it names: a few lines could mean more
+than any memory holds."""
 
 
 class Place(NamedTuple):
@@ -27,7 +32,21 @@ class Place(NamedTuple):
     column: int
 
 
-class _Loader(yaml.SafeLoader):
+class _Bounded(yaml.SafeLoader):
+    """Raises `RecursionError` for what is nested deeper than anything that is asked."""
+
+    _level = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._level += 1
+        if self._level > MOST_LEVELS:
+            raise RecursionError
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self._level -= 1
+        return node
+
+
+class _Loader(_Bounded):
     yaml_implicit_resolvers = {}  # noqa: RUF012  PyYAML's own name for it
 
 
@@ -53,13 +72,18 @@ def scalar_or_list(text: str) -> Any:
 
     Raises `SpecError` if it is neither.
     """
+    loader = _Loader(text)
     try:
-        value = yaml.load(text, _Loader)
-    except yaml.YAMLError:
+        root = loader.get_single_node()
+        if root is not None:
+            _Walk(Path(), (), repeated_keys=True).through(root)
+        return loader.construct_document(root) if root is not None else None
+    except (yaml.YAMLError, SpecError, ValueError, RecursionError):
         raise SpecError(
             f"{text!r} is not a value: a number, a word or a [list, of, them]."
         ) from None
-    return value
+    finally:
+        loader.dispose()
 
 
 def as_yaml(value: Any) -> str:
@@ -93,13 +117,13 @@ class YamlDocument:
 
         Raises `SpecError` as `read` does.
         """
-        return cls._read(path, yaml.SafeLoader, repeated_keys=True)
+        return cls._read(path, _Bounded, repeated_keys=True)
 
     @classmethod
-    def _read(
-        cls, path: Path, loader_of: type[yaml.SafeLoader], *, repeated_keys: bool
-    ) -> YamlDocument:
+    def _read(cls, path: Path, loader_of: type[_Bounded], *, repeated_keys: bool) -> YamlDocument:
         try:
+            if found := other_than_a_file(path):
+                raise SpecError(f"{path} is {found}, and a file is needed.")
             text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             raise SpecError(f"there is no file {path}.") from None
@@ -113,8 +137,7 @@ class YamlDocument:
             root = loader.get_single_node()
             if root is None:
                 raise SpecError(f"{path} is empty; kanon-sql demo writes an example of a spec.")
-            if not repeated_keys:
-                _refuse_repeated_keys(path, lines, root)
+            _Walk(path, lines, repeated_keys=repeated_keys).through(root)
             value = loader.construct_document(root)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
@@ -123,6 +146,11 @@ class YamlDocument:
             ) from None
         except SpecError:
             raise
+        except RecursionError:
+            raise SpecError(
+                f"{path} is nested more than {MOST_LEVELS} levels deep, and nothing that is asked "
+                "has more than a dozen. Look for brackets that are never closed."
+            ) from None
         except (yaml.YAMLError, ValueError) as error:
             raise SpecError(f"{path} is not YAML: {error}") from None
         finally:
@@ -163,32 +191,43 @@ def _child(node: yaml.Node, step: int | str) -> tuple[yaml.Node | None, yaml.Nod
     return None
 
 
-def _refuse_repeated_keys(
-    path: Path, lines: tuple[str, ...], node: yaml.Node, inside: tuple[yaml.Node, ...] = ()
-) -> None:
-    """Refuse a key that is there twice, and an alias of what it stands in itself."""
-    if node in inside:
-        message = "an alias may not stand in what it names."
-        raise SpecError(_pointed(path, lines, node.start_mark, message, _width(node)))
-    inside = (*inside, node)
-    if isinstance(node, yaml.MappingNode):
+class _Walk:
+    """Goes through a file's nodes and refuses what would be lost, or never end."""
+
+    def __init__(self, path: Path, lines: tuple[str, ...], *, repeated_keys: bool) -> None:
+        self._path, self._lines, self._repeated_keys = path, lines, repeated_keys
+        self._sizes: dict[yaml.Node, int] = {}
+
+    def through(self, node: yaml.Node, inside: tuple[yaml.Node, ...] = ()) -> int:
+        """How many values a node is, with those that its aliases name.
+
+        Raises `SpecError` for too many, for a key that is there twice unless that is allowed, and
+        for an alias of what it stands in itself.
+        """
+        if node in self._sizes:
+            return self._sizes[node]
+        if node in inside:
+            raise self._error(node, "an alias may not stand in what it names.")
+        size = 1 + sum(self.through(each, (*inside, node)) for each in self._values(node))
+        if size > MOST_NODES:
+            raise self._error(
+                node, f"with its aliases this is more than {MOST_NODES:,} values. Name fewer."
+            )
+        self._sizes[node] = size
+        return size
+
+    def _values(self, node: yaml.Node) -> Iterator[yaml.Node]:
         seen: set[str] = set()
-        for key, value in node.value:
-            if key.value in seen:
-                raise SpecError(
-                    _pointed(
-                        path,
-                        lines,
-                        key.start_mark,
-                        f'the key "{key.value}" is there twice.',
-                        _width(key),
-                    )
-                )
-            seen.add(key.value)
-            _refuse_repeated_keys(path, lines, value, inside)
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _refuse_repeated_keys(path, lines, item, inside)
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode) and not self._repeated_keys:
+                if key.value in seen:
+                    raise self._error(key, f'the key "{key.value}" is there twice.')
+                seen.add(key.value)
+            yield value
+        yield from node.value if isinstance(node, yaml.SequenceNode) else ()
+
+    def _error(self, node: yaml.Node, message: str) -> SpecError:
+        return SpecError(_pointed(self._path, self._lines, node.start_mark, message, _width(node)))
 
 
 def _width(node: yaml.Node) -> int:

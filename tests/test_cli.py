@@ -466,6 +466,45 @@ def test_force_overwrites(run):
     assert Path("there.txt").read_text(encoding="utf-8").startswith("patients.csv · 5 records")
 
 
+OF_EACH = {
+    "audit patients.csv --qi zip --output": ".json, .md, .sarif, .xml or .txt, or say with "
+    "--format what to write",
+    "audit patients.csv --qi zip --dry-run --output": ".txt",
+    "anonymize patients.csv --qi zip --k 1 --result": ".json, .md or .txt, or say with --format "
+    "what to write",
+    "profile patients.csv --qi zip --output": ".json, .md or .txt, or say with --format what to "
+    "write",
+    "diff old.json new.json --output": ".json, .md or .txt, or say with --format what to write",
+    "compile patients.csv --qi zip --output": ".sql or .txt",
+    "baseline patients.csv --qi zip --k 1 --output": ".json",
+}
+
+
+@pytest.mark.parametrize("command", OF_EACH)
+@pytest.mark.parametrize("name", ["rep.pdf", "rep.HTML", "rep.json.gz", "rep.csv"])
+def test_an_ending_that_promises_another_form_is_refused(run, command, name):
+    assert run(*command.split(), name) == Ended(
+        2,
+        "",
+        f"error: {name}: nothing is written in the form of {Path(name).suffix} here. Name a file "
+        f"that ends with {OF_EACH[command]}.\n",
+    )
+    assert not Path(name).exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "beginning"),
+    [
+        (["--output", "report"], "patients.csv · 5 records"),
+        (["--output", "report.txt"], "patients.csv · 5 records"),
+        (["--output", "report.page", "--format", "markdown"], "## patients.csv"),
+    ],
+)
+def test_a_name_that_promises_nothing_else_is_taken(run, arguments, beginning):
+    assert run("audit", "kanon.yml", *arguments).code == 1
+    assert Path(arguments[1]).read_text(encoding="utf-8").startswith(beginning)
+
+
 @pytest.mark.parametrize("target", ["kanon.yml", "./patients.csv", "patients.csv", "voters.csv"])
 def test_an_input_is_never_written(run, target):
     Path("kanon.yml").write_text(
@@ -562,3 +601,68 @@ def test_errors_go_to_stderr():
 def test_a_reader_who_goes_away_changes_no_verdict():
     ended = shell("(kanon-sql audit kanon.yml; echo exit $? >&2) | true")
     assert ended.stderr == "exit 1\n"
+
+
+STOPPED = """
+import os, signal, sys
+from kanon_sql import {room} as room
+from kanon_sql.cli import main
+
+def stop():
+    os.kill(os.getpid(), signal.{name})
+
+done = room.{step}
+
+def meanwhile(*arguments, **named):
+    {before}
+    answer = done(*arguments, **named)
+    {after}
+    return answer
+
+room.{step} = meanwhile
+main({arguments!r}.split())
+"""
+RELEASED = "anonymize patients.csv --qi zip --k 2 --max-suppressed 2 --output release.csv"
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize(
+    ("room", "step", "before", "after", "code", "there"),
+    [
+        ("output", "put_in_place", "", "pass", 0, True),
+        ("anonymizer", "put_in_place", "stop()", "pass", 130, False),
+        ("anonymizer", "put_in_place", "pass", "stop()", 0, True),
+        ("anonymizer", "_delivered", "pass", "stop()", 0, True),
+        ("anonymizer", "planned", "pass", "stop()", 130, False),
+        ("output", "check_writable", "stop()", "pass", 130, False),
+        ("asking", "connect", "pass", "stop()", 130, False),
+    ],
+)
+def test_a_signal_ends_with_130_or_once_a_file_is_in_place_with_what_was_decided(
+    room, step, before, after, code, there, name
+):
+    program = STOPPED.format(
+        room=room, step=step, before=before or "pass", after=after, name=name, arguments=RELEASED
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, Path("release.csv").exists()) == (code, there), ended.stderr
+    assert ("nothing was written" in ended.stderr) is (code == 130)
+    assert {*os.listdir()} - {"release.csv"} == {"patients.csv", "voters.csv", "kanon.yml"}
+
+
+def test_an_interrupt_that_is_lost_in_c_ends_with_130_all_the_same(tmp_path):
+    lost = "class Lost:\n    def __del__(self):\n        stop()\nLost()"
+    program = STOPPED.format(
+        room="auditor",
+        step="answered",
+        before="pass",
+        after=f"exec({lost!r}, globals())",
+        name="SIGTERM",
+        arguments="audit patients.csv --qi zip --k 1",
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 130

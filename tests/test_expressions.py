@@ -6,7 +6,7 @@ import pyarrow
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.expressions import TextCast, condition
+from kanon_sql.expressions import MOST_LEVELS, TextCast, columns_of, condition
 
 COLUMNS = {
     "zip": "VARCHAR",
@@ -198,3 +198,37 @@ def test_a_condition_on_the_reference_says_whose_it_is() -> None:
         'reference voters: where: 1 of 4 values of "zip" are no number. Compare them as text, or '
         "mend them first."
     )
+
+
+DEEP = {
+    "parentheses": "(" * 400 + "age > 0" + ")" * 400,
+    "more of them": "(" * 5000 + "age > 0" + ")" * 5000,
+    "unlike ones": " and (age = 1 or ".join(["age = 1"] * 200) + ")" * 199,
+    "not": "not " * 400 + "alive",
+    "sums": "age" + " + 1" * 400 + " > 0",
+    "functions": "coalesce(" * 100 + "age" + ", 1)" * 100 + " > 0",
+    "cases": "case when alive then " * 200 + "true" + " end" * 200,
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_a_condition_that_is_nested_too_deeply_is_refused(text: str) -> None:
+    """What reads it goes down into itself, and Python ends where that is too deep."""
+    for read in (lambda: condition(text, "people", COLUMNS), lambda: columns_of(text)):
+        with pytest.raises(kanon.SpecError) as refused:
+            read()
+        assert str(refused.value) == (
+            f"where: the condition is nested more than {MOST_LEVELS} levels deep "
+            f"({text[:60] + '…'!r}). Write it with fewer parentheses, or make a column of it in a "
+            "view."
+        )
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark", "clickhouse", "tsql"])
+def test_a_condition_of_the_most_levels_is_translated(dialect: str) -> None:
+    deep = "(" * (MOST_LEVELS - 6) + "age > 0" + ")" * (MOST_LEVELS - 6)
+    wide = " or ".join(["age = 1"] * 200)
+
+    for where in (deep, wide):
+        compiled = kanon.compile("people", quasi_identifiers="zip", where=where, dialect=dialect)
+        assert str(compiled).count("age") >= where.count("age")

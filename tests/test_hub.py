@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import fcntl
+import gzip
 import hashlib
 import os
 import re
+import tempfile
 import threading
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,7 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.duckdb import DuckDBEngine, FileEvidence
+from kanon_sql.engines.readers import Run
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 
 MARKER = "Jane-Marker-7731"
@@ -159,6 +164,48 @@ def test_an_engine_that_is_dropped_leaves_no_folder() -> None:
     [row] = engine.query("select current_setting('temp_directory') as folder")
     del engine
     assert not Path(row["folder"]).exists()
+
+
+def spills() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("kanon-sql-*"))
+
+
+def test_what_killed_runs_spilled_is_removed_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed, like_it = tmp_path / f"kanon-sql-spill-{'0' * 16}", tmp_path / "kanon-sql-spill-mine"
+    for folder in (killed, like_it):
+        folder.mkdir()
+        (folder / "duckdb_temp_storage.tmp").write_text(MARKER)
+    with DuckDBEngine() as living:
+        [row] = living.query("select current_setting('temp_directory') as folder")
+        with DuckDBEngine():
+            assert Path(row["folder"]).exists()
+        assert spills() == {like_it, Path(row["folder"])}
+    assert spills() == {like_it}
+
+
+@pytest.mark.parametrize("moment", ["mkdir", "flock", "connect", "_attach"])
+def test_an_interrupt_while_a_hub_opens_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """It comes as soon as the call is over, before its answer is kept."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    owners = {"mkdir": Path, "flock": fcntl, "connect": duckdb, "_attach": DuckDBEngine}
+    owner: Any = owners[moment]
+    done = getattr(owner, moment)
+
+    def interrupted(*arguments: Any, **named: Any) -> None:
+        done(*arguments, **named)
+        assert spills() != set()
+        raise KeyboardInterrupt
+
+    duckdb.connect(str(tmp_path / "clinic.duckdb")).close()
+    monkeypatch.setattr(owner, moment, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        DuckDBEngine(database=tmp_path / "clinic.duckdb")
+    assert spills() == set()
 
 
 @pytest.mark.parametrize(
@@ -498,3 +545,120 @@ def test_a_database_has_the_name_that_its_views_know_it_by(tmp_path: Path, name:
     result = kanon.audit("seen", quasi_identifiers="zip", engine=f"duckdb:{path}")
 
     assert result.tables[0].summary.k == 10
+
+
+# What happens meanwhile
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
+@pytest.mark.parametrize("becomes", ["other columns", "damaged", "gone", "another type"])
+def test_a_file_that_is_replaced_while_it_is_read_has_changed(
+    tmp_path: Path, kind: str, becomes: str
+) -> None:
+    def written(select: str) -> Path:
+        new = tmp_path / f"new.{kind}"
+        duckdb.sql(f"copy ({select}) to '{new}'")
+        return new
+
+    path = written("select 1 as a from range(9)").rename(tmp_path / f"people.{kind}")
+    with DuckDBEngine() as engine:
+        table = engine.table(path)
+        if becomes == "gone":
+            path.unlink()
+        elif becomes == "damaged":
+            path.write_bytes(b'{"PAR1')
+        else:
+            other = "2 as b" if becomes == "other columns" else "'a long word' as a"
+            os.replace(written(f"select {other} from range(99)"), path)
+        with pytest.raises(EngineError) as changed:
+            total_of(engine, table)
+    assert str(changed.value) == f"{path} changed while it was being audited; run again."
+
+
+def total_of(engine: DuckDBEngine, table: Table) -> None:
+    engine.query(f"select sum(cast(a as integer)) from {table.sql}")
+    engine.verify_unchanged()
+
+
+def test_data_at_fault_that_changed_since_they_were_opened_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("zip,age\na,1\n")
+    result = kanon.audit(
+        path,
+        quasi_identifiers={"age": {"levels": [{"width": 5}]}},
+        levels={"age": 1},
+        engine=Replaced(path, "zip,age\nb,old\n"),
+    )
+    [table] = result.tables
+    assert (table.status, table.error) == (
+        "error",
+        f"{path} changed while it was being audited; run again.",
+    )
+
+
+class Replaced(DuckDBEngine):
+    """Has a file replaced once it is opened, by somebody else."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        super().__init__()
+        self._path, self._text = path, text
+
+    def lock(self) -> None:
+        if not self._locked:
+            self._path.write_text(self._text)
+        super().lock()
+
+
+@pytest.mark.parametrize(
+    "name", ["header.csv.gz", "wide.csv", "numbers.json", "many.csv.gz", "people.parquet"]
+)
+def test_a_time_limit_that_is_reached_while_a_file_opens_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever is just looked at, and whatever a reader takes the interrupt for."""
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        duckdb.sql("select 1 as a").write_parquet(str(path))
+    elif name.endswith("json"):
+        path.write_text('{"a": 0.12345678901234567, "b": "1e5 2e5"}\n' * 400_000)
+    elif name.endswith("csv"):
+        path.write_text("a,b\n" + "one,two\n" * 1_000_000 + "three\n")
+    else:
+        line = b"a,b\n" + (b"one,two\n" * 9_000_000 if name == "many.csv.gz" else b"x" * 9)
+        path.write_bytes(gzip.compress(line, 1))
+    if name in ("header.csv.gz", "people.parquet"):
+        # The reader is stopped in its first statement, or in its first look.
+        monkeypatch.setattr(DuckDBEngine, "_run", stopped_statement)
+        monkeypatch.setattr(DuckDBEngine, "_reading", Run(stopped_statement, stopped_look))
+    with pytest.raises(EngineError) as stopped:
+        kanon.audit(path, quasi_identifiers="a", timeout=0.05)
+    assert str(stopped.value) == (
+        "stopped, because the time limit was reached. Raise --timeout, or ask less."
+    )
+
+
+def stopped_statement(*_: object) -> None:
+    time.sleep(0.2)
+    raise duckdb.InterruptException("INTERRUPT Error: Interrupted!")
+
+
+def stopped_look() -> None:
+    time.sleep(0.2)
+    raise EngineError("the query was stopped before its end. Nothing was left behind.")
+
+
+@pytest.mark.parametrize("content", ["one line", "spaces", "a record that never closes"])
+def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(
+    tmp_path: Path, content: str
+) -> None:
+    """Sixty megabytes in as many kilobytes; what is held is the buffer that a line may fill."""
+    million = {"one line": b"x", "spaces": b" "}.get(content, b"x\n")
+    path = tmp_path / "people.csv.gz"
+    start = b"a,b\n" + (b'1,"' if content != "one line" else b"")
+    path.write_bytes(gzip.compress(start + million * (60_000_000 // len(million)), 1))
+    tracemalloc.start()
+    with DuckDBEngine(memory_limit="300MB") as engine, pytest.raises(InputError):
+        engine.table(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 250_000_000

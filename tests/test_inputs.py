@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import random
 import sqlite3
 from contextlib import closing
@@ -321,6 +322,38 @@ def test_a_path_that_leads_nowhere_is_refused(
     assert refusal(target) == message
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("pattern", ["*", "**/*", "?p1", "*/*"])
+def test_a_glob_leaves_out_dot_files_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, pattern: str
+) -> None:
+    """What a killed program leaves would double every record, and make k 2 where it is 1."""
+    monkeypatch.chdir(tmp_path)
+    people = duckdb.sql("select 'a' || range as zip from range(3)")
+    for name in ("data/xp1", "data/.p1", ".old/p1", ".old/xp1"):
+        Path(name).parent.mkdir(exist_ok=True)
+        people.to_csv(f"{name}.csv") if kind == "csv" else people.to_parquet(f"{name}.parquet")
+    glob = f"{pattern}.{kind}" if "/" in pattern else f"data/{pattern}.{kind}"
+
+    [table] = kanon.audit(glob, quasi_identifiers="zip").tables
+
+    assert (table.summary.records, table.summary.k) == (3, 1)
+    assert f"data/.p1.{kind}" in table.warnings[0]
+    assert (f".old/p1.{kind}" in table.warnings[0]) is ("/" in pattern)
+
+
+def test_a_dot_file_that_is_named_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".cache").mkdir()
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / ".cache", "a\n1\n", ".p1.csv")
+    for path in (".cache/.p1.csv", ".cache/.p*.csv", ".c*/.*.csv"):
+        assert read(path) == [("1",)]
+    for pattern in ("*.csv", "[.]p1.csv"):
+        assert refusal(f".cache/{pattern}") == (
+            f"{pattern}: no file matches but dot files, which a * leaves out: .p1.csv."
+        )
+
+
 def test_files_of_a_csv_glob_need_one_header(tmp_path: Path) -> None:
     written(tmp_path, "a,b\n1,2\n", "p1.csv")
     written(tmp_path, "a,b\r\n3,4\r\n", "p2.csv")
@@ -406,6 +439,27 @@ def test_brackets_and_quotes_in_a_path_are_no_glob(tmp_path: Path) -> None:
     assert read(written(tmp_path, 'it\'s "a"\nx\n', "o'hara.csv")) == [("x",)]
 
 
+@pytest.mark.parametrize("name", ["x[1].parquet", "a*b.parquet", "what?.parquet", "x[1].json"])
+def test_a_name_like_a_glob_is_read_wherever_it_is_named_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    people = duckdb.sql("select 'right' as a")
+    people.to_parquet(str(tmp_path / "p")) if "parquet" in name else None
+    written(tmp_path, (tmp_path / "p").read_bytes() if "parquet" in name else '{"a":"right"}', name)
+    monkeypatch.chdir(tmp_path)
+    for path in (name, f"./{name}", f"../{tmp_path.name}//{name}", tmp_path / name):
+        assert read(path) == [("right",)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json", "arrow", "csv.gz"])
+def test_a_pipe_and_a_device_are_no_files(tmp_path: Path, kind: str) -> None:
+    os.mkfifo(tmp_path / f"p.{kind}")
+    (tmp_path / f"null.{kind}").symlink_to(os.devnull)
+    needed = "and a file is needed, as it is read more than once. Write its content to one first."
+    assert refusal(tmp_path / f"p.{kind}") == f"p.{kind} is a pipe, {needed}"
+    assert refusal(tmp_path / f"null.{kind}") == f"null.{kind} is a device, {needed}"
+
+
 def test_columns_that_differ_only_by_case_are_refused(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1], "A": [2]}).write_parquet(tmp_path / "p.parquet")
     written(tmp_path, '[{"a": 1, "A": 2}]', "p.json")
@@ -444,6 +498,57 @@ def test_json_integers_that_would_be_rounded_are_refused(tmp_path: Path) -> None
         'people.json: column "a" has integers of more than 15 digits beside fractions, or beyond '
         "38 digits, which would be rounded. Write its values as strings."
     )
+
+
+ROUNDED = (
+    "a fraction or an exponent whose digits a number of 64 bits does not hold as they are written, "
+    "and different values would become one. Write its values as strings."
+)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[{"a": 0.12345678901234567890}, {"a": 0.12345678901234567891}]',
+        '{"a": 1e400}\n{"a": 1E+500}\n',
+        '{"a": 1e-400}\n',
+        '{"a": 4e-324}\n',
+        '{"a": 0.1}\n{"a": 9007199254740993.0}\n',
+        '{"a": [{"b": 1}, {"b": [-0.12345678901234567890]}]}\n',
+        '{"a": 0.12345678901234567890}\n{"a": "text"}\n{"a": [1]}\n',
+        '{"b": "0.5", "a": 1.00000000000000000001}\n',
+    ],
+)
+def test_json_fractions_that_would_be_rounded_are_refused(tmp_path: Path, content: str) -> None:
+    assert refusal(written(tmp_path, content, "people.json")) == (
+        f'people.json: column "a" has {ROUNDED}'
+    )
+
+
+def test_every_file_of_a_json_glob_has_its_fractions_looked_at(tmp_path: Path) -> None:
+    written(tmp_path, '{"a": 0.5}', "p1.ndjson")
+    written(tmp_path, '{"a": 0.12345678901234567890}', "p2.ndjson")
+    assert refusal(f"{tmp_path}/p*.ndjson") == f'p*.ndjson: column "a" has {ROUNDED}'
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        ("0.1", 0.1),
+        ("0.30000000000000004", 0.30000000000000004),
+        ("2.50000000000000000000", 2.5),
+        ("-1.7976931348623157E308", -1.7976931348623157e308),
+        ("5e-324", 5e-324),
+        ("0e400", 0.0),
+        ("1e23", 1e23),
+    ],
+)
+def test_json_fractions_that_a_double_holds_are_read(
+    tmp_path: Path, number: str, value: float
+) -> None:
+    content = f'{{"a": {number}, "b": "\\"1e400, 0.12345678901234567890"}}'
+    [(read_as, _)] = read(written(tmp_path, content, "people.json"))
+    assert repr(read_as) == repr(value)
 
 
 def test_a_json_record_with_a_key_twice_is_refused_without_its_values(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql import auditor
 from kanon_sql.cli import main
+from kanon_sql.output import HeldFolder, refuse_to_overwrite
 from kanon_sql.release import CLASSES, DONORS, NUMBERED, RELEASE, VIOLATING
 
 ROWS = [("a", f"N{n:02d}", f"secret {hash((n, 7)) % 97}") for n in range(14)] + [
@@ -126,6 +129,126 @@ def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:
             kanon.anonymize(str(table), **asked, output=output)
 
     assert [path.read_bytes() for path in (table, reference, hierarchy)] == before
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv"])
+def test_a_release_goes_into_the_folder_that_a_glob_reads(tmp_path: Path, ending: str) -> None:
+    source = tmp_path / f"part.{ending}"
+    delimiter = {"csv": ",", "tsv": "\t"}.get(ending)
+    people = duckdb.sql("select 'a' as zip, 'x,y' as name from range(5)")
+    people.to_csv(str(source), sep=delimiter) if delimiter else people.to_parquet(str(source))
+    for pattern in (f"*.{ending}", f"**/*.{ending}", f"?*.{ending}"):
+        output = tmp_path / f"release.{ending}"
+        output.unlink(missing_ok=True)
+        result = kanon.anonymize(
+            f"{tmp_path}/{pattern}", quasi_identifiers="zip", k=5, output=output
+        )
+        assert (result.status, result.tables[0].summary.records) == ("holds", 5)
+        assert sorted(os.listdir(tmp_path)) == [f"part.{ending}", f"release.{ending}"]
+
+
+def test_what_a_killed_run_left_is_removed_and_said(tmp_path: Path) -> None:
+    output = tmp_path / "release.csv"
+    with HeldFolder(tmp_path, ".other.csv.", ".kanon-sql") as living:
+        killed = tmp_path / f".release.csv.{'0' * 16}.kanon-sql"
+        killed.mkdir()
+        (killed / "unfinished").write_text("zip\n02138\n")
+        not_a_folder = tmp_path / f".release.csv.{'1' * 16}.kanon-sql"
+        not_a_folder.write_text("whoever wrote this")
+        result = kanon.anonymize(people(), quasi_identifiers="q", k=5, output=output)
+
+        assert list(result.tables[0].warnings[:2]) == [
+            f"{killed} was left over by a run that was killed, and is removed.",
+            f"{not_a_folder} may be left over by a run that was killed. Remove it, unless another "
+            "run writes there.",
+        ]
+        assert {*tmp_path.iterdir()} == {living, not_a_folder, output}
+
+
+VIEWS = {
+    "a view": "create view people as from '{file}'",
+    "a view of a glob": "create view people as from read_csv('{folder}/s*.csv')",
+    "a view of a view": "create view v as from '{file}'; create view people as from v",
+    "a macro": "create macro m() as table from '{file}'; create view people as from m()",
+    "another form": "create view people as from read_csv('{folder}/source.tsv', delim = '\t')",
+    "a database beside": "attach '{folder}/source.csv' as b; create table people as select 'a' q",
+}
+"""What a table may be in a session, that reads a file nobody named to us."""
+
+
+@pytest.mark.parametrize("what", VIEWS)
+def test_no_file_that_an_open_session_reads_is_written_over(tmp_path: Path, what: str) -> None:
+    file = tmp_path / ("source.tsv" if what == "another form" else "source.csv")
+    if what != "a database beside":
+        file.write_text("q\n" + "a\n" * 5)
+    with duckdb.connect() as connection:
+        connection.execute(VIEWS[what].format(file=file, folder=tmp_path))
+        connection.execute("create table b.t as select 1 as a") if "beside" in what else None
+        before = file.read_bytes()
+        for engine in (connection, kanon.connect(connection)):
+            with pytest.raises(kanon.SpecError, match="is read by what is audited and will not be"):
+                kanon.anonymize(
+                    "people", quasi_identifiers="q", k=1, engine=engine, output=file, force=True
+                )
+        assert file.read_bytes() == before
+
+
+def test_no_file_that_a_relation_reads_is_written_over(tmp_path: Path) -> None:
+    file = tmp_path / "source.csv"
+    file.write_text("q\n" + "a\n" * 5)
+    with duckdb.connect() as connection, kanon.connect() as engine:
+        engine.table(connection.sql(f"from '{file}'"))
+        with pytest.raises(kanon.SpecError, match="is read by what is audited"):
+            refuse_to_overwrite([file], engine.files_read())
+
+
+def test_no_database_of_sqlite_is_written_over(tmp_path: Path) -> None:
+    file, beside = tmp_path / "clinic.sql", tmp_path / "beside.sql"
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("create table people as select 'a' as q union all select 'a'")
+        connection.execute(f"attach '{beside}' as b")
+        connection.execute("create table b.t as select 1 as a")
+        for output in (beside, file):
+            before = output.read_bytes()
+            asked: dict[str, Any] = {"quasi_identifiers": "q", "k": 1, "force": True}
+            with pytest.raises(kanon.SpecError, match="is read by what is audited"):
+                kanon.anonymize(
+                    "people", **asked, engine=kanon.connect(connection, dialect="sqlite"),
+                    output=output,
+                )  # fmt: skip
+            assert output.read_bytes() == before
+
+
+COMMANDS = {
+    "audit": "audit people --connect duckdb:clinic.duckdb --qi q --output source.txt --force",
+    "dry run": "audit people --connect duckdb:clinic.duckdb --qi q --dry-run "
+    "--output source.txt --force",
+    "profile": "profile people --connect duckdb:clinic.duckdb --qi q --output source.txt --force",
+    "compile": "compile people --connect duckdb:clinic.duckdb --qi q --output source.txt --force",
+    "baseline": "baseline people --connect duckdb:clinic.duckdb --qi q --k 1 "
+    "--output source.json --force",
+    "result": "anonymize people --connect duckdb:clinic.duckdb --qi q --k 1 "
+    "--result source.txt --force",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_no_command_writes_over_what_a_view_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sources = (Path("source.txt"), Path("source.json"))
+    for source in sources:
+        source.write_text('q\n{"a":1}\n')
+    with duckdb.connect("clinic.duckdb") as database:
+        database.execute("create view people as from read_csv('source.*', columns={'q': 'text'})")
+
+    with pytest.raises(SystemExit) as ended:
+        main(command.split())
+
+    assert ended.value.code == 2
+    assert "is read by what is audited and will not be written" in capsys.readouterr().err
+    assert [source.read_text() for source in sources] == ['q\n{"a":1}\n'] * 2
 
 
 def test_a_mask_is_as_long_as_the_records_that_are_asked_about(tmp_path: Path) -> None:

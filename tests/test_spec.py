@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pyarrow import parquet
 
 import kanon_sql as kanon
 from kanon_sql.spec import json_schema
+from kanon_sql.yaml_document import YamlDocument, scalar_or_list
 
 WHOLE = """\
 version: 1
@@ -471,3 +473,70 @@ def test_the_schema_accepts_the_short_forms(tmp_path: Path, key: str, value: Any
     spec(tmp_path, json.dumps(document))
 
     jsonschema.validate(document, json_schema())
+
+
+# What would never end
+
+
+LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 30)
+)
+"""Thirty lines, and as values more than there are atoms in a person."""
+
+
+@pytest.mark.parametrize("read", [YamlDocument.read, YamlDocument.read_as_dbt_does])
+def test_a_file_of_nested_aliases_is_refused(tmp_path: Path, read: Any) -> None:
+    (tmp_path / "laughs.yml").write_text(LAUGHS, encoding="utf-8")
+    with pytest.raises(kanon.SpecError) as refused:
+        read(tmp_path / "laughs.yml")
+    assert str(refused.value).splitlines()[0] == (
+        f"{tmp_path}/laughs.yml:5:5: with its aliases this is more than 100,000 values. Name fewer."
+    )
+
+
+@pytest.mark.parametrize("read", [YamlDocument.read, YamlDocument.read_as_dbt_does])
+@pytest.mark.parametrize(
+    "text", ["[" * 3000 + "]" * 3000, "".join(f"{' ' * n}a:\n" for n in range(3000)), "[" * 3000]
+)
+def test_a_file_that_is_nested_too_deeply_is_refused(tmp_path: Path, read: Any, text: str) -> None:
+    (tmp_path / "deep.yml").write_text(text, encoding="utf-8")
+    with pytest.raises(kanon.SpecError) as refused:
+        read(tmp_path / "deep.yml")
+    assert str(refused.value) == (
+        f"{tmp_path}/deep.yml is nested more than 50 levels deep, and nothing that is asked has "
+        "more than a dozen. Look for brackets that are never closed."
+    )
+
+
+@pytest.mark.parametrize("text", ["[" * 3000, "[" * 99 + "]" * 99, "1" * 5000, "&a [*a]"])
+def test_a_value_of_an_option_is_bounded_too(text: str) -> None:
+    with pytest.raises(kanon.SpecError, match="is not a value: a number, a word or a"):
+        scalar_or_list(text)
+
+
+def test_a_pipe_is_no_spec(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "kanon.yml")
+    with pytest.raises(kanon.SpecError, match=r"kanon.yml is a pipe, and a file is needed\.$"):
+        kanon.AuditSpec.from_file(tmp_path / "kanon.yml")
+
+
+# What Python says
+
+
+def test_a_reference_is_a_mapping_too() -> None:
+    people = pyarrow.table({"zip": ["02138", "02139"]})
+    voters = pyarrow.table({"zip_code": ["02138", "02139", "02139"]})
+    asked: dict[str, Any] = {"quasi_identifiers": "zip", "checks": [kanon.KMap(k=1)]}
+    columns = {"zip": "zip_code"}
+
+    mapped = kanon.audit(
+        people, **asked, references={"voters": {"source": voters, "columns": columns}}
+    )
+
+    reference = kanon.ReferenceSpec(source=voters, columns=columns)
+    named = kanon.audit(people, **asked, references={"voters": reference})
+    assert [table.checks for table in mapped.tables] == [table.checks for table in named.tables]
+    with pytest.raises(kanon.SpecError, match=r'unknown key "sorce" in references.voters. Did'):
+        kanon.audit(people, **asked, references={"voters": {"sorce": voters}})
+    with pytest.raises(kanon.SpecError, match=r'the key "source" is missing in references.voters'):
+        kanon.audit(people, **asked, references={"voters": {}})

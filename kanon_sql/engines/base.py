@@ -7,7 +7,7 @@ dialect sends what `in_dialect` makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -46,7 +46,8 @@ class Table:
     """Whether to read it is to parse a text file anew."""
     embedded: bool = True
     """Whether DuckDB reads it, in its own words."""
-
+    left_out: tuple[str, ...] = ()
+    """The files that a glob leaves out as a shell does, for their names begin with a dot."""
     exact: bool = True
     """Whether sums and products of decimals are exact there, as they are in DuckDB."""
 
@@ -130,6 +131,10 @@ class Engine(Protocol):
         """How far the running statement is, in a few words, or in none where that isn't known.
         Safe from another thread."""
 
+    def files_read(self) -> Iterable[str]:
+        """Every file, glob or folder of this machine that the engine reads, as far as it can know:
+        none of it may be written."""
+
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if what was read is not what it was when it was opened."""
 
@@ -159,8 +164,9 @@ class Hub(Engine, Protocol):
     def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
         """Keep rows that come from another engine, in columns of these types."""
 
-    def will_write(self, path: Path) -> None:
-        """Say before the first query which file is to be written."""
+    def will_write(self, path: Path, becomes: Path) -> None:
+        """Say before the first query which file is to be written, and the name that it will have:
+        that tells what it holds."""
 
     def write(self, name: str, path: Path) -> None:
-        """Write what is kept under `name` to a file. Raises `EngineError`."""
+        """Write what is kept under `name` to that file. Raises `EngineError`."""

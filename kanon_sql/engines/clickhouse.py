@@ -201,6 +201,12 @@ class ClickHouse(Catalogued):
             self._require_all_rows()
         return table
 
+    def files_read(self) -> Iterator[str]:
+        """The folder of a chDB, and all in it."""
+        folder = getattr(self._client, "path", None)
+        if self._in_process and folder and folder != ":memory:":
+            yield f"{folder}/**"
+
     def query(self, sql: str) -> list[Row]:
         """The rows of one SELECT of the templates."""
         self._require_all_rows()

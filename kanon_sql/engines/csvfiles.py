@@ -11,14 +11,16 @@ Quotes are counted apart because a quote inside a value is written twice.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import duckdb
 
@@ -115,11 +117,11 @@ def csv_source(
     `written` is how the SQL names them: one path, or the glob that stands for all. Raises
     `InputError` at the first line that can't be read as it stands.
     """
-    headers = [read_header(file, delimiter) for file in files]
+    headers = [read_header(file, delimiter, run) for file in files]
     header = headers[0]
     for file, other in zip(files, headers, strict=True):
         require_same_header(files[0], header, file, other)
-    censuses = [take_census(file) for file in files]
+    censuses = [take_census(file, run) for file in files]
     options = reader_options(header, parallel=all(census.splittable for census in censuses))
     for file, own_header, census in zip(files, headers, censuses, strict=True):
         options |= account(file, own_header, census, options, run)
@@ -145,11 +147,11 @@ def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:
     return options if parallel else options | {"parallel": "false"}
 
 
-def read_header(file: str, delimiter: str | None) -> Header:
+def read_header(file: str, delimiter: str | None, run: Run) -> Header:
     """The header of `file`, by the delimiter that makes the most columns of it."""
-    require_utf8_start(file)
+    require_utf8_start(file, run)
     candidates = [delimiter] if delimiter else preferred_delimiters(file)
-    headers = [header for header in (try_header(file, one) for one in candidates) if header]
+    headers = [header for header in (try_header(file, one, run) for one in candidates) if header]
     if not headers:
         raise InputError(
             f"{file}: the header line has a quote that is not closed, or text after a closing "
@@ -166,10 +168,10 @@ def preferred_delimiters(file: str) -> tuple[str, ...]:
     return tuple(sorted(DELIMITERS, key=lambda one: tab_first and one != "\t"))
 
 
-def try_header(file: str, delimiter: str) -> Header | None:
+def try_header(file: str, delimiter: str, run: Run) -> Header | None:
     """The header as `delimiter` splits it, or None where its quotes don't fit."""
-    with open_bytes(file) as raw:
-        lines = Lines(raw)
+    with open_bytes(file, run) as raw:
+        lines = Lines(file, raw)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
             names = next(reader)
@@ -186,9 +188,9 @@ def try_header(file: str, delimiter: str) -> Header | None:
     )
 
 
-def require_utf8_start(file: str) -> None:
+def require_utf8_start(file: str, run: Run) -> None:
     """Refuse an empty file, and one whose first line is not UTF-8."""
-    with open_bytes(file) as raw:
+    with open_bytes(file, run) as raw:
         start = raw.readline(LONGEST_LINE)
     if not start:
         raise InputError(f"{file} is empty: it has no header line.")
@@ -198,7 +200,8 @@ def require_utf8_start(file: str) -> None:
             "Convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW"
         )
     try:
-        start.decode("utf-8")
+        # Where the line goes on, a character may be cut.
+        codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
         raise InputError(f"{file}: {not_utf8('line 1')}") from None
 
@@ -243,12 +246,20 @@ def require_same_header(first_file: str, first: Header, file: str, header: Heade
     )
 
 
-def take_census(file: str) -> Census:
-    """Count what bookkeeping needs, at the speed of memory."""
+def take_census(file: str, run: Run) -> Census:
+    """Count what bookkeeping needs, at the speed of memory.
+
+    Raises `InputError` for a line too long, before all of it is read.
+    """
     census = Census()
     before = open_quote = quote_and_spaces = b""
-    with open_bytes(file) as raw:
+    unbroken = 0
+    with open_bytes(file, run) as raw:
         while chunk := raw.read(CHUNK):
+            last_break = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+            unbroken = (0 if last_break >= 0 else unbroken) + len(chunk) - last_break - 1
+            if unbroken > LONGEST_LINE:
+                raise line_too_long(file)
             census.size += len(chunk)
             census.quotes += chunk.count(b'"')
             census.line_feeds += chunk.count(b"\n")
@@ -278,11 +289,12 @@ def has_spaces_between_quotes(chunk: bytes) -> bool:
 def last_quote_and_spaces(chunk: bytes) -> bytes:
     """What of the chunk may begin such a row that goes on in the next one.
 
-    >>> last_quote_and_spaces(b'a,"b"  '), last_quote_and_spaces(b'a, ')
-    (b'"  ', b'')
+    >>> [last_quote_and_spaces(end) for end in (b'a,"b"  ', b'a,"b"', b'a, ')]
+    [b'" ', b'"', b'']
     """
     end = chunk.rstrip(b" ")
-    return chunk[len(end) - 1 :] if end.endswith(b'"') else b""
+    # One space stands for any number of them, or they would be looked at again and again.
+    return chunk[len(end) - 1 :][:2] if end.endswith(b'"') else b""
 
 
 def account(
@@ -292,7 +304,7 @@ def account(
 
     Lines beyond DuckDB's default limit get a second try with a wider one.
     """
-    if census.doubtful and (fault := first_fault(file, header)):
+    if census.doubtful and (fault := first_fault(file, header, run)):
         raise InputError(f"{file}: {fault}")
     wider = {"max_line_size": str(LONGEST_LINE), "buffer_size": str(2 * LONGEST_LINE)}
     for extra in ({}, wider):
@@ -305,9 +317,9 @@ def account(
             too_long = any(words in str(error) for words in LINE_TOO_LONG)
             if too_long and not extra:
                 continue
-            raise csv_fault(file, header, too_long=too_long) from None
+            raise line_too_long(file) if too_long else csv_fault(file, header, run) from None
         if not balances(header, census, int(records), int(value_bytes)):
-            raise csv_fault(file, header)
+            raise csv_fault(file, header, run)
         return extra
     raise AssertionError("the second try returns or raises")
 
@@ -334,14 +346,16 @@ LINE_TOO_LONG = ("aximum line size", "does not support a full read")
 """What DuckDB says of a line beyond its limit; the rest of its message may hold the line."""
 
 
-def csv_fault(file: str, header: Header, *, too_long: bool = False) -> InputError:
+def line_too_long(file: str) -> InputError:
+    return InputError(
+        f"{file} has a line longer than {LONGEST_LINE >> 20} MiB. If it is not meant to, "
+        "look for a quote that is never closed."
+    )
+
+
+def csv_fault(file: str, header: Header, run: Run) -> InputError:
     """The error that says which line can't be read as it stands, and why."""
-    if too_long:
-        return InputError(
-            f"{file} has a line longer than {LONGEST_LINE >> 20} MiB. If it is not meant to, "
-            "look for a quote that is never closed."
-        )
-    return InputError(f"{file}: {first_fault(file, header) or unknown_fault()}")
+    return InputError(f"{file}: {first_fault(file, header, run) or unknown_fault()}")
 
 
 def unknown_fault() -> str:
@@ -351,13 +365,13 @@ def unknown_fault() -> str:
     )
 
 
-def first_fault(file: str, header: Header) -> str | None:
+def first_fault(file: str, header: Header, run: Run) -> str | None:
     """The first line that is not a record of the header's shape, in words.
 
     Only called for a file that is refused, so it may be slow.
     """
-    with open_bytes(file) as raw, field_limit(LONGEST_LINE):
-        lines = Lines(raw)
+    with open_bytes(file, run) as raw, field_limit(LONGEST_LINE):
+        lines = Lines(file, raw)
         reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
         start = 1
         try:
@@ -367,7 +381,7 @@ def first_fault(file: str, header: Header) -> str | None:
                     at_end = fault is BLANK and lines.only_blank_lines_follow()
                     return None if at_end else fault.format(line=start)
                 start = reader.line_num + 1
-                lines.record = ""
+                lines.begin_record()
         except csv.Error:
             return (
                 f"line {start} has a quote that is never closed, or text between a closing "
@@ -420,37 +434,67 @@ def line_end(text: str) -> str:
 
 
 class Lines(Iterator[str]):
-    """The lines of a file with their line ends, gathered into `record` until it is emptied.
+    """The lines of a file with their line ends, gathered into a record until the next one begins.
 
-    Bytes that are not UTF-8 come through as lone surrogates.
+    Bytes that are not UTF-8 come through as lone surrogates. Raises `InputError` for a line too
+    long, which is not read to its end.
     """
 
-    def __init__(self, raw: IO[bytes]) -> None:
+    def __init__(self, file: str, raw: IO[bytes]) -> None:
+        self._file = file
         self._text = io.TextIOWrapper(raw, "utf-8", "surrogateescape", newline="")
         self.had_mark = False
-        self.record = ""
+        # Many short lines are held as one text.
+        self._record = io.StringIO(newline="")
         self._first = True
 
     def __next__(self) -> str:
-        line = next(self._text)
+        line = self._text.readline(LONGEST_LINE + 1)
+        if not line:
+            raise StopIteration
+        if len(line) > LONGEST_LINE:
+            raise line_too_long(self._file)
         if self._first:
             self._first = False
             self.had_mark = line.startswith("\ufeff")
             line = line.removeprefix("\ufeff")
-        self.record += line
+        self._record.write(line)
         return line
 
+    @property
+    def record(self) -> str:
+        return self._record.getvalue()
+
+    def begin_record(self) -> None:
+        self._record = io.StringIO(newline="")
+
     def only_blank_lines_follow(self) -> bool:
-        return not any(line.strip("\r\n") for line in self._text)
+        return not any(line.strip("\r\n") for line in self)
+
+
+class Stoppable(io.FileIO):
+    """A file that is no longer read once what runs is to stop."""
+
+    def __init__(self, file: str, run: Run) -> None:
+        super().__init__(file)
+        self._run = run
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._run.go_on()
+        return super().readinto(buffer)
 
 
 @contextmanager
-def open_bytes(file: str) -> Iterator[IO[bytes]]:
+def open_bytes(file: str, run: Run) -> Iterator[IO[bytes]]:
     """The bytes of `file`, unpacked where it is gzipped."""
     try:
-        with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as raw:
-            yield cast("IO[bytes]", raw)
-    except (gzip.BadGzipFile, EOFError):
+        with io.BufferedReader(Stoppable(file, run), CHUNK >> 4) as packed:
+            if file.lower().endswith(".gz"):
+                with gzip.open(packed) as raw:
+                    yield cast("IO[bytes]", raw)
+            else:
+                yield packed
+    except (gzip.BadGzipFile, EOFError, zlib.error):
         raise InputError(f"{file} is not a whole gzip file. Fetch or pack it again.") from None
     except OSError as error:
         raise InputError(f"{file} can't be read: {error.strerror}.") from None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import tempfile
 import threading
 import weakref
@@ -34,16 +33,26 @@ from kanon_sql.engines.failures import (
     unreadable_or_failed,
     withheld,
 )
-from kanon_sql.engines.files import KINDS, file_kind, file_source, list_files, read_arrow
+from kanon_sql.engines.files import (
+    KINDS,
+    file_kind,
+    file_source,
+    list_files,
+    matching_files,
+    read_arrow,
+    require_readable,
+)
 from kanon_sql.engines.frames import frame_name, readable_frame
 from kanon_sql.engines.names import name_parts, named, shortened
-from kanon_sql.engines.readers import as_pattern, require_usable_names
+from kanon_sql.engines.readers import Run, as_pattern, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
+from kanon_sql.output import HeldFolder, remove_leftovers
 from kanon_sql.templates import identifier, literal, render
 
 SOURCE = "kanon_source"
 RELATION = "kanon_relation"
 
+SPILL = re.compile("kanon-sql-spill-[0-9a-f]{16}")
 MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|[KMGT]i?B)", re.IGNORECASE)
 
 HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -104,18 +113,22 @@ class DuckDBEngine:
         self._frames: dict[str, Any] = {}
         self._files: dict[str, FileEvidence] = {}
         self._paths: set[str] = set()
+        self._unfinished: dict[str, str] = {}
         self._kept: dict[str, str] = {}
         self._temporary: set[str] = set()
         self._closing = threading.Lock()
+        self._stopping = threading.Event()
         if connection is not None:
-            self._session, spill = cursor_of(connection), None
+            self._session = cursor_of(connection)
+            self._let_go = weakref.finalize(self, let_go, self._session, None)
             names = connection.execute(render("temporary_names")).fetchall()
             self._temporary = {str(name).casefold() for (name,) in names}
             # One snapshot for all questions, in which nothing can be written.
             self._session.execute("begin transaction read only")
         else:
-            self._session, spill = open_hub(memory_limit, threads)
-        self._let_go = weakref.finalize(self, let_go, self._session, spill)
+            spill = spill_folder()
+            self._session = open_hub(memory_limit, threads, spill)
+            self._let_go = weakref.finalize(self, let_go, self._session, spill)
         if database is not None:
             self._attach(str(database))
 
@@ -129,6 +142,7 @@ class DuckDBEngine:
 
         A relation is read in its own session, and files beside it too.
         """
+        self._stopping.clear()
         if self._has_tables:
             self._require_plain_session()
         table = self._found(target)
@@ -169,7 +183,7 @@ class DuckDBEngine:
             with ctrl_c():
                 names, rows = self._answer(sql)
         except duckdb.Error as error:
-            raise explained(error, told=self._fails_alike(error, sql)) from None
+            raise self._explained(error, told=self._fails_alike(error, sql)) from None
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def keep(self, name: str, sql: str) -> None:
@@ -220,18 +234,21 @@ class DuckDBEngine:
         for name in reversed(list(self._kept)):
             self.forget(name)
 
-    def will_write(self, path: Path) -> None:
-        """Leave a file open that is to be written once the others are shut off."""
+    def will_write(self, path: Path, becomes: Path) -> None:
+        """Leave a file open that is to be written once the others are shut off, and take it for
+        what it becomes."""
         self._paths.add(str(path))
+        self._unfinished[str(path)] = str(becomes)
 
     def write(self, name: str, path: Path) -> None:
         """Write what is kept under `name` to a Parquet or CSV file.
 
         Raises `EngineError`, for example where the disk is full.
         """
-        if file_kind(path.name) == "csv":
-            delimiter = self._delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
-            form = f"format csv, header true, delimiter {literal(delimiter)}"
+        becomes = self._unfinished[str(path)]
+        if file_kind(becomes) == "csv":
+            delimiter = literal(self._delimiter_in(becomes))
+            form = f"format csv, header true, delimiter {delimiter}"
             columns = self._as_text_has_them(name)
         else:
             form, columns = "format parquet", self._as_parquet_has_them(name)
@@ -243,7 +260,7 @@ class DuckDBEngine:
                 )
         except (duckdb.IOException, duckdb.PermissionException):
             raise EngineError(
-                f"the release can't be written to {path.parent}: is there room, and may you write "
+                f"{becomes} can't be written: is there room, and may you write "
                 "there? Nothing was left behind."
             ) from None
         except duckdb.Error as error:
@@ -309,7 +326,8 @@ class DuckDBEngine:
         return self._relation is None
 
     def cancel(self) -> None:
-        """Stop the running statement, unless it runs in a relation's session."""
+        """Stop what runs, unless it runs in a relation's session."""
+        self._stopping.set()
         self._session.interrupt()
 
     def progress(self) -> str:
@@ -336,10 +354,30 @@ class DuckDBEngine:
         """The files read, as they were at the start."""
         return list(self._files.values())
 
+    def files_read(self) -> Iterator[str]:
+        """What was named; the files of the databases that are open, and what any view or macro in
+        them, or a relation, may read."""
+        yield from self._files
+        if self._is_plain_hub:
+            return
+        for (path,) in self._asked(render("database_files")):
+            yield from (path, f"{path}.wal")
+        definitions = [sql for (sql,) in self._asked(render("definitions_of_all"))]
+        if self._relation is not None:
+            definitions.append(self._relation.sql_query())
+        [[search_path]] = self._asked(render("file_search_path"))
+        folders = ["", *filter(None, str(search_path or "").split(","))]
+        for text in {text for sql in definitions for text in texts_in(sql)}:
+            yield from (os.path.join(folder, text) for folder in folders)
+
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if a file is not what it was at the start."""
         for before in self._files.values():
-            if not Path(before.path).exists() or seen(before.path) != before:
+            try:
+                is_same = seen(before.path) == before
+            except OSError:
+                is_same = False
+            if not is_same:
                 raise EngineError(f"{before.path} changed while it was being audited; run again.")
 
     def __enter__(self) -> Self:
@@ -379,40 +417,69 @@ class DuckDBEngine:
         return not self._has_tables and self._relation is None
 
     def _is_file(self, text: str) -> bool:
-        if not self._has_tables:
+        if not self._has_tables or text in self._unfinished:
             return True
         try:
-            return file_kind(text) is not None and bool(list_files(text, self._run))
+            return file_kind(text) is not None and bool(list_files(text, self._reading))
         except InputError:
             return False
 
+    @property
+    def _reading(self) -> Run:
+        return Run(self._run, self._go_on)
+
+    def _go_on(self) -> None:
+        """Raise if what reads a file here, and not in DuckDB, is to stop."""
+        if self._stopping.is_set():
+            raise stopped()
+
     def _file(self, path: str) -> Table:
-        files = list_files(path, self._run)
+        files, left_out = matching_files(path, self._reading)
         if self._locked and self._owned and path not in self._paths:
             raise EngineError(f"{path}: name every file before the first query.")
-        if file_kind(path) is None:
+        known_as = self._unfinished.get(path, path)
+        kind = file_kind(known_as)
+        if kind is None:
             raise InputError(
                 f"{path}: the name doesn't say what the file holds. Its end should be one of "
                 f"{' '.join(KINDS)}."
             )
+        for file in files:
+            require_readable(file)
         self._note_files(files)
-        name = os.path.basename(path)
-        if file_kind(path) == "arrow":
-            return self._registered(name, path, read_arrow(files))
+        name = os.path.basename(known_as)
+        if kind == "arrow":
+            table = self._registered(name, path, read_arrow(files))
+            return replace(table, left_out=left_out)
         try:
             source = file_source(
                 path,
-                self._run,
-                delimiter=self._delimiter,
+                files,
+                kind,
+                self._reading,
+                delimiter=self._delimiter_in(known_as) if known_as != path else self._delimiter,
                 null_strings=self._null_strings,
-                keep_glob=self._owned,
+                keep_glob=self._owned and not left_out,
             )
             columns = self._columns(source.sql, source.few_values)
         except duckdb.Error as error:
-            raise explained(error) from None
+            raise self._explained(error) from None
+        except InputError:
+            self.verify_unchanged()
+            raise
         self._paths |= {path, *files, *map(as_pattern, files)}
-        parsed = file_kind(path) in ("csv", "json")
-        return Table(name, source.sql, columns, source.text, parsed=parsed)
+        return Table(
+            name,
+            source.sql,
+            columns,
+            source.text,
+            parsed=kind in ("csv", "json"),
+            left_out=left_out,
+        )
+
+    def _delimiter_in(self, name: str) -> str:
+        """What separates the fields of a file that is written here."""
+        return self._delimiter or ("\t" if name.lower().endswith(".tsv") else ",")
 
     def _catalogued(self, name: str) -> Table:
         if name_parts(name)[-1].casefold() in self._temporary:
@@ -461,7 +528,7 @@ class DuckDBEngine:
         """Leave open what a view reads, and see whether it changes."""
         for path in (path for definition in definitions for path in paths_in(definition)):
             try:
-                files = list_files(path, self._run)
+                files = list_files(path, self._reading)
             except InputError:
                 continue
             self._note_files(files)
@@ -539,7 +606,13 @@ class DuckDBEngine:
             with ctrl_c():
                 self._session.execute(statement, parameters)
         except duckdb.Error as error:
-            raise explained(error, told=self._fails_alike(error, sql)) from None
+            raise self._explained(error, told=self._fails_alike(error, sql)) from None
+
+    def _explained(self, error: duckdb.Error, *, told: bool = True) -> KanonError:
+        """The error in our words. Raises `EngineError` if a file changed, which explains any."""
+        if not isinstance(error, duckdb.InterruptException):
+            self.verify_unchanged()
+        return explained(error, told=told)
 
     def _fails_alike(self, error: duckdb.Error, sql: str) -> bool:
         """Whether the SELECT fails in the same words where it is planned, and no row is read."""
@@ -624,24 +697,17 @@ def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnectio
 
 
 def open_hub(
-    memory_limit: str | None, threads: int | None
-) -> tuple[duckdb.DuckDBPyConnection, str]:
-    """A database in memory, and the private folder that it spills to."""
+    memory_limit: str | None, threads: int | None, spill: HeldFolder
+) -> duckdb.DuckDBPyConnection:
+    """A database in memory that spills to a private folder."""
     if memory_limit is not None and not MEMORY_LIMIT.fullmatch(memory_limit):
         raise SpecError(f"the memory limit must read like 4GB or 512MiB; found {memory_limit!r}.")
-    try:
-        spill = tempfile.mkdtemp(prefix="kanon-sql-")
-    except OSError as error:
-        raise EngineError(
-            f"no private folder for what does not fit in memory can be made ({error.strerror}). "
-            "Name one that can be written: TMPDIR."
-        ) from None
     limits = {"memory_limit": memory_limit, "threads": threads}
     settings = {key: value for key, value in limits.items() if value is not None}
     try:
-        hub = duckdb.connect(config=HUB_SETTINGS | settings | {"temp_directory": spill})
+        folder = str(spill.path)
+        hub = duckdb.connect(config=HUB_SETTINGS | settings | {"temp_directory": folder})
     except (duckdb.Error, OverflowError, TypeError):
-        shutil.rmtree(spill)
         raise SpecError(
             f"DuckDB can't run with a memory limit of {memory_limit or 'no size'} and "
             f"{threads or 'all'} threads. Threads are a whole number, 1 or more."
@@ -656,14 +722,29 @@ def open_hub(
     if duckdb.__version__ < "2":
         # It copies plans, which DuckDB 1.5 can't where they read a CSV file.
         hub.execute("set disabled_optimizers = 'window_self_join'")
-    return hub, spill
+    return hub
 
 
-def let_go(session: duckdb.DuckDBPyConnection, spill: str | None) -> None:
+def spill_folder() -> HeldFolder:
+    """The private folder of one hub, once what killed runs left beside it is removed."""
+    parent = Path(tempfile.gettempdir())
+    remove_leftovers(parent, SPILL)
+    try:
+        return HeldFolder(parent, "kanon-sql-spill-")
+    except OSError as error:
+        raise EngineError(
+            f"there can be no folder to spill to in {parent}: {error.strerror}. Set TMPDIR to one "
+            "that may be written."
+        ) from None
+
+
+def let_go(session: duckdb.DuckDBPyConnection, spill: HeldFolder | None) -> None:
     """Close the session and remove its spill folder, if it has one."""
-    session.close()
-    if spill:
-        shutil.rmtree(spill, ignore_errors=True)
+    try:
+        session.close()
+    finally:
+        if spill:
+            spill.remove()
 
 
 def nan_in_words(column: Iterable[Any]) -> list[Any]:
@@ -690,11 +771,22 @@ def paths_in(definition: str) -> set[str]:
     """
     try:
         view = sqlglot.parse_one(definition, read="duckdb")
-    except SqlglotError:
-        return set()
+    except (SqlglotError, RecursionError):
+        return {text for text in texts_in(definition) if file_kind(text) is not None}
     texts = {literal.name for literal in view.find_all(exp.Literal) if literal.is_string}
     names = {table.name for table in view.find_all(exp.Table)}
     return {text for text in texts | names if file_kind(text) is not None}
+
+
+def texts_in(definition: str) -> set[str]:
+    """Everything in quotes of a definition, of either kind: what could be a file to be read.
+
+    >>> sorted(texts_in("create view v as from read_text('it''s') join \"a.csv\" using (id)"))
+    ['a.csv', "it's"]
+    """
+    quoted = re.findall(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"", definition)
+    texts = {one.replace("''", "'") or other.replace('""', '"') for one, other in quoted}
+    return {text.removeprefix("file://") for text in texts if text}
 
 
 def relation_alone() -> InputError:

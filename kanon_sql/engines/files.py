@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fnmatch import fnmatchcase
 from importlib import import_module
 from itertools import compress
 from pathlib import Path
@@ -23,7 +27,7 @@ from kanon_sql.engines.readers import (
     require_usable_names,
     struct,
 )
-from kanon_sql.errors import InputError, MissingDriverError
+from kanon_sql.errors import InputError, MissingDriverError, other_than_a_file
 from kanon_sql.templates import literal, render
 
 Kind = Literal["parquet", "csv", "json", "arrow"]
@@ -50,10 +54,9 @@ JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "
 
 @dataclass(frozen=True)
 class Source:
-    """A FROM expression, the files behind it, and what is known of their columns."""
+    """A FROM expression, and what is known of its columns."""
 
     sql: str
-    files: tuple[str, ...]
     text: bool = False
     few_values: frozenset[str] = frozenset()
 
@@ -70,48 +73,82 @@ def file_kind(path: str) -> Kind | None:
 
 def list_files(path: str, run: Run) -> tuple[str, ...]:
     """The file that `path` names, or the files that it matches as a glob, in order of name."""
+    return matching_files(path, run)[0]
+
+
+def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files of `path`, and the dot files that a glob leaves out as a shell does."""
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder. Name its files, for example {path}/*.parquet.")
     if Path(path).exists():
-        return (path,)
+        return (path,), ()
     if "://" in path:
         raise InputError(f"{path}: only files of this machine are read; fetch it first.")
     if not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{path}: no such file.")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
-    if not found:
-        raise InputError(f"{path}: no file matches.")
-    return tuple(found)
+    left_out = tuple(file for file in found if is_hidden(file, path))
+    files = tuple(file for file in found if file not in left_out)
+    if not files:
+        but = f" but dot files, which a * leaves out: {', '.join(left_out)}" if left_out else ""
+        raise InputError(f"{path}: no file matches{but}.")
+    return files, left_out
+
+
+def is_hidden(file: str, pattern: str) -> bool:
+    """Whether a shell would not have this pattern match the file: where a name begins with a dot,
+    the pattern must say so.
+
+    >>> is_hidden("g/.p.csv", "g/*.csv"), is_hidden("g/.p.csv", "g/.*.csv")
+    (True, False)
+    >>> is_hidden("g/.tmp/p.csv", "g/**/*.csv"), is_hidden(".cache/p.csv", ".cache/*.csv")
+    (True, False)
+    """
+    dotted = iter([name for name in parts(pattern) if name.startswith(".")])
+    hidden = (name for name in parts(file) if name.startswith("."))
+    return not all(any(fnmatchcase(name, each) for each in dotted) for name in hidden)
+
+
+def parts(path: str) -> list[str]:
+    """The names in a path, without those that stand for a folder itself."""
+    names = path.replace("\\", "/").split("/")
+    return [name for name in names if name not in ("", ".", "..")]
 
 
 def file_source(
     path: str,
+    files: tuple[str, ...],
+    kind: Kind | None,
     run: Run,
     *,
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
     keep_glob: bool = True,
 ) -> Source:
-    """What reads the CSV, Parquet or JSON at `path` whole. Raises `InputError` if nothing can.
+    """What reads the CSV, Parquet or JSON files of `path` whole. Raises `InputError` if nothing
+    can.
 
-    A glob may be kept where a file that comes to match it later can't be read.
+    A glob may be kept where a file that comes to match it later can't be read, and no other file
+    matches it.
     """
-    files = list_files(path, run)
-    for file in files:
-        require_readable(file)
-    written = path_list(files) if files == (path,) or not keep_glob else literal(path)
-    kind = file_kind(path)
+    written = literal(path) if keep_glob and files != (path,) else path_list(files)
     if kind == "parquet":
         return parquet_source(written, files, run)
     if kind == "json":
         return json_source(path, written, files, run)
     sql = csv_source(written, files, run, delimiter=delimiter, null_strings=null_strings)
-    return Source(sql, files, text=True)
+    return Source(sql, text=True)
 
 
 def require_readable(file: str) -> None:
-    """Refuse an empty file and one that can't be opened."""
+    """Refuse an empty file, one that can't be opened, and what is none, as a pipe is, which can be
+    read but once."""
     try:
+        if found := other_than_a_file(file):
+            raise InputError(
+                f"{file} is {found}, and a file is needed, as it is read more than once. Write "
+                "its content to one first."
+            )
         with open(file, "rb") as raw:
             start = raw.read(64)
     except OSError as error:
@@ -131,7 +168,7 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
     few = run(render("parquet_columns_of_few_values", files=path_list(files)))
     own = [name for name, *_ in shapes[files[0]]]
     sql = call("read_parquet", written, hive_columns(files, own))
-    return Source(sql, files, few_values=frozenset(name for (name,) in few))
+    return Source(sql, few_values=frozenset(name for (name,) in few))
 
 
 Shape = list[tuple[Any, ...]]
@@ -139,15 +176,18 @@ Shape = list[tuple[Any, ...]]
 
 def parquet_shapes(files: Sequence[str], run: Run) -> dict[str, Shape]:
     """For each file its top columns in order: a name, then its type with all that lies below."""
-    rows: dict[str, list[tuple[Any, ...]]] = {file: [] for file in files}
+    rows: dict[str, list[tuple[Any, ...]]] = {os.path.normpath(file): [] for file in files}
     try:
+        # DuckDB leaves out the `./` of a name that it takes for a pattern.
         for file, *row in run(render("parquet_schemas", files=path_list(files))):
-            rows[file].append(tuple(row))
+            rows[os.path.normpath(file)].append(tuple(row))
+    except duckdb.InterruptException:
+        raise
     except duckdb.Error:
         if len(files) > 1:
             return {file: parquet_shapes([file], run)[file] for file in files}
         raise damaged(files[0], "Parquet") from None
-    return {file: top_columns(found) for file, found in rows.items()}
+    return {file: top_columns(rows[os.path.normpath(file)]) for file in files}
 
 
 def top_columns(rows: Sequence[tuple[Any, ...]]) -> Shape:
@@ -196,11 +236,12 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> So
         types = {name: json_type(type_) for name, type_, *_ in described}
         require_distinct_keys(path, written, types, run)
         require_narrow_integers(path, written, types, options, run)
+        require_numbers_as_written(path, written, run)
     except duckdb.InterruptException:
         raise
     except duckdb.Error:
         raise damaged(path, "JSON objects, one a line or in one array") from None
-    return Source(call("read_json", written, {"columns": struct(types)} | options), files)
+    return Source(call("read_json", written, {"columns": struct(types)} | options))
 
 
 def json_type(type_: str) -> str:
@@ -237,6 +278,47 @@ def require_narrow_integers(
             f'{path}: column "{name}" has integers of more than 15 digits beside fractions, or '
             "beyond 38 digits, which would be rounded. Write its values as strings."
         )
+
+
+def require_numbers_as_written(path: str, written: str, run: Run) -> None:
+    """Refuse a number, however deep, of which a DOUBLE would keep other digits.
+
+    DuckDB rounds it in text and in JSON as well: `0.12345678901234567890` and `…891` would be one
+    value. Only the raw record has it as it is written.
+    """
+    source = call("read_json_objects", written, {})
+    for (record,) in run(render("json_record_with_a_rounded_number", source=source)):
+        raise InputError(
+            f"{path}: {rounded_column(record)} a fraction or an exponent whose digits a number of "
+            "64 bits does not hold as they are written, and different values would become one. "
+            "Write its values as strings."
+        )
+
+
+def rounded_column(record: str) -> str:
+    """The column of a JSON record that has a rounded number, as the subject of a sentence.
+
+    >>> rounded_column('{"a": 0.1, "b": [{"c": 0.12345678901234567890}]}')
+    'column "b" has'
+    """
+    try:
+        columns = json.loads(record, parse_float=Decimal)
+        rounded = next((name for name, value in columns.items() if has_rounded(value)), None)
+    except (ValueError, ArithmeticError, RecursionError):
+        rounded = None
+    return "there is" if rounded is None else f'column "{rounded}" has'
+
+
+def has_rounded(value: Any) -> bool:
+    """Whether a JSON value, its fractions exact, has one that a double does not hold."""
+    match value:
+        case dict():
+            return any(map(has_rounded, value.values()))
+        case list():
+            return any(map(has_rounded, value))
+        case Decimal():
+            return Decimal(repr(float(value))) != value
+    return False
 
 
 def read_arrow(files: Sequence[str]) -> Any:

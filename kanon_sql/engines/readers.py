@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kanon_sql.errors import InputError
 from kanon_sql.templates import literal
 
-Run = Callable[[str], list[tuple[Any, ...]]]
-"""Answers one statement of ours, letting DuckDB's errors through."""
+
+@dataclass(frozen=True)
+class Run:
+    """Answers one statement of ours, letting DuckDB's errors through.
+
+    `go_on` raises once what runs is to stop, for what is not a statement.
+    """
+
+    answer: Callable[[str], list[tuple[Any, ...]]]
+    go_on: Callable[[], None]
+
+    def __call__(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.answer(sql)
+
 
 GLOB_CHARACTERS = "*?["
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 from kanon_sql.dialects import type_of_templates
@@ -112,6 +113,13 @@ class Spark(Warehouse):
         """Raise `SpecError` if Spark can't make sense of the statement; nothing of it runs."""
         with self._explaining():
             _ = self._session.sql(self._sendable(self.in_dialect(sql))).schema
+
+    def files_read(self) -> Iterator[str]:
+        """The files behind every table that was named, where Spark knows them."""
+        for relation in self._types:
+            with suppress(Exception):
+                for file in self._session.table(_spelled(name_parts(relation))).inputFiles():
+                    yield unquote(file.removeprefix("file://"))
 
     def cancel(self) -> None:
         self._interrupt(self._tag)

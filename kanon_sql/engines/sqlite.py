@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -82,6 +82,11 @@ class SQLite(DBAPI):
                 f"{'.'.join(map(str, ORDERED))} or later, or leave out the entity."
             )
         return super().in_own_words(sql)
+
+    def files_read(self) -> Iterable[str]:
+        """The files of the databases of the connection, and what SQLite keeps beside them."""
+        for (file,) in self._asked(render("sqlite_files"))[1]:
+            yield from (f"{file}{beside}" for beside in ("", "-wal", "-shm", "-journal"))
 
     def _explained(self, error: Exception) -> KanonError:
         if str(error) == FAILED_ON_PURPOSE:

@@ -7,7 +7,7 @@ only be so many. Each engine is a file with a class that fills in what is its ow
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any, Self
@@ -81,6 +81,10 @@ class Warehouse(Definitions, ABC):
     def progress(self) -> str:
         """Nothing, where a driver does not tell."""
         return ""
+
+    def files_read(self) -> Iterable[str]:
+        """None of this machine, unless an engine says so."""
+        return ()
 
     def verify_unchanged(self) -> None:
         """A database is asked in one snapshot, or has no other word than its counts."""

@@ -86,6 +86,54 @@ from {{ source }}
 {%- endmacro %}
 
 
+{#
+    A record of JSON that has a number which a DOUBLE does not hold as it is written: its nearest
+    double, in the fewest digits that mean it, has other digits. A number of which that is not so is
+    the only one with that double, so two different numbers stay two. What texts hold is no number;
+    they are taken out where there is something to find, which is slower than to look.
+#}
+{% macro json_record_with_a_rounded_number(source) %}
+{% set without_texts = "regexp_replace(json, '\"(?:[^\"\\\\]|\\\\.)*\"', '\"\"', 'g')" %}
+with
+doubtful_records as (
+    {{ records_with_a_rounded_number("json", source) | indent(4) }}
+)
+
+{{ records_with_a_rounded_number(without_texts, "doubtful_records") }}
+limit 1
+{%- endmacro %}
+
+
+{# The records in whose text, or a part of it, stands such a number: one row for each number. #}
+{% macro records_with_a_rounded_number(text, source) -%}
+select json
+from (
+    select
+        json,
+        unnest(
+            regexp_extract_all(
+                {{ text }},
+                '[0-9.]{16,}(?:[eE][-+]?[0-9]+)?|[0-9.]+[eE][-+]?[0-9]+'
+            )
+        ) as number
+    from {{ source }}
+) as numbers
+where
+    cast(try_cast(number as double) as varchar) is distinct from number
+    and regexp_matches(number, '[.eE]')
+    and (
+        {{ digits_that_mean("lower(number)") }}
+        is distinct from {{ digits_that_mean("cast(try_cast(number as double) as varchar)") }}
+    )
+{%- endmacro %}
+
+
+{# The digits of a positive number without the zeros around them and without its exponent. #}
+{% macro digits_that_mean(number) -%}
+trim(replace(split_part({{ number }}, 'e', 1), '.', ''), '0')
+{%- endmacro %}
+
+
 {# What the reader makes of a CSV file: its records, and the bytes of their values without quotes. #}
 {% macro csv_account(source, columns) %}
 select
@@ -127,6 +175,40 @@ select
     sql
 from duckdb_views()
 where not internal
+{%- endmacro %}
+
+
+{# The files of the databases that are open. #}
+{% macro database_files() %}
+select path
+from duckdb_databases()
+where path is not null
+{%- endmacro %}
+
+
+{# What may name a file: how every view, macro and table was defined. #}
+{% macro definitions_of_all() %}
+select sql
+from duckdb_tables()
+where sql is not null
+
+union all
+
+select sql
+from duckdb_views()
+where sql is not null and not internal
+
+union all
+
+select macro_definition
+from duckdb_functions()
+where macro_definition is not null and not internal
+{%- endmacro %}
+
+
+{# The folders in which files are looked for, with commas between them. #}
+{% macro file_search_path() %}
+select current_setting('file_search_path')
 {%- endmacro %}
 
 

@@ -12,6 +12,14 @@ order by name <> 'temp', seq
 {%- endmacro %}
 
 
+{# The files of the databases; one in memory has none. #}
+{% macro sqlite_files() %}
+select file
+from pragma_database_list
+where file <> ''
+{%- endmacro %}
+
+
 {# Every table and view of these schemas. #}
 {% macro sqlite_tables(schemas) %}
 {% for schema in schemas %}
