@@ -69,19 +69,42 @@ class MySQL(DBAPI):
     def table(self, target: Any) -> Table:
         """The table or view of this name. Raises `InputError` unless there is exactly one."""
         table = super().table(target)
-        texts = {column.name for column in table.columns if column.merges}
-        if not texts:
-            return table
-        view = render("mysql_view", relation=table.sql, columns=table.column_names, texts=texts)
-        self._stand_ins[table.sql] = translated(view, self.dialect)
+        columns = tuple(self._as_they_are(table))
+        casts = {
+            stored.name: "varchar" if stored.merges else "double"
+            for stored in columns
+            if stored.merges or stored.type == "FLOAT"
+        }
+        if casts:
+            view = render("mysql_view", relation=table.sql, columns=table.column_names, casts=casts)
+            self._stand_ins[table.sql] = translated(view, self.dialect)
+        table = replace(table, columns=tuple(map(self._as_read, columns)))
+        self._types[table.sql] = table.types
+        return table
+
+    def _as_they_are(self, table: Table) -> Iterator[Column]:
+        """The columns; one that is called boolean may hold any small number."""
+        flags = [column.name for column in table.columns if column.type == "BOOLEAN"]
+        numbers = set()
+        if flags:
+            sql = render("mysql_flags", relation=table.sql, columns=flags)
+            [held] = self._asked(translated(sql, self.dialect))[1]
+            numbers = {name for name, holds in zip(flags, held, strict=True) if not holds}
+        for column in table.columns:
+            yield replace(column, type="TINYINT") if column.name in numbers else column
+
+    @staticmethod
+    def _as_read(column: Column) -> Column:
+        """A column of the view, in which texts are told apart and floats have all their digits."""
         return replace(
-            table, columns=tuple(replace(column, merges=None) for column in table.columns)
+            column, merges=None, type="DOUBLE" if column.type == "FLOAT" else column.type
         )
 
     def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
         """The columns, by the types that they have without the digits that are shown of them."""
         for name, type, *more in rows:
-            yield from super()._described([(name, _NUMBER.sub(r"\1", str(type)), *more)])
+            said = "boolean" if type == "tinyint(1)" else _NUMBER.sub(r"\1", str(type))
+            yield from super()._described([(name, said, *more)])
 
     def _cursor_of_batches(self) -> Any:
         """A cursor that leaves in the server what is not fetched yet."""
