@@ -77,7 +77,8 @@ LACKING = {
     "bigquery": f"(?<!_)try_cast|{NULLS}|varchar|double|decimal|(?<!big)numeric|ilike"
     "|is not distinct",
     "redshift": "try_cast|is not distinct|ignore nulls|string_agg|strftime|double(?! precision)"
-    r"|varchar\(max\)\) order by|sum\(\w+\) over \((?:partition by [\w.\"]+\s+)?order by [\w.]+\s*\)",
+    r"|varchar\(max\)\) order by"
+    r"|sum\(\w+\) over \((?:partition by [\w.\"]+\s+)?order by [\w.]+\s*\)",
     "databricks": "varchar|string_agg|strftime",
     "trino": r"ignore nulls|ilike|strftime|\bright\(|\bleft\(",
     "tsql": rf"\|\||{NULLS}|limit|is not distinct|length\(|regexp|[lr]pad|leading|trailing|ilike"

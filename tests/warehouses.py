@@ -293,7 +293,9 @@ class MariaDBServer:
 
 def program(name: str) -> str | None:
     """A program of an administrator, whose folder is in no other user's path."""
-    return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin")
+    return shutil.which(
+        name, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin"
+    )
 
 
 @contextmanager

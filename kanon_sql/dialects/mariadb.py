@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from sqlglot import exp
 from sqlglot.dialects.mysql import MySQL
+from sqlglot.generators.mysql import MySQLGenerator
 
 from kanon_sql.dialects.mysql import rules_with
 from kanon_sql.dialects.rules import Rules
@@ -12,9 +15,9 @@ from kanon_sql.dialects.rules import Rules
 class MariaDB(MySQL):
     """MySQL's grammar under another name, by which sqlglot finds it once it is defined."""
 
-    class Generator(MySQL.Generator):
-        TRANSFORMS = {
-            **MySQL.Generator.TRANSFORMS,
+    class Generator(MySQLGenerator):
+        TRANSFORMS: ClassVar = {
+            **MySQLGenerator.TRANSFORMS,
             exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP"),
         }
 

@@ -62,7 +62,7 @@ def _is_other_than_0(node: exp.Expr) -> bool:
 def _divided(node: exp.Div | exp.Mod) -> exp.Expr:
     """Nothing is divided by 0, which would be NULL without a word."""
     if in_condition(node) and not _is_other_than_0(node.expression):
-        text = f"case when y = 0 then exp(710 + char_length(y)) else y end"
+        text = "case when y = 0 then exp(710 + char_length(y)) else y end"
         node.set("expression", _phrase(text, y=node.expression))
     return node
 

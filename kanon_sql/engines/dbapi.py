@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from importlib import import_module
-from typing import Any, Self
+from typing import Any
 
 from kanon_sql.dialects import rules_of, translated, type_of_templates
 from kanon_sql.engines.base import Batches, Column
@@ -77,7 +77,7 @@ class DBAPI(Catalogued):
     """Whether the catalogue tells the collation of a column beside its type."""
 
     @classmethod
-    def of_url(cls, text: str) -> Self:
+    def of_url(cls, text: str) -> DBAPI:
         """Connect to what the URL says.
 
         Raises `SpecError`, `MissingDriverError` or `EngineError`, none of which holds a secret.

@@ -37,7 +37,7 @@ class MySQL(DBAPI):
     name = dialect = "mysql"
     title = "MySQL"
     driver = "pymysql"
-    packages = ("pymysql", "mysql", "MySQLdb")
+    packages: tuple[str, ...] = ("pymysql", "mysql", "MySQLdb")
     session = _settings("utf8mb4_0900_bin")
     transaction = ("start transaction with consistent snapshot, read only",)
     limited_by = "set session max_execution_time = {milliseconds}"
