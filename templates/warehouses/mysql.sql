@@ -17,7 +17,7 @@ from {{ relation }}
 select
 {% for name in columns %}
     {% set column = kanon_sql.ident(name) %}
-    min(case when {{ column }} in (0, 1) or {{ column }} is null then 1 else 0 end){{ "," if not loop.last }}
+    coalesce(min(case when {{ column }} in (0, 1) or {{ column }} is null then 1 else 0 end), 1){{ "," if not loop.last }}
 {% endfor %}
 from {{ relation }}
 {%- endmacro %}
