@@ -23,7 +23,7 @@ few = settings(derandomize=True, database=None, deadline=None, max_examples=60)
 fewer = settings(few, max_examples=25)
 
 NAMES = (
-    *("n", "count", "k", "order", "select", "ROW", "a.b", 'a"b', "it's", "two words", "zip 😀"),
+    *("n", "count", "k", "order", "select", "ROW", "a.b", 'a"b', "it's", "two words", "zip ☃"),
     *("kanon_records", "kanon_size", "Kanon_Population", "kanon_quasi_identifier_1", "kanon_mask"),
     *("kanon_entity", "kanon_sensitive_1", "kanon_cell", "{{ x }}", "%s", "a;--", "*"),
     *("e\u0301", "é ", "back\\slash", "a`b", "?", ":p", "$1", "[a]", " ", "x" * 63),

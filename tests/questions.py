@@ -237,7 +237,7 @@ def of(models: Mapping[str, Mapping[str, Any]], **more: Any) -> list[Mapping[str
     return [{name: {**parameters, **more}} for name, parameters in models.items()]
 
 
-NAMES = ('a"b', "zip 😀", "{{ x }}", "k", "it's", "kanon_size")
+NAMES = ('a"b', "zip ☃", "{{ x }}", "k", "it's", "kanon_size")
 PEOPLE = Filled(
     NAMES,
     (TEXT.type, pyarrow.date32(), LEAF.type, pyarrow.int64(), TEXT.type, SURVEY_WEIGHT.type),
@@ -260,8 +260,8 @@ VOTERS = Filled(
         (row[0], row[1], row[4], n % 4) for n, row in enumerate(PEOPLE.rows) for _ in range(n % 3)
     ),
 )
-BOTH = ['a"b', "zip 😀"]
-COLUMNS = {'a"b': 'a"b', "zip 😀": "birth\\date"}
+BOTH = ['a"b', "zip ☃"]
+COLUMNS = {'a"b': 'a"b', "zip ☃": "birth\\date"}
 
 
 def beside(

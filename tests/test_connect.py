@@ -616,7 +616,7 @@ def test_a_table_of_another_project_of_bigquery_is_read_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("called", "dialect"), [("mssql", "tsql"), ("mariadb", "mysql"), ("Snowflake", "snowflake")]
+    ("called", "dialect"), [("mssql", "tsql"), ("mariadb", "mariadb"), ("Snowflake", "snowflake")]
 )
 def test_a_dialect_may_be_called_as_sqlalchemy_calls_it(called: str, dialect: str) -> None:
     assert connect(Recorded(), dialect=called).dialect == dialect
@@ -1027,8 +1027,6 @@ def test_a_name_without_quotes_is_spelled_as_the_server_does(
 @pytest.mark.parametrize(
     ("dialect", "collation"),
     [
-        ("mysql", "utf8mb4_0900_ai_ci"),
-        ("mysql", "utf8mb4_bin"),
         ("tsql", "SQL_Latin1_General_CP1_CI_AS"),
         ("tsql", "Latin1_General_BIN2"),
         ("snowflake", "en-ci"),
@@ -1045,6 +1043,33 @@ def test_a_column_whose_collation_merges_texts_is_refused(dialect: str, collatio
     )
     with pytest.raises(kanon.SpecError, match=f'"zip" of people has the collation {collation}'):
         kanon.audit("people", quasi_identifiers="zip", engine=connect(connection, dialect=dialect))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "collation", "bytewise"),
+    [
+        ("mysql", "utf8mb4_0900_ai_ci", "utf8mb4_0900_bin"),
+        ("mysql", "utf8mb4_bin", "utf8mb4_0900_bin"),
+        ("mariadb", "utf8mb4_general_ci", "utf8mb4_nopad_bin"),
+    ],
+)
+def test_a_column_of_mysql_is_read_through_another_collation(
+    dialect: str, collation: str, bytewise: str
+) -> None:
+    connection = Recorded(
+        {
+            "TABLE_CATALOG": [("def", "S", "people")],
+            "COLUMN_NAME": [("zip", "varchar(9)", None, None, collation)],
+            "select ": [("def", "S")],
+        }
+    )
+    engine = connect(connection, dialect=dialect)
+    table = engine.table("people")
+
+    assert f"cast(`zip` as char character set utf8mb4) collate {bytewise} as `zip`" in " ".join(
+        engine.in_dialect(f'select "zip" from {table.sql}').split()
+    )
+    assert [column.merges for column in table.columns] == [None]
 
 
 def test_a_collation_that_databricks_writes_behind_the_type_is_refused() -> None:

@@ -76,11 +76,15 @@ LACKING = {
     "snowflake": r"ignore nulls|try_cast\((?!cast)|string_agg|strftime",
     "bigquery": f"(?<!_)try_cast|{NULLS}|varchar|double|decimal|(?<!big)numeric|ilike"
     "|is not distinct",
-    "redshift": "try_cast|is not distinct|ignore nulls|string_agg|strftime|double(?! precision)",
+    "redshift": "try_cast|is not distinct|ignore nulls|string_agg|strftime|double(?! precision)"
+    r"|varchar\(max\)\) order by"
+    r"|sum\(\w+\) over \((?:partition by [\w.\"]+\s+)?order by [\w.]+\s*\)",
     "databricks": "varchar|string_agg|strftime",
     "trino": r"ignore nulls|ilike|strftime|\bright\(|\bleft\(",
     "tsql": rf"\|\||{NULLS}|limit|is not distinct|length\(|regexp|[lr]pad|leading|trailing|ilike"
     r"|double|any_value|count\(|\btrue\b|\bfalse\b|\bln\(|ceil\(|extract|strftime",
+    "mariadb": rf"\|\||{NULLS}|is not distinct|try_cast|ilike|varchar|any_value|strpos|strftime"
+    "|regexp_like|_0900_",
     "mysql": rf"\|\||{NULLS}|is not distinct|try_cast|ilike|varchar|any_value|strpos|strftime",
     "sqlite": r"try_cast|extract|\bright\(|\bleft\(|[lr]pad|regexp|is not distinct|decimal|varchar"
     "|ilike|any_value|ignore nulls|as date|double",
@@ -209,6 +213,45 @@ def test_a_name_that_needs_quotes_keeps_them(clinic: duckdb.DuckDBPyConnection) 
         ("bigquery", "select cast(1.50 as decimal(38, 2))", "cast(1.50 as bignumeric)"),
         ("redshift", "select a is distinct from b", "is true"),
         ("snowflake", "select try_cast(x as double)", "try_cast(cast(x as varchar) as double)"),
+        (
+            "redshift",
+            "select string_agg(x, ',' order by y)",
+            "listagg(x, ',') within group (order by\n        y)",
+        ),
+        (
+            "redshift",
+            "select sum(x) over (order by y)",
+            "(order by y rows between unbounded preceding and current row)",
+        ),
+        ("redshift", "select lead(x) over (order by y)", "lead(x) over (order by y)"),
+        ("tsql", "select string_agg(x, ',' order by y)", "within group (order by\n        y)"),
+        (
+            "tsql",
+            "select count(*) as n, y as z from t group by y order by n, z limit 2",
+            "order by\n    n,\n    case when y is null then 1 else 0 end,\n    z",
+        ),
+        (
+            "tsql",
+            "select rank() over (order by case when a is null then 1 else 0 end, t.a) from t",
+            "order by case when a is null then 1 else 0 end, t.a)",
+        ),
+        ("mariadb", "select regexp_full_match(x, 'a')", r"cast(x as char) regexp '^(a)\\z'"),
+        ("mariadb", "select cast(x as varchar)", "collate utf8mb4_nopad_bin"),
+        (
+            "mysql",
+            "select cast(z as varchar) as z, count(*) from t group by cast(z as varchar)",
+            "max(cast(z as char character set utf8mb4) collate utf8mb4_0900_bin) as z",
+        ),
+        *(
+            (dialect, "select try_cast(x as date)", expected)
+            for dialect, expected in {
+                "snowflake": "try_cast(left(cast(x as varchar), 10) as date)",
+                "bigquery": "cast(safe_cast(x as datetime) as date)",
+                "redshift": "cast(cast(x as timestamp) as date)",
+                "tsql": "cast(try_cast(x as datetime2) as date)",
+                "mysql": "then cast(x as date)",
+            }.items()
+        ),
         ("tsql", "select sum(x) over (order by y)", "case when y is null then 1 else 0 end, y"),
         ("bigquery", "select sum(x) over (order by y)", "case when y is null then 1 else 0 end, y"),
     ],

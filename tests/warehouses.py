@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import getpass
 import math
+import os
+import shutil
 import sqlite3
+import subprocess
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -227,6 +233,114 @@ def sqlite(folder: Path) -> Iterator[Database]:
         yield database
 
 
+MARIADB_TYPES = {
+    pyarrow.string(): "text",
+    pyarrow.int32(): "int",
+    pyarrow.int64(): "bigint",
+    pyarrow.float32(): "float",
+    pyarrow.float64(): "double",
+    pyarrow.date32(): "date",
+    pyarrow.bool_(): "boolean",
+    pyarrow.timestamp("us"): "datetime(6)",
+    pyarrow.null(): "text",
+}
+
+
+def mariadb_type(type: pyarrow.DataType) -> str:
+    return MARIADB_TYPES.get(type) or f"decimal({type.precision}, {type.scale})"
+
+
+def in_backticks(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+class MariaDBServer:
+    """A database whose usual collation takes 'a', 'A' and 'a ' for one, as everywhere."""
+
+    def __init__(self, socket: Path) -> None:
+        import pymysql
+
+        self.url = f"mysql://root@localhost/people?unix_socket={socket}"
+        self._connection = pymysql.connect(
+            unix_socket=str(socket), user="root", charset="utf8mb4", autocommit=True
+        )
+        self.run("create database people character set utf8mb4 collate utf8mb4_general_ci")
+        self.run("use people")
+
+    def load(self, name: str, table: Filled) -> None:
+        """It has no name that ends in a blank, and no float that is infinite or no number."""
+        cells = [cell for row in table.rows for cell in row if isinstance(cell, float)]
+        if any(name.endswith(" ") for name in table.names) or not all(map(math.isfinite, cells)):
+            raise UnsatisfiedAssumption
+        columns = ", ".join(
+            f"{in_backticks(column)} {mariadb_type(type)}"
+            for column, type in zip(table.names, table.types, strict=True)
+        )
+        self.run(f"drop table if exists {in_backticks(name)}")
+        self.run(f"create table {in_backticks(name)} ({columns})")
+        places = ", ".join(["%s"] * len(table.names))
+        with self._connection.cursor() as cursor:
+            cursor.executemany(f"insert into {in_backticks(name)} values ({places})", table.rows)
+
+    def run(self, sql: str) -> Sequence[Sequence[Any]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchall() if cursor.description else []
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def program(name: str) -> str | None:
+    """A program of an administrator, whose folder is in no other user's path."""
+    return shutil.which(
+        name, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin"
+    )
+
+
+@contextmanager
+def mariadb(folder: Path) -> Iterator[Database]:
+    """A server of its own, that nobody reaches but through a socket in a private folder."""
+    pytest.importorskip("pymysql", reason="there is no driver for MariaDB")
+    install, serve = program("mariadb-install-db"), program("mariadbd")
+    if install is None or serve is None:
+        pytest.skip("there is no MariaDB to run: the Debian package is mariadb-server")
+    # The path of a socket has some hundred characters at most.
+    with tempfile.TemporaryDirectory(prefix="kanon-mariadb-") as place:
+        data, socket = Path(place, "data"), Path(place, "socket")
+        who = [f"--user={getpass.getuser()}", f"--datadir={data}"]
+        log = (folder / "mariadb.log").open("w")
+        how = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        created = [install, "--no-defaults", "--auth-root-authentication-method=normal"]
+        subprocess.run([*created, "--skip-test-db", *who], check=True, **how)
+        said = ["--skip-networking", f"--socket={socket}", "--innodb-flush-log-at-trx-commit=0"]
+        server = subprocess.Popen([serve, "--no-defaults", *who, *said], **how)
+        try:
+            database = MariaDBServer(listening(server, socket, log.name))
+            yield database
+            database.close()
+        finally:
+            server.terminate()
+            server.wait(30)
+            log.close()
+
+
+def listening(server: subprocess.Popen[bytes], socket: Path, log: str) -> Path:
+    """The socket, once the server answers there."""
+    import pymysql
+
+    for _ in range(600):
+        if server.poll() is not None:
+            break
+        # A connection that is tried before would leave its end open.
+        if socket.exists():
+            with suppress(pymysql.Error):
+                pymysql.connect(unix_socket=str(socket), user="root").close()
+                return socket
+        time.sleep(0.1)
+    raise RuntimeError(f"MariaDB does not answer: {Path(log).read_text()}")
+
+
 NOTHING = r"(?!)"
 
 
@@ -252,6 +366,7 @@ ENGINES = {
     "postgres": EngineUnderTest(postgres),
     "clickhouse": EngineUnderTest(clickhouse, examples=15),
     "spark": EngineUnderTest(spark, examples=5),
+    "mariadb": EngineUnderTest(mariadb, lacks=("any value known", "any value sensitive")),
     "sqlite": EngineUnderTest(
         sqlite,
         refuses="joins texts in no order|no words for a time",

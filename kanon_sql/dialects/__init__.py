@@ -15,11 +15,12 @@ from typing import Literal
 import sqlglot
 from sqlglot import exp
 
+from kanon_sql.dialects.mariadb import MariaDB as MariaDB
 from kanon_sql.dialects.rules import Rules, is_some_records
 from kanon_sql.dialects.spelling import in_lower_case, with_needed_quotes
 from kanon_sql.errors import SpecError, did_you_mean
 
-EXECUTED = ("duckdb", "postgres", "spark", "clickhouse", "sqlite")
+EXECUTED = ("duckdb", "postgres", "spark", "clickhouse", "sqlite", "mariadb")
 """The dialects whose SQL the tests run on an engine of that name."""
 DIALECTS = (
     *EXECUTED,

@@ -25,6 +25,7 @@ RULES: Rules = {
     exp.TryCast: try_cast(
         {
             exp.DType.DOUBLE: "safe_cast(x as float64)",
+            exp.DType.DATE: "cast(safe_cast(x as datetime) as date)",
             exp.DType.TIMESTAMP: "safe_cast(x as datetime)",
             exp.DType.BIGINT: "safe_cast(x as int64)",
             exp.DType.DECIMAL: "safe_cast(x as bignumeric)",

@@ -13,12 +13,26 @@ from kanon_sql.dialects.rules import (
     NUMBER,
     Rules,
     backslash_in_like,
+    framed,
     full_match,
     try_cast,
     written,
 )
 
 _written = partial(written, dialect="redshift")
+
+
+def _joined(node: exp.GroupConcat) -> exp.Expr:
+    """Texts joined in an order, which stands behind the function."""
+    order = node.this if isinstance(node.this, exp.Order) else None
+    if order is None:
+        return node
+    joined = exp.Anonymous(
+        this="listagg", expressions=[order.this.copy(), node.args["separator"].copy()]
+    )
+    return exp.WithinGroup(
+        this=joined, expression=exp.Order(expressions=[each.copy() for each in order.expressions])
+    )
 
 
 RULES: Rules = {
@@ -30,6 +44,8 @@ RULES: Rules = {
         {
             exp.DType.DOUBLE: f"case when cast(x as varchar(max)) ~ '{NUMBER}' "
             "then cast(x as double precision) end",
+            exp.DType.DATE: f"case when cast(x as varchar(max)) ~ '{DATE}' "
+            "then cast(cast(x as timestamp) as date) end",
             exp.DType.TIMESTAMP: f"case when cast(x as varchar(max)) ~ '{DATE}' "
             "then cast(x as timestamp) end",
             exp.DType.BIGINT: AS_WHOLE,
@@ -38,6 +54,8 @@ RULES: Rules = {
         "redshift",
     ),
     exp.RegexpFullMatch: full_match("x ~ pattern", "redshift"),
+    exp.Window: framed,
+    exp.GroupConcat: _joined,
     exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,

@@ -136,21 +136,60 @@ def in_condition(node: exp.Expr) -> bool:
 
 def nulls_last(node: exp.Order) -> exp.Order:
     """An order in a dialect that has NULL first and no words for anything else: whether a value is
-    NULL comes before the value. The order of an answer, which changes no figure, stays plain."""
+    NULL comes before the value."""
     ordered = node.copy()
     ordered.set("expressions", list(_nulls_last(node)))
     return ordered
 
 
 def _nulls_last(node: exp.Order) -> Iterator[exp.Expr]:
-    plain = isinstance(node.parent, exp.Query) and not node.parent.args.get("limit")
+    """A value that is joined is none that is NULL, and the order of an answer without a limit
+    changes no figure: both stay plain. No key is written twice, which not every dialect takes."""
+    answer = node.parent if isinstance(node.parent, exp.Query) else None
+    plain = (answer and not answer.args.get("limit")) or node.find_ancestor(
+        exp.GroupConcat, exp.WithinGroup, exp.Query
+    ) not in (node.parent_select, None)
+    written: list[exp.Expr] = []
     for each in node.expressions:
         value, descending = each.this, bool(each.args.get("desc"))
+        keys = [exp.Ordered(this=value, desc=descending or None, nulls_first=not descending)]
         if not (plain or descending or each.args.get("nulls_first") or _is_flag(value)):
-            flag = exp.case().when(value.copy().is_(exp.null()), "1").else_("0")
-            yield exp.Ordered(this=flag, nulls_first=True)
-        # What the dialect does anyway needs no word.
-        yield exp.Ordered(this=value, desc=descending or None, nulls_first=not descending)
+            whole = _stands_for(value, answer)
+            flag = exp.case().when(whole.copy().is_(exp.null()), "1").else_("0")
+            # What the dialect does anyway needs no word.
+            keys.insert(0, exp.Ordered(this=flag, nulls_first=True))
+            if isinstance(whole, exp.Count):
+                del keys[0]
+        for key in keys:
+            said = _without_tables(key.this)
+            if said not in written:
+                written.append(said)
+                yield key
+
+
+def _stands_for(value: exp.Expr, answer: exp.Expr | None) -> exp.Expr:
+    """What an answer has under a name, which not every dialect knows inside of an expression."""
+    named = answer.selects if isinstance(answer, exp.Select) else []
+    return next((each.unalias() for each in named if each.alias == value.name), value)
+
+
+def _without_tables(value: exp.Expr) -> exp.Expr:
+    bare = value.copy()
+    for column in bare.find_all(exp.Column):
+        column.set("table", None)
+    return bare
+
+
+def framed(node: exp.Window) -> exp.Window:
+    """A running sum in a dialect that has no frame unless one is written, and none but of rows: in
+    the templates a value that is summed up to is no other row's, or adds nothing."""
+    summed = isinstance(node.this, exp.Sum | exp.Count | exp.Min | exp.Max)
+    if summed and node.args.get("order") and not node.args.get("spec"):
+        spec = exp.WindowSpec(
+            kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"
+        )
+        node.set("spec", spec)
+    return node
 
 
 def _is_flag(value: exp.Expr) -> bool:

@@ -15,6 +15,8 @@ RULES: Rules = {
     exp.TryCast: try_cast(
         {
             exp.DType.DOUBLE: "try_cast(cast(x as varchar) as double)",
+            exp.DType.DATE: f"case when regexp_like(cast(x as varchar), '{DATE}') "
+            "then try_cast(left(cast(x as varchar), 10) as date) end",
             exp.DType.TIMESTAMP: f"case when regexp_like(cast(x as varchar), '{DATE}') "
             "then try_cast(cast(x as varchar) as timestamp_ntz) end",
             exp.DType.BIGINT: AS_WHOLE,

@@ -107,6 +107,9 @@ RULES: Rules = {
     exp.TryCast: try_cast(
         {
             exp.DType.DOUBLE: f"case when {_HAS_DIGIT} then try_cast(x as float) end",
+            exp.DType.DATE: "case when "
+            f"{_TEXT} like '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]%' "
+            "then cast(try_cast(x as datetime2) as date) end",
             exp.DType.TIMESTAMP: "case when "
             f"{_TEXT} like '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]%' "
             "then try_cast(x as datetime2) end",

@@ -25,7 +25,7 @@ SCHEMES = {
     "databricks": ("servers", "Databricks"),
     "redshift": ("servers", "Redshift"),
     "mssql": ("servers", "SQLServer"),
-    "mysql": ("servers", "MySQL"),
+    "mysql": ("mysql", "MySQL"),
 }
 """By what a URL begins with: where in this package its engine is."""
 

@@ -27,7 +27,8 @@ CANARIES = {
         "takes some of 'a', 'A' and 'a ' for one value",
         "classes would look larger than they are",
         "Connect with a collation that compares bytes and pads nothing, such as MySQL's "
-        "utf8mb4_0900_bin; where there is none, audit a copy in a file.",
+        "utf8mb4_0900_bin or MariaDB's utf8mb4_nopad_bin; where there is none, audit a copy in a "
+        "file.",
     ),
     "kanon_backslash_is_itself": Canary(
         "reads a backslash in a text of the question otherwise than it is written",

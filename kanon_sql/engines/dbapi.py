@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from importlib import import_module
-from typing import Any, Self
+from typing import Any
 
 from kanon_sql.dialects import rules_of, translated, type_of_templates
 from kanon_sql.engines.base import Batches, Column
@@ -77,7 +77,7 @@ class DBAPI(Catalogued):
     """Whether the catalogue tells the collation of a column beside its type."""
 
     @classmethod
-    def of_url(cls, text: str) -> Self:
+    def of_url(cls, text: str) -> DBAPI:
         """Connect to what the URL says.
 
         Raises `SpecError`, `MissingDriverError` or `EngineError`, none of which holds a secret.
@@ -92,7 +92,7 @@ class DBAPI(Catalogued):
             secrets = url.secrets | spellings([os.environ.get(cls.password_variable or "")])
             raise EngineError(f"{cls.title} can't be reached: {said_of(error, secrets)}") from None
         try:
-            return cls(connection, again=again)
+            return cls.of_server(connection)(connection, again=again)
         except BaseException:
             connection.close()
             raise
@@ -105,6 +105,11 @@ class DBAPI(Catalogued):
             raise MissingDriverError(
                 f"{cls.title} needs {cls.driver}. Install it: pip install 'kanon-sql[{cls.name}]'"
             ) from None
+
+    @classmethod
+    def of_server(cls, connection: Any) -> type[DBAPI]:
+        """The engine for what a connection is to, where a driver is of several servers."""
+        return cls
 
     @staticmethod
     def _connected(package: Any, url: Url) -> Any:
@@ -367,6 +372,11 @@ def plain_cursor(connection: Any) -> Any:
     if package == "psycopg2":
         return connection.cursor(cursor_factory=import_module("psycopg2.extensions").cursor)
     return connection.cursor()
+
+
+def known(**parameters: Any) -> dict[str, Any]:
+    """What is known of the parameters; a driver finds the others in its own configuration."""
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def with_numbers(

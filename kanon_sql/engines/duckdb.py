@@ -727,14 +727,14 @@ def open_hub(
 
 def spill_folder() -> HeldFolder:
     """The private folder of one hub, once what killed runs left beside it is removed."""
-    parent = Path(tempfile.gettempdir())
-    remove_leftovers(parent, SPILL)
     try:
+        parent = Path(tempfile.gettempdir())
+        remove_leftovers(parent, SPILL)
         return HeldFolder(parent, "kanon-sql-spill-")
     except OSError as error:
         raise EngineError(
-            f"there can be no folder to spill to in {parent}: {error.strerror}. Set TMPDIR to one "
-            "that may be written."
+            f"no private folder for what does not fit in memory can be made ({error.strerror}). "
+            "Name one that can be written: TMPDIR."
         ) from None
 
 

@@ -33,9 +33,10 @@ _STATES = {
     1366: "22P02",
     1690: "22003",
     1792: "25006",
+    1969: "57014",
     3024: "57014",
 }
-"""MySQL's numbers of errors as SQLSTATEs."""
+"""The numbers that MySQL and MariaDB have for errors, as SQLSTATEs."""
 _NAMES = {
     "InterruptException": "HY008",
     "SQLITE_INTERRUPT": "HY008",
@@ -63,6 +64,9 @@ def sqlstate(error: BaseException) -> str:
     >>> sqlstate(Exception("HY008", "…")), sqlstate(Exception("SMITH"))
     ('HY008', '')
     """
+    if isinstance(number := next(iter(error.args), None), int) and number in _STATES:
+        # Some have but a general one beside their number.
+        return _STATES[number]
     for name in ("sqlstate", "pgcode", "sqlite_errorname", "error_name"):
         state = getattr(error, name, None)
         if isinstance(state, str) and state:
@@ -70,8 +74,6 @@ def sqlstate(error: BaseException) -> str:
     match error.args[:1]:
         case ({"C": str(state)},):
             return state
-        case (int(number),):
-            return _STATES.get(number, "")
         case (str(state),) if re.fullmatch(r"(?=.*[0-9])[0-9A-Z]{5}", state):
             return state
     return _NAMES.get(type(error).__name__, "")

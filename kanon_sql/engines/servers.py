@@ -1,8 +1,8 @@
 """The servers that are asked by a driver of the usual kind, each by what is its own: how a URL
 connects to it, what its session is told, what its catalogue tells, how it is stopped.
 
-Of these, the tests execute Postgres and SQLite, which have files of their own, and DuckDB; the
-others are from the documentation of the database and of its driver. A driver is imported when a
+Of these, the tests execute Postgres, SQLite and MariaDB, which have files of their own, and DuckDB;
+the others are from the documentation of the database and of its driver. A driver is imported when a
 URL asks for it, and never to look at an object.
 """
 
@@ -14,7 +14,8 @@ from importlib import import_module
 from typing import Any
 
 from kanon_sql.engines.base import Table
-from kanon_sql.engines.dbapi import DBAPI
+from kanon_sql.engines.dbapi import DBAPI, known
+from kanon_sql.engines.mysql import MariaDB, MySQL
 from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.postgres import Postgres
 from kanon_sql.engines.sqlite import SQLite
@@ -47,7 +48,7 @@ class Snowflake(DBAPI):
         return package.connect(
             account=url.host,
             database=url.path[0],
-            **_known(user=url.user, password=url.password, schema=_part(url, 1)),
+            **known(user=url.user, password=url.password, schema=_part(url, 1)),
             **url.options,
         )
 
@@ -79,7 +80,7 @@ class BigQuery(DBAPI):
         bigquery = import_module("google.cloud.bigquery")
         dataset = _part(url, 0)
         usual = bigquery.QueryJobConfig(
-            **_known(default_dataset=f"{url.host}.{dataset}" if dataset else None)
+            **known(default_dataset=f"{url.host}.{dataset}" if dataset else None)
         )
         client = bigquery.Client(project=url.host, default_query_job_config=usual, **url.options)
         return package.connect(client)
@@ -133,7 +134,7 @@ class Trino(DBAPI):
             http_scheme=scheme,
             source="kanon-sql",
             timezone="UTC",
-            **_known(schema=_part(url, 1)),
+            **known(schema=_part(url, 1)),
             **signed_in,
         )
 
@@ -157,7 +158,7 @@ class Databricks(DBAPI):
         url.with_options("http_path")
         return package.connect(
             server_hostname=url.host,
-            **_known(
+            **known(
                 http_path=url.option("http_path"),
                 access_token=url.password,
                 catalog=_part(url, 0),
@@ -189,7 +190,7 @@ class Redshift(DBAPI):
             host=url.host,
             port=url.port or 5439,
             database=url.path[0],
-            **_known(user=url.user, password=url.password),
+            **known(user=url.user, password=url.password),
             **url.options,
         )
         connection.autocommit = True
@@ -244,43 +245,8 @@ class SQLServer(DBAPI):
             "UID": url.user,
             "PWD": url.password,
         }
-        known = _known(**parts)
-        return package.connect(";".join(f"{name}={_braced(known[name])}" for name in known))
-
-
-class MySQL(DBAPI):
-    """Asks MySQL."""
-
-    name = dialect = "mysql"
-    title = "MySQL"
-    driver = "pymysql"
-    packages = ("pymysql", "mysql", "MySQLdb")
-    also_called = ("mariadb",)
-    session = (
-        "set names utf8mb4 collate utf8mb4_0900_bin",
-        "set time_zone = '+00:00'",
-        "set session transaction read only",
-    )
-    transaction = ("start transaction with consistent snapshot, read only",)
-    limited_by = "set session max_execution_time = {milliseconds}"
-    session_number = "connection_id()"
-    place = ("'def'", "database()")
-    whole_type = "COLUMN_TYPE"
-    tells_collations = True
-
-    @staticmethod
-    def _connected(package: Any, url: Url) -> Any:
-        url.with_path("mysql://user:password@host:3306/database", 1, 1).with_options()
-        return package.connect(
-            host=url.host,
-            port=url.port or 3306,
-            database=url.path[0],
-            charset="utf8mb4",
-            **_known(user=url.user, password=url.password),
-        )
-
-    def _stop(self) -> str:
-        return f"kill query {self._session}"
+        said = (f"{name}={_braced(value)}" for name, value in known(**parts).items())
+        return package.connect(";".join(said))
 
 
 class DuckDB(DBAPI):
@@ -292,8 +258,8 @@ class DuckDB(DBAPI):
 
 
 SERVERS: Sequence[type[DBAPI]] = (
-    *(Postgres, Snowflake, BigQuery, Trino, Databricks, Redshift, SQLServer, MySQL, SQLite),
-    DuckDB,
+    *(Postgres, Snowflake, BigQuery, Trino, Databricks, Redshift, SQLServer, MySQL, MariaDB),
+    *(SQLite, DuckDB),
 )
 
 
@@ -301,7 +267,7 @@ def engine_of(connection: Any, dialect: str, let_go: Any = None) -> DBAPI:
     """The engine for someone's connection to a server of this dialect."""
     for each in SERVERS:
         if each.dialect == dialect:
-            return each(connection, let_go=let_go)
+            return each.of_server(connection)(connection, let_go=let_go)
     return DBAPI(connection, dialect=dialect, let_go=let_go)
 
 
@@ -334,11 +300,6 @@ def dialect_of_server(name: str) -> str:
     """
     name = name.casefold()
     return next((each.dialect for each in SERVERS if name in each.also_called), name)
-
-
-def _known(**parameters: Any) -> dict[str, Any]:
-    """What is known of the parameters; a driver finds the others in its own configuration."""
-    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _part(url: Url, place: int) -> str | None:

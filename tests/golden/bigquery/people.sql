@@ -67,12 +67,9 @@ classes as (
 people_of_several_classes as (
     select
         memberships.kanon_entity,
-        string_agg(
-            cast(classes.kanon_class as string), ','
-            order by
-                case when classes.kanon_class is null then 1 else 0 end,
-                classes.kanon_class
-        ) as kanon_profile
+        string_agg(cast(classes.kanon_class as string), ','
+        order by
+            classes.kanon_class) as kanon_profile
     from memberships
     inner join classes
         on (

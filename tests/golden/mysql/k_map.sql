@@ -13,9 +13,11 @@ with
 
 release_classes as (
     select
-        coalesce(
-            concat('=', cast(`zip` as char character set utf8mb4) collate utf8mb4_0900_bin),
-            ''
+        max(
+            coalesce(
+                concat('=', cast(`zip` as char character set utf8mb4) collate utf8mb4_0900_bin),
+                ''
+            )
         ) as `zip`,
         `age`,
         count(*) as kanon_size,
@@ -31,9 +33,11 @@ release_classes as (
 
 reference_classes as (
     select
-        coalesce(
-            concat('=', cast(`zip_code` as char character set utf8mb4) collate utf8mb4_0900_bin),
-            ''
+        max(
+            coalesce(
+                concat('=', cast(`zip_code` as char character set utf8mb4) collate utf8mb4_0900_bin),
+                ''
+            )
         ) as `zip`,
         `age`,
         sum(cast(`people` as signed)) as kanon_population

@@ -34,8 +34,12 @@ patterns_as_seen as (
     select
         masks.kanon_mask as kanon_seen_by,
         patterns.kanon_mask,
-        case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns.`zip` end as `zip`,
-        case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns.`age` end as `age`,
+        max(
+            case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns.`zip` end
+        ) as `zip`,
+        max(
+            case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns.`age` end
+        ) as `age`,
         sum(patterns.kanon_records) as kanon_records
     from patterns
     cross join masks

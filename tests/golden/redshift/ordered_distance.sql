@@ -52,7 +52,7 @@ ranks as (
 cumulated_ranks as (
     select
         kanon_rank,
-        sum(kanon_rank_total) over (order by kanon_rank) as kanon_up_to,
+        sum(kanon_rank_total) over (order by kanon_rank rows between unbounded preceding and current row) as kanon_up_to,
         sum(kanon_rank_total) over () as kanon_table_total,
         count(*) over () as kanon_ranks
     from ranks
@@ -64,7 +64,7 @@ table_steps as (
         kanon_up_to,
         kanon_table_total,
         kanon_ranks,
-        sum(kanon_up_to) over (order by kanon_rank) - kanon_up_to as kanon_sum_before,
+        sum(kanon_up_to) over (order by kanon_rank rows between unbounded preceding and current row) - kanon_up_to as kanon_sum_before,
         sum(kanon_up_to) over () as kanon_sum
     from cumulated_ranks
 ),
@@ -96,7 +96,11 @@ class_steps as (
         table_steps.kanon_table_total,
         table_steps.kanon_ranks,
         table_steps.kanon_sum,
-        cast(sum(kanon_held) over (partition by class_ranks."zip" order by table_steps.kanon_rank) as double precision) / nullif(sum(kanon_held) over (partition by class_ranks."zip"), 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        cast(sum(kanon_held) over (
+            partition by class_ranks."zip"
+            order by table_steps.kanon_rank
+            rows between unbounded preceding and current row
+        ) as double precision) / nullif(sum(kanon_held) over (partition by class_ranks."zip"), 0) * table_steps.kanon_table_total as kanon_class_up_to,
         coalesce(
             lead(table_steps.kanon_rank) over (partition by class_ranks."zip" order by table_steps.kanon_rank),
             table_steps.kanon_ranks + 1

@@ -67,7 +67,8 @@ classes as (
 people_of_several_classes as (
     select
         memberships.kanon_entity,
-        listagg(cast(classes.kanon_class as varchar(max)) order by classes.kanon_class, ',') as kanon_profile
+        listagg(cast(classes.kanon_class as varchar(max)), ',') within group (order by
+            classes.kanon_class) as kanon_profile
     from memberships
     inner join classes
         on (

@@ -35,7 +35,7 @@ ranked_values as (
         value_totals.kanon_sensitive_1 as kanon_sensitive_1,
         value_totals.kanon_value_total as kanon_value_total,
         dense_rank() over (
-            order by case when kanon_sensitive_1 is null then 1 else 0 end, case when value_totals.kanon_sensitive_1 is null then 1 else 0 end, value_totals.kanon_sensitive_1
+            order by case when kanon_sensitive_1 is null then 1 else 0 end, value_totals.kanon_sensitive_1
         ) as kanon_rank
     from value_totals
 ),

@@ -68,7 +68,6 @@ people_of_several_classes as (
     select
         memberships.kanon_entity as kanon_entity,
         string_agg(cast(classes.kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ',') within group (order by
-            case when classes.kanon_class is null then 1 else 0 end,
             classes.kanon_class) as kanon_profile
     from memberships
     inner join classes

@@ -1,0 +1,126 @@
+"""MySQL and MariaDB, by PyMySQL or any other driver: a server says itself which of the two it is.
+Texts are read through a collation in which no two that differ are equal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from kanon_sql.dialects import translated
+from kanon_sql.engines.base import Column, Table
+from kanon_sql.engines.dbapi import DBAPI, known
+from kanon_sql.engines.urls import Url
+from kanon_sql.templates import render
+
+_NUMBER = re.compile(r"((?:tiny|small|medium|big)?int|float|double)\([\d,]+\)", re.IGNORECASE)
+
+
+def _settings(bytewise: str) -> tuple[str, ...]:
+    """What a session of ours is told. In other modes a backslash is itself, or a column that is not
+    grouped by is any of its values; a joined text that is too long would be cut."""
+    return (
+        f"set names utf8mb4 collate {bytewise}",
+        "set session sql_mode = 'only_full_group_by,strict_all_tables'",
+        "set session group_concat_max_len = 1073741824",
+        "set time_zone = '+00:00'",
+        "set session transaction read only",
+    )
+
+
+class MySQL(DBAPI):
+    """Asks MySQL, from 8.0.17 on."""
+
+    name = dialect = "mysql"
+    title = "MySQL"
+    driver = "pymysql"
+    packages: tuple[str, ...] = ("pymysql", "mysql", "MySQLdb")
+    session = _settings("utf8mb4_0900_bin")
+    transaction = ("start transaction with consistent snapshot, read only",)
+    limited_by = "set session max_execution_time = {milliseconds}"
+    session_number = "connection_id()"
+    place = ("'def'", "database()")
+    whole_type = "COLUMN_TYPE"
+    tells_collations = True
+
+    @classmethod
+    def of_server(cls, connection: Any) -> type[DBAPI]:
+        """MariaDB, if that is what the driver is connected to."""
+        with suppress(Exception):
+            if "mariadb" in str(connection.get_server_info()).casefold():
+                return MariaDB
+        return cls
+
+    @staticmethod
+    def _connected(package: Any, url: Url) -> Any:
+        url.with_path("mysql://user:password@host:3306/database", 1, 1)
+        url.with_options("unix_socket")
+        return package.connect(
+            host=url.host,
+            port=url.port or 3306,
+            database=url.path[0],
+            charset="utf8mb4",
+            **known(user=url.user, password=url.password, unix_socket=url.option("unix_socket")),
+        )
+
+    def table(self, target: Any) -> Table:
+        """The table or view of this name. Raises `InputError` unless there is exactly one."""
+        table = super().table(target)
+        columns = tuple(self._as_they_are(table))
+        casts = {
+            stored.name: "varchar" if stored.merges else "double"
+            for stored in columns
+            if stored.merges or stored.type == "FLOAT"
+        }
+        if casts:
+            view = render("mysql_view", relation=table.sql, columns=table.column_names, casts=casts)
+            self._stand_ins[table.sql] = translated(view, self.dialect)
+        table = replace(table, columns=tuple(map(self._as_read, columns)))
+        self._types[table.sql] = table.types
+        return table
+
+    def _as_they_are(self, table: Table) -> Iterator[Column]:
+        """The columns; one that is called boolean may hold any small number."""
+        flags = [column.name for column in table.columns if column.type == "BOOLEAN"]
+        numbers = set()
+        if flags:
+            sql = render("mysql_flags", relation=table.sql, columns=flags)
+            [held] = self._asked(translated(sql, self.dialect))[1]
+            numbers = {name for name, holds in zip(flags, held, strict=True) if not holds}
+        for column in table.columns:
+            yield replace(column, type="TINYINT") if column.name in numbers else column
+
+    @staticmethod
+    def _as_read(column: Column) -> Column:
+        """A column of the view, in which texts are told apart and floats have all their digits."""
+        return replace(
+            column, merges=None, type="DOUBLE" if column.type == "FLOAT" else column.type
+        )
+
+    def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:
+        """The columns, by the types that they have without the digits that are shown of them."""
+        for name, type, *more in rows:
+            said = "boolean" if type == "tinyint(1)" else _NUMBER.sub(r"\1", str(type))
+            yield from super()._described([(name, said, *more)])
+
+    def _cursor_of_batches(self) -> Any:
+        """A cursor that leaves in the server what is not fetched yet."""
+        if type(self._connection).__module__.partition(".")[0] != "pymysql":
+            return super()._cursor_of_batches()
+        return self._connection.cursor(import_module("pymysql.cursors").SSCursor)
+
+    def _stop(self) -> str:
+        return f"kill query {self._session}"
+
+
+class MariaDB(MySQL):
+    """Asks MariaDB, from 10.6 on."""
+
+    name = dialect = "mariadb"
+    title = "MariaDB"
+    packages = ()
+    session = _settings("utf8mb4_nopad_bin")
+    limited_by = "set session max_statement_time = {milliseconds} / 1000"

@@ -1,0 +1,64 @@
+-- Question   How many records in patients share each combination of age and zip?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Dialect    mariadb, generated; not executed here, as the tests of this release do
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+
+with
+
+classes as (
+    select
+        `age`,
+        `zip`,
+        count(*) as kanon_size,
+        count(*) as kanon_records
+    from (
+        select
+            concat(
+                '[',
+                cast((
+                    case
+                        when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end between -9223372036854775808 and 9223372036854774784
+                        then cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed)
+                    end - (
+                        case
+                            when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end between -9223372036854775808 and 9223372036854774784
+                            then cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed)
+                        end % 10 + 10
+                    ) % 10
+                ) as char character set utf8mb4) collate utf8mb4_nopad_bin,
+                ',',
+                cast((
+                    case
+                        when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end between -9223372036854775808 and 9223372036854774784
+                        then cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed)
+                    end - (
+                        case
+                            when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end between -9223372036854775808 and 9223372036854774784
+                            then cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed)
+                        end % 10 + 10
+                    ) % 10 + 10
+                ) as char character set utf8mb4) collate utf8mb4_nopad_bin,
+                ')'
+            ) as `age`,
+            substring(`zip`, 1, 3) as `zip`
+        from `patients`
+    ) as kanon_source
+    group by
+        `age`,
+        `zip`
+)
+
+select
+    kanon_size,
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    sum(case when `age` is null or `zip` is null then kanon_records else 0 end) as kanon_with_null,
+    sum(case when `age` = '*' and `zip` = '*' then kanon_records else 0 end) as kanon_suppressed
+from classes
+group by
+    kanon_size
+order by
+    kanon_size

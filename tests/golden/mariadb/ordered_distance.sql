@@ -1,0 +1,277 @@
+-- Question   How far is age in each combination of zip of patients from how it is spread in the
+--            table?
+-- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
+--            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
+--            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
+--            ICDE, sections 3 and 4)
+-- Dialect    mariadb, generated; not executed here, as the tests of this release do
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+
+with
+
+class_values as (
+    select
+        `zip`,
+        `age` as kanon_sensitive_1,
+        count(*) as kanon_records
+    from `patients`
+    group by
+        `zip`,
+        `age`
+),
+
+value_totals as (
+    select
+        kanon_sensitive_1,
+        sum(kanon_records) as kanon_value_total
+    from class_values
+    group by
+        kanon_sensitive_1
+),
+
+ranked_values as (
+    select
+        value_totals.kanon_sensitive_1,
+        value_totals.kanon_value_total,
+        dense_rank() over (
+            order by case when kanon_sensitive_1 is null then 1 else 0 end, value_totals.kanon_sensitive_1
+        ) as kanon_rank
+    from value_totals
+),
+
+ranks as (
+    select
+        kanon_rank,
+        sum(kanon_value_total) as kanon_rank_total
+    from ranked_values
+    group by
+        kanon_rank
+),
+
+cumulated_ranks as (
+    select
+        kanon_rank,
+        sum(kanon_rank_total) over (order by case when kanon_rank is null then 1 else 0 end, kanon_rank) as kanon_up_to,
+        sum(kanon_rank_total) over () as kanon_table_total,
+        count(*) over () as kanon_ranks
+    from ranks
+),
+
+table_steps as (
+    select
+        kanon_rank,
+        kanon_up_to,
+        kanon_table_total,
+        kanon_ranks,
+        sum(kanon_up_to) over (order by case when kanon_rank is null then 1 else 0 end, kanon_rank) - kanon_up_to as kanon_sum_before,
+        sum(kanon_up_to) over () as kanon_sum
+    from cumulated_ranks
+),
+
+class_ranks as (
+    select
+        class_values.`zip`,
+        ranked_values.kanon_rank,
+        sum(class_values.kanon_records) as kanon_held
+    from class_values
+    inner join ranked_values
+        on ranked_values.kanon_sensitive_1 <=> class_values.kanon_sensitive_1
+    group by
+        class_values.`zip`,
+        ranked_values.kanon_rank
+),
+
+class_steps as (
+    select
+        class_ranks.`zip`,
+        table_steps.kanon_rank,
+        table_steps.kanon_sum_before,
+        table_steps.kanon_table_total,
+        table_steps.kanon_ranks,
+        table_steps.kanon_sum,
+        cast(sum(kanon_held) over (
+            partition by class_ranks.`zip`
+            order by case when table_steps.kanon_rank is null then 1 else 0 end, table_steps.kanon_rank
+        ) as double) / nullif(sum(kanon_held) over (partition by class_ranks.`zip`), 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        coalesce(
+            lead(table_steps.kanon_rank) over (
+                partition by class_ranks.`zip`
+                order by case when table_steps.kanon_rank is null then 1 else 0 end, table_steps.kanon_rank
+            ),
+            table_steps.kanon_ranks + 1
+        ) as kanon_next_rank,
+        coalesce(
+            lead(table_steps.kanon_sum_before) over (
+                partition by class_ranks.`zip`
+                order by case when table_steps.kanon_rank is null then 1 else 0 end, table_steps.kanon_rank
+            ),
+            table_steps.kanon_sum
+        ) as kanon_next_sum_before,
+        row_number() over (
+            partition by class_ranks.`zip`
+            order by case when table_steps.kanon_rank is null then 1 else 0 end, table_steps.kanon_rank
+        ) as kanon_step
+    from class_ranks
+    inner join table_steps
+        on table_steps.kanon_rank = class_ranks.kanon_rank
+),
+
+steps_of_both as (
+    select
+        `zip`,
+        kanon_rank,
+        kanon_next_rank,
+        kanon_sum_before,
+        kanon_next_sum_before,
+        kanon_table_total,
+        kanon_ranks,
+        kanon_step,
+        kanon_class_up_to as kanon_position,
+        0 as kanon_is_of_table,
+        0 as kanon_up_to
+    from class_steps
+    union all
+    select
+        null as `zip`,
+        kanon_rank,
+        0 as kanon_next_rank,
+        0 as kanon_sum_before,
+        0 as kanon_next_sum_before,
+        kanon_table_total,
+        kanon_ranks,
+        0 as kanon_step,
+        cast(kanon_up_to as double) as kanon_position,
+        1 as kanon_is_of_table,
+        kanon_up_to
+    from table_steps
+),
+
+crossed_steps as (
+    select
+        steps_of_both.*,
+        sum(kanon_is_of_table) over (
+            order by case when kanon_position is null then 1 else 0 end, kanon_position, kanon_is_of_table desc
+            rows between unbounded preceding and current row
+        ) + 1 as kanon_crossing,
+        sum(kanon_up_to) over (
+            order by case when kanon_position is null then 1 else 0 end, kanon_position, kanon_is_of_table desc
+            rows between unbounded preceding and current row
+        ) as kanon_crossing_sum
+    from steps_of_both
+),
+
+gaps as (
+    select
+        `zip`,
+        kanon_table_total,
+        kanon_ranks,
+        kanon_step,
+        kanon_rank,
+        kanon_next_rank,
+        kanon_sum_before,
+        kanon_next_sum_before,
+        kanon_position,
+        case
+            when kanon_crossing < kanon_rank
+            then kanon_rank
+            when kanon_crossing > kanon_next_rank
+            then kanon_next_rank
+            else kanon_crossing
+        end as kanon_crossing,
+        case
+            when kanon_crossing < kanon_rank
+            then kanon_sum_before
+            when kanon_crossing > kanon_next_rank
+            then kanon_next_sum_before
+            else kanon_crossing_sum
+        end as kanon_crossing_sum
+    from crossed_steps
+    where
+        kanon_is_of_table = 0
+),
+
+distances as (
+    select
+        `zip`,
+        max(kanon_ranks) as kanon_ranks,
+        max(kanon_table_total) as kanon_table_total,
+        sum(
+            case when kanon_step = 1 then kanon_sum_before else 0 end + kanon_position * (
+                kanon_crossing - kanon_rank
+            ) - (
+                kanon_crossing_sum - kanon_sum_before
+            ) + (
+                kanon_next_sum_before - kanon_crossing_sum
+            ) - kanon_position * (
+                kanon_next_rank - kanon_crossing
+            )
+        ) as kanon_moved
+    from gaps
+    group by
+        `zip`
+),
+
+class_distances as (
+    select
+        `zip`,
+        case
+            when kanon_ranks = 1 or kanon_moved < 0
+            then 0
+            else cast(kanon_moved as double) / nullif((
+                kanon_table_total * (
+                    kanon_ranks - 1.0
+                )
+            ), 0)
+        end as kanon_distance
+    from distances
+),
+
+distances_and_values as (
+    select
+        `zip`,
+        kanon_distance,
+        0 as kanon_total,
+        0 as kanon_records
+    from class_distances
+    union all
+    select
+        `zip`,
+        null as kanon_distance,
+        kanon_records as kanon_total,
+        kanon_records
+    from class_values
+),
+
+classes as (
+    select
+        `zip`,
+        max(kanon_distance) as kanon_distance,
+        sum(kanon_total) as kanon_total,
+        sum(kanon_records) as kanon_records
+    from distances_and_values
+    group by
+        `zip`
+),
+
+measured_classes as (
+    select
+        classes.*,
+        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness
+    from classes
+),
+
+judged_classes as (
+    select
+        measured_classes.*,
+        case when kanon_t_closeness > 0.2 + 1e-09 then 1 else 0 end as kanon_t_closeness_violated
+    from measured_classes
+)
+
+select
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    max(kanon_t_closeness) as kanon_t_closeness,
+    sum(kanon_t_closeness_violated) as kanon_t_closeness_violated_classes,
+    sum(kanon_t_closeness_violated * kanon_records) as kanon_t_closeness_violated_records
+from judged_classes

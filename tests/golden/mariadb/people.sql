@@ -1,0 +1,118 @@
+-- Question   How many people in patients have records in exactly the same classes?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Dialect    mariadb, generated; not executed here, as the tests of this release do
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+
+with
+
+class_people as (
+    select
+        `zip`,
+        `age`,
+        `patient` as kanon_entity,
+        count(*) as kanon_records
+    from `patients`
+    group by
+        `zip`,
+        `age`,
+        `patient`
+),
+
+people as (
+    select
+        kanon_entity,
+        max(`zip`) as `zip`,
+        max(`age`) as `age`,
+        count(*) as kanon_classes
+    from class_people
+    group by
+        kanon_entity
+),
+
+profiles_of_one_class as (
+    select
+        count(*) as kanon_people
+    from people
+    where
+        kanon_classes = 1
+    group by
+        `zip`,
+        `age`
+),
+
+memberships as (
+    select
+        class_people.*
+    from class_people
+    inner join people
+        on people.kanon_entity = class_people.kanon_entity
+    where
+        people.kanon_classes > 1
+),
+
+classes as (
+    select
+        `zip`,
+        `age`,
+        row_number() over (order by case when `zip` is null then 1 else 0 end, `zip`) as kanon_class
+    from memberships
+    group by
+        `zip`,
+        `age`
+),
+
+people_of_several_classes as (
+    select
+        memberships.kanon_entity,
+        case
+            when char_length(
+                group_concat(cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin order by classes.kanon_class separator ',')
+            ) = sum(
+                char_length(
+                    cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+                )
+            ) + count(
+                cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+            ) - 1
+            then group_concat(cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin order by classes.kanon_class separator ',')
+            else (
+                select
+                    'cut at group_concat_max_len'
+                union all
+                select
+                    'raise it'
+            )
+        end as kanon_profile
+    from memberships
+    inner join classes
+        on memberships.`zip` <=> classes.`zip` and memberships.`age` <=> classes.`age`
+    group by
+        memberships.kanon_entity
+),
+
+profiles_of_several_classes as (
+    select
+        count(*) as kanon_people
+    from people_of_several_classes
+    group by
+        kanon_profile
+),
+
+profiles as (
+    select
+        kanon_people
+    from profiles_of_one_class
+    union all
+    select
+        kanon_people
+    from profiles_of_several_classes
+)
+
+select
+    sum(kanon_people) as kanon_people,
+    min(kanon_people) as kanon_profile_k,
+    sum(case when kanon_people = 1 then 1 else 0 end) as kanon_profile_uniques
+from profiles

@@ -1,0 +1,34 @@
+-- Question   Do any values of diagnosis differ only by case, outer spaces or the spelling of a
+--            number?
+-- Dialect    mariadb, generated; not executed here, as the tests of this release do
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+
+with
+
+known_values as (
+    select distinct
+        `diagnosis` as kanon_value,
+        trim(cast(`diagnosis` as char character set utf8mb4) collate utf8mb4_nopad_bin) as kanon_text
+    from `patients`
+    where
+        not `diagnosis` is null
+),
+
+spelled_values as (
+    select
+        coalesce(
+            cast(case
+                when char_length(kanon_text) <= 15
+                and cast(kanon_text as char) regexp '^(-?[0-9]+([.][0-9]+)?)\\z'
+                then cast(kanon_text as double)
+            end as char character set utf8mb4) collate utf8mb4_nopad_bin,
+            lower(kanon_text)
+        ) as kanon_spelling
+    from known_values
+)
+
+select
+    count(*) as kanon_known_values,
+    count(distinct kanon_spelling) as kanon_spellings
+from spelled_values

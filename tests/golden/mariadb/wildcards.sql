@@ -1,0 +1,91 @@
+-- Question   How many records in patients are compatible with each combination of zip and age, if
+--            NULL matches everything?
+-- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
+--            records, so these columns never point at fewer than k of them. (Sweeney 2002,
+--            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
+-- Dialect    mariadb, generated; not executed here, as the tests of this release do
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+
+with
+
+patterns as (
+    select
+        `zip`,
+        `age`,
+        concat(
+            case when `zip` is null then '1' else '0' end,
+            case when `age` is null then '1' else '0' end
+        ) as kanon_mask,
+        count(*) as kanon_records
+    from `patients`
+    group by
+        `zip`,
+        `age`
+),
+
+masks as (
+    select distinct
+        kanon_mask
+    from patterns
+),
+
+patterns_as_seen as (
+    select
+        masks.kanon_mask as kanon_seen_by,
+        patterns.kanon_mask,
+        max(
+            case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns.`zip` end
+        ) as `zip`,
+        max(
+            case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns.`age` end
+        ) as `age`,
+        sum(patterns.kanon_records) as kanon_records
+    from patterns
+    cross join masks
+    group by
+        masks.kanon_mask,
+        patterns.kanon_mask,
+        case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns.`zip` end,
+        case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns.`age` end
+),
+
+patterns_as_looking as (
+    select
+        patterns.*,
+        masks.kanon_mask as kanon_looks_at,
+        case when substring(masks.kanon_mask, 1, 1) = '1' then null else patterns.`zip` end as kanon_looks_for_1,
+        case when substring(masks.kanon_mask, 2, 1) = '1' then null else patterns.`age` end as kanon_looks_for_2
+    from patterns
+    cross join masks
+),
+
+classes as (
+    select
+        patterns_as_looking.`zip`,
+        patterns_as_looking.`age`,
+        max(patterns_as_looking.kanon_records) as kanon_records,
+        sum(patterns_as_seen.kanon_records) as kanon_size
+    from patterns_as_looking
+    inner join patterns_as_seen
+        on patterns_as_seen.kanon_seen_by = patterns_as_looking.kanon_mask
+        and patterns_as_seen.kanon_mask = patterns_as_looking.kanon_looks_at
+        and patterns_as_seen.`zip` <=> patterns_as_looking.kanon_looks_for_1
+        and patterns_as_seen.`age` <=> patterns_as_looking.kanon_looks_for_2
+    group by
+        patterns_as_looking.`zip`,
+        patterns_as_looking.`age`
+)
+
+select
+    kanon_size,
+    count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
+    sum(case when `zip` is null or `age` is null then kanon_records else 0 end) as kanon_with_null,
+    0 as kanon_suppressed,
+    min(kanon_records) as kanon_size_as_value
+from classes
+group by
+    kanon_size
+order by
+    kanon_size

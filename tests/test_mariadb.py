@@ -1,0 +1,201 @@
+"""MariaDB as an engine: what its collations and types would get wrong, its door, its brakes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow
+import pytest
+from generated import Filled
+from warehouses import ENGINES, MariaDBServer
+
+import kanon_sql as kanon
+from kanon_sql.engines import connect
+from kanon_sql.errors import EngineError, InputError
+
+SLOW = "select count(*) as kanon_n from seconds as a, seconds as b, seconds as c, seconds as d"
+
+
+@pytest.fixture(scope="module")
+def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBServer]:
+    with ENGINES["mariadb"].started(tmp_path_factory.mktemp("mariadb")) as running:
+        assert isinstance(running, MariaDBServer)
+        yield running
+
+
+def classes(mariadb: MariaDBServer, name: str, *columns: str, **asked: Any) -> int:
+    [table] = kanon.audit(name, quasi_identifiers=columns, engine=mariadb.url, **asked).tables
+    assert table.summary is not None
+    return table.summary.classes
+
+
+# --- values ---------------------------------------------------------------------------------
+
+
+TEXTS = ("a", "A", "a ", "á", "", None)
+LETTERS = ("a", "A", "á", "", None)
+
+
+@pytest.mark.parametrize(
+    ("type", "texts"),
+    [
+        ("varchar(9) character set utf8mb4 collate utf8mb4_general_ci", TEXTS),
+        ("text character set utf8mb4 collate utf8mb4_unicode_ci", TEXTS),
+        ("varchar(9) character set utf8mb4 collate utf8mb4_bin", TEXTS),
+        ("varchar(9) character set utf8mb4 collate utf8mb4_nopad_bin", TEXTS),
+        ("varchar(9) character set latin1 collate latin1_swedish_ci", TEXTS),
+        ("varchar(9) character set ucs2 collate ucs2_bin", TEXTS),
+        # It keeps no blank at the end.
+        ("char(9) character set utf8mb4 collate utf8mb4_general_ci", LETTERS),
+        ("enum('a', 'A', 'á', '') character set utf8mb4 collate utf8mb4_bin", LETTERS),
+    ],
+)
+def test_no_two_texts_are_one(
+    mariadb: MariaDBServer, type: str, texts: tuple[str | None, ...]
+) -> None:
+    mariadb.run("drop table if exists texts")
+    mariadb.run(f"create table texts (x {type})")
+    for text in texts:
+        mariadb.run(f"insert into texts values ({'null' if text is None else repr(text)})")
+
+    assert classes(mariadb, "texts", "x") == len(texts)
+    assert classes(mariadb, "texts", "x", where="x = 'a'") == 1
+    assert classes(mariadb, "texts", "x", where="x like 'A'") == 1
+
+
+def test_short_floats_keep_their_digits(mariadb: MariaDBServer) -> None:
+    floats = Filled(("f",), (pyarrow.float32(),), ((16777215.0,), (16777216.0,), (0.1,)))
+    mariadb.load("floats", floats)
+    mariadb.load("known", floats)
+
+    [table] = kanon.audit(
+        "floats",
+        quasi_identifiers="f",
+        references={"known": "known"},
+        checks=[kanon.KMap(k=1)],
+        engine=mariadb.url,
+    ).to_dict()["tables"]
+
+    assert table["summary"]["classes"] == 3
+    assert table["checks"][0]["unmatched_classes"] == 0
+
+
+def test_types_are_those_of_the_values(mariadb: MariaDBServer) -> None:
+    mariadb.run("drop table if exists typed")
+    mariadb.run(
+        "create table typed (a int(11), b bigint(20) unsigned, c tinyint(1), d tinyint(1), "
+        "e decimal(10, 2), f float(7, 2), g char(3), h datetime(6), i enum('x', 'y'), j smallint)"
+    )
+    mariadb.run("insert into typed (a, c, d) values (1, 0, 7), (2, 1, null)")
+
+    with connect(mariadb.url) as engine:
+        types = {column.name: column.type for column in engine.table("typed").columns}
+
+    assert (engine.name, engine.dialect) == ("mariadb", "mariadb")
+    assert types == {
+        "a": "INTEGER",
+        "b": "UBIGINT",
+        "c": "BOOLEAN",
+        "d": "TINYINT",
+        "e": "DECIMAL(10, 2)",
+        "f": "DOUBLE",
+        "g": "VARCHAR",
+        "h": "TIMESTAMP(6)",
+        "i": "ENUM",
+        "j": "SMALLINT",
+    }
+
+
+def test_a_text_that_is_no_number_is_none(mariadb: MariaDBServer) -> None:
+    """MariaDB would take 'a' for 0 and '12a' for 12."""
+    codes = Filled(("z",), (pyarrow.string(),), (("12",), ("12a",), ("a",)))
+    mariadb.load("codes", codes)
+
+    with pytest.raises(InputError, match='2 of 3 values of "z" are no number'):
+        classes(mariadb, "codes", "z", where="z > 11")
+
+
+# --- the session ----------------------------------------------------------------------------
+
+
+def test_a_session_of_someone_else_is_asked_before_it_is_trusted(mariadb: MariaDBServer) -> None:
+    import pymysql
+
+    socket = mariadb.url.partition("unix_socket=")[2]
+    theirs = pymysql.connect(unix_socket=socket, user="root", database="people", charset="utf8mb4")
+    try:
+        with pytest.raises(InputError, match="takes some of 'a', 'A' and 'a ' for one value"):
+            connect(theirs)
+        with theirs.cursor() as cursor:
+            cursor.execute("set names utf8mb4 collate utf8mb4_nopad_bin")
+        assert connect(theirs).dialect == "mariadb"
+        with theirs.cursor() as cursor:
+            cursor.execute("set sql_mode = 'no_backslash_escapes'")
+        with pytest.raises(InputError, match="reads a backslash"):
+            connect(theirs)
+    finally:
+        theirs.close()
+
+
+def test_nothing_is_written(mariadb: MariaDBServer) -> None:
+    mariadb.load("kept", Filled(("x",), (pyarrow.int64(),), ((1,),)))
+
+    with connect(mariadb.url) as engine:
+        engine.query("select 1 as kanon_one")
+        with pytest.raises(EngineError, match="refused to write"):
+            engine._asked("insert into kept values (2)")  # type: ignore[attr-defined]
+
+    assert mariadb.run("select * from kept") == ((1,),)
+
+
+@pytest.fixture
+def seconds(mariadb: MariaDBServer) -> None:
+    rows = tuple((n,) for n in range(1000))
+    mariadb.load("seconds", Filled(("n",), (pyarrow.int64(),), rows))
+    mariadb.run("drop view if exists slow")
+    mariadb.run(
+        "create view slow as select a.n from seconds as a, seconds as b, seconds as c, seconds as d"
+    )
+
+
+@pytest.mark.usefixtures("seconds")
+def test_a_query_that_takes_too_long_is_stopped(mariadb: MariaDBServer) -> None:
+    started = time.monotonic()
+
+    [table] = kanon.audit("slow", quasi_identifiers="n", engine=mariadb.url, timeout=1).tables
+
+    assert table.status == "error"
+    assert "time limit" in str(table.error)
+    assert time.monotonic() - started < 20
+    assert not running(mariadb)
+
+
+@pytest.mark.usefixtures("seconds")
+def test_the_server_stops_a_query_itself(mariadb: MariaDBServer) -> None:
+    with connect(mariadb.url) as engine:
+        engine.limit(0.5)
+        with pytest.raises(EngineError, match="MariaDB stopped the query before its end"):
+            engine.query(SLOW)
+
+
+@pytest.mark.usefixtures("seconds")
+def test_a_query_is_cancelled_beside_it(mariadb: MariaDBServer) -> None:
+    with connect(mariadb.url) as engine:
+        threading.Timer(1, engine.cancel).start()
+        with pytest.raises(EngineError, match="stopped before its end"):
+            engine.query(SLOW)
+
+    assert not running(mariadb)
+
+
+def running(mariadb: MariaDBServer) -> list[Any]:
+    """What the server still does for us."""
+    for _ in range(50):
+        found = [row for row in mariadb.run("show full processlist") if "seconds" in str(row[7])]
+        if not found:
+            return []
+        time.sleep(0.1)
+    return found
