@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 import duckdb
+import pandas
 import pyarrow
 import pytest
 from generated import few
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kanon_sql as kanon
+from kanon_sql.engines.duckdb import without_values
 from kanon_sql.report import markdown
 
 ZIPS = ("Zeppelin-4711", "Zeppelin-0815", "<b>Zeppelin</b>", "*Zeppelin*")
@@ -120,6 +122,34 @@ def test_no_error_holds_a_value(asked: dict[str, Any], message: str) -> None:
         kanon.audit(ALONE, **asked)
 
     assert traces("".join(traceback.format_exception(refused.value))) == []
+
+
+@pytest.mark.parametrize("where", ["zip > 5", "zip + 1 = 2", "sum(zip) > 1", "zip[1] + zip > 2"])
+@pytest.mark.parametrize(
+    "categories",
+    [
+        ["Zeppelin\n4711", "0815"],
+        ["0815", "Zepp'elin\n'', 4711)", "Rumpel"],
+        ["JSON Zeppelin", "CSV Error on Line: 91827"],
+        ["\n", "\r\n) Zeppelin", "Rumpel ENUM('Zeppelin"],
+    ],
+)
+def test_no_error_holds_a_category(categories: list[str], where: str) -> None:
+    frame = pandas.DataFrame({"zip": pandas.Categorical(categories)})
+
+    with pytest.raises(kanon.KanonError) as refused:
+        kanon.audit(frame, quasi_identifiers=["zip"], where=where)
+
+    said = "".join(traceback.format_exception(refused.value))
+    assert traces(said) == []
+    assert "JSON" not in said and "CSV" not in said
+
+
+def test_categories_without_end_are_told_apart_at_once() -> None:
+    listed = ", ".join(f"'it''s {place}'" for place in range(10_000))
+
+    assert without_values(f"a {listed} ENUM({listed} b") == f"a {listed} ENUM"
+    assert without_values(f"ENUM({listed})[] and more") == "ENUM[] and more"
 
 
 @pytest.mark.parametrize("parts", [question(entity="person"), voters(entity="person")])
