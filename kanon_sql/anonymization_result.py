@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kanon_sql.result import AuditResult, CheckResult, Summary
@@ -118,7 +118,10 @@ class Anonymization:
     classes: int | None
     metrics: Metrics
     associations: tuple[Association, ...]
-    views: tuple[str, ...]
+    views: tuple[str, ...] = field(repr=False)
+    """What makes the release, to be run: with the values of its hierarchies."""
+    views_without_values: tuple[str, ...]
+    """The same for reading, where those of a hierarchy's file or table are withheld."""
     before: Before
     release: Release | None = None
     """What was written; None where nothing was asked for or may be published."""
@@ -139,7 +142,7 @@ class Anonymization:
             "classes": self.classes,
             "metrics": self.metrics.to_dict(),
             "associations": [each.to_dict() for each in self.associations],
-            "views": list(self.views),
+            "views": list(self.views_without_values),
             "before": self.before.to_dict(),
             "release": vars(self.release) if self.release else None,
         }

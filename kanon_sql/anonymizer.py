@@ -45,6 +45,7 @@ from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
 from kanon_sql.utility import associations, losses, metrics
 from kanon_sql.version import VERSION
 from kanon_sql.violations import class_size, is_judged_by_class
+from kanon_sql.withholding import texts_of_files, without_texts
 
 _RECORDS = (".parquet", ".csv", ".tsv")
 
@@ -410,6 +411,7 @@ class _Run:
                 ),
                 associations=tuple(associations(sets, self._plan.bound, path.levels)),
                 views=self.statements,
+                views_without_values=self._without_values(self.statements),
                 before=Before(before.name, before.summary, before.checks),
             ),
         )
@@ -484,6 +486,10 @@ class _Run:
         plan = plan_audit(asked, table, _references(self._plan), known=bound.known)
         return answered(plan, self._asker())
 
+    def _without_values(self, statements: tuple[str, ...]) -> tuple[str, ...]:
+        withheld = texts_of_files(self._plan.bound)
+        return tuple(without_texts(each, self._engine.dialect, withheld) for each in statements)
+
     def _warnings(self, sets: FrequencySets, path: SearchPath) -> Iterator[str]:
         for each in sets.quasi_identifiers:
             if path.levels[each.name]:
@@ -554,6 +560,7 @@ def _without_data(before: TableResult, wanted: Wanted) -> AnonymizationResult:
             metrics=nothing,
             associations=(),
             views=(),
+            views_without_values=(),
             before=Before(before.name, before.summary, before.checks),
         ),
     )

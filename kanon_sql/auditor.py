@@ -37,6 +37,7 @@ from kanon_sql.verdicts import (
     verdicts,
 )
 from kanon_sql.version import VERSION
+from kanon_sql.withholding import texts_of_files, without_texts
 
 
 def audit(
@@ -66,7 +67,10 @@ def audit(
         with Faults() as faults:
             for place, table in enumerate(spec.tables):
                 with faults.collected():
-                    tables.append(planned(spec, place, engine_of(table), timeout))
+                    engine_here = engine_of(table)
+                    tables.append(
+                        planned(spec, place, engine_here, timeout, show_values=show_values)
+                    )
         results = [_audited(table, show_values, timeout, watch) for table in tables]
     return AuditResult(tuple(results), VERSION)
 
@@ -162,6 +166,7 @@ def planned(
     timeout: float | None = None,
     *,
     hierarchies: Looked = "read",
+    show_values: bool = False,
 ) -> PlannedTable:
     """The plan of one table of `spec`, once the engine has opened what it reads; how
     `hierarchies` in tables are looked at is told by `read_beforehand`."""
@@ -173,7 +178,14 @@ def planned(
             name: engine.table(reference.source) for name, reference in asked.references.items()
         }
         try:
-            known = read_beforehand(engine, asked, table, references, hierarchies=hierarchies)
+            known = read_beforehand(
+                engine,
+                asked,
+                table,
+                references,
+                hierarchies=hierarchies,
+                show_values=show_values,
+            )
         except (SpecError, InputError) as error:
             # The faults of the next tables must be their own.
             engine.renew()
@@ -278,6 +290,7 @@ def _looks(
 
 def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult:
     bound = plan.bound
+    withheld = frozenset() if bound.known.show_values else texts_of_files(bound)
     return TableResult(
         name=name_of(plan),
         engine=ask.engine.name,
@@ -291,7 +304,10 @@ def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult
         first=bound.spec.first,
         sources=bound.spec.sources,
         levels=dict(bound.spec.levels) or None,
-        sql=ask.asked,
+        sql={
+            name: without_texts(sql, ask.engine.dialect, withheld)
+            for name, sql in ask.asked.items()
+        },
         seconds=time.monotonic() - ask.started,
         **found,
     )

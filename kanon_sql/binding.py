@@ -113,6 +113,8 @@ class Known:
     """The rows of its hierarchy, where it has some."""
     referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By reference: how many characters the longest value of either side has."""
+    show_values: bool = False
+    """Whether a fault may tell the values of a hierarchy that lies in a file or a table."""
 
 
 @dataclass(frozen=True)
@@ -471,6 +473,7 @@ def _levels_for(
             longest=longest,
             table=known.hierarchies.get(column.name) or rows_of(column.name, hierarchy),
             faults=spec.hierarchy_faults,
+            show_values=known.show_values,
         )
 
 

@@ -94,16 +94,18 @@ class ColumnLevels:
         longest: int | None = None,
         table: HierarchyTable | None = None,
         faults: Faults = "error",
+        show_values: bool = False,
     ) -> ColumnLevels:
         """The levels of a column of this type; its hierarchy is read, unless its `table` is given.
 
         Raises `SpecError` if the hierarchy can't be read, has faults (with `faults="warn"` they
-        are left in `faults`), or is for values of another type.
+        are left in `faults`), or is for values of another type. With `show_values` it tells the
+        values of a file or a table.
         """
         column = cls(name, type, hierarchy, longest, table or rows_of(name, hierarchy))
         column._refuse_another_type()
         if faults == "error":
-            refuse(column.faults)
+            refuse(column.faults, show_values=show_values)
         return column
 
     def with_longest(self, characters: int) -> ColumnLevels:

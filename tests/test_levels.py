@@ -459,7 +459,7 @@ def test_a_hierarchy_is_nested_where_its_rows_are(tmp_path: Path) -> None:
     file = tmp_path / "age.csv"
     file.write_text("1,a,x\n2,a,y\n2,a,x\n", encoding="utf-8")
 
-    with pytest.raises(kanon.SpecError, match="lies under both"):
+    with pytest.raises(kanon.SpecError, match="lies under another"):
         ColumnLevels.of("age", "INTEGER", GeneralizationHierarchy.from_file(file))
     levels = ColumnLevels.of(
         "age", "INTEGER", GeneralizationHierarchy.from_file(file), faults="warn"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import sqlite3
 import traceback
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas
 import pyarrow
+import pyarrow.parquet
 import pytest
 from generated import few
 from hypothesis import given
@@ -79,6 +83,115 @@ def test_no_output_holds_a_value(
     )
 
     assert traces(outputs(result)) == []
+
+
+PLACES = ("Zeppelin-1", "it's Zeppelin", "Zeppelin, 3")
+
+
+def hierarchy_of_places(folder: Path, kind: str, more: int, faulty: bool = False) -> str:
+    """A hierarchy of places, as a file of this kind."""
+    rows = [(place, f"region of {place}", "Rumpel") for place in PLACES]
+    rows += [(f"Xenophon {number}", "xanthippe", "Rumpel") for number in range(more)]
+    rows += [(PLACES[0], "region of Rumpel", "Rumpel")] if faulty else []
+    file = folder / f"places.{kind}"
+    if kind == "csv":
+        with file.open("w", newline="") as stream:
+            csv.writer(stream).writerows(rows)
+    else:
+        names = ("place", "region", "country")
+        table = pyarrow.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+        pyarrow.parquet.write_table(table, file)
+    return str(file)
+
+
+def patients() -> pyarrow.Table:
+    seen = ["Rumpelstilz", "flu", "rash"] * 2
+    return pyarrow.table({"place": list(PLACES) * 2, "seen": seen})
+
+
+@pytest.mark.parametrize("more", [0, 300], ids=["by case", "by join"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_sql_of_a_result_holds_no_value_of_a_hierarchy_that_lies_in_a_file(
+    tmp_path: Path, kind: str, more: int
+) -> None:
+    file = hierarchy_of_places(tmp_path, kind, more)
+    asked: dict[str, Any] = {"quasi_identifiers": {"place": {"hierarchy": file}}}
+
+    audited = kanon.audit(patients(), levels={"place": 1}, **asked)
+    pyarrow.parquet.write_table(patients(), tmp_path / "patients.parquet")
+    released = kanon.anonymize(
+        tmp_path / "patients.parquet", k=3, output=tmp_path / "views.sql", **asked
+    )
+    compiled = str(kanon.compile(patients(), levels={"place": 1}, **asked))
+    shown = kanon.audit(patients(), levels={"place": 1}, show_values=True, **asked)
+
+    assert audited.tables[0].summary.classes == 3 and released.holds
+    assert "'…'" in audited.to_json() and "'…'" in released.to_json()
+    for result in (audited, released):
+        assert traces(outputs(result)) == []
+    for told in (shown.to_json(), compiled, *["\n".join(released.anonymization.views)]):
+        assert "zeppelin" in traces(told) and "…" not in told
+    assert "zeppelin" in traces((tmp_path / "views.sql").read_text())
+
+
+def test_the_sql_of_a_result_holds_no_value_of_a_hierarchy_in_a_database() -> None:
+    database = sqlite3.connect(":memory:", isolation_level=None)
+    database.execute("create table patients (place text)")
+    database.execute("create table places (place text, region text)")
+    database.executemany("insert into patients values (?)", [(place,) for place in PLACES * 2])
+    database.executemany("insert into places values (?, 'Rumpel')", [(place,) for place in PLACES])
+    asked: dict[str, Any] = {
+        "engine": database,
+        "quasi_identifiers": {"place": {"hierarchy": "places"}},
+    }
+
+    audited = kanon.audit("patients", levels={"place": 1}, **asked)
+    released = kanon.anonymize("patients", k=6, **asked)
+
+    assert audited.tables[0].summary.k == 6 and released.holds
+    assert traces(outputs(audited) + outputs(released)) == []
+
+
+def test_the_sql_of_a_result_holds_no_value_of_a_tree_that_lies_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "seen.csv"
+    file.write_text("Rumpelstilz,Rumpel,any\nflu,lung,any\nrash,skin,any\n")
+    near = kanon.TCloseness(t=0.1, sensitive="seen", distance="hierarchical", hierarchy=str(file))
+
+    result = kanon.audit(patients(), quasi_identifiers=["place"], checks=[near])
+
+    assert result.status == "violated"
+    assert traces(outputs(result)) == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_faults_of_a_hierarchy_hold_no_value(tmp_path: Path, kind: str) -> None:
+    file = hierarchy_of_places(tmp_path, kind, more=0, faulty=True)
+    asked: dict[str, Any] = {
+        "quasi_identifiers": {"place": {"hierarchy": file}},
+        "levels": {"place": 1},
+    }
+
+    with pytest.raises(kanon.SpecError, match="parent") as refused:
+        kanon.audit(patients(), **asked)
+    with pytest.raises(kanon.SpecError, match="Zeppelin-1") as shown:
+        kanon.audit(patients(), show_values=True, **asked)
+    warned = kanon.audit(patients(), hierarchy_faults="warn", **asked)
+
+    assert traces("".join(traceback.format_exception(refused.value))) == []
+    assert traces(str(shown.value)) == ["zeppelin", "rumpel"]
+    assert "parent" in warned.tables[0].warnings[0]
+    assert traces(outputs(warned)) == []
+
+
+def test_the_literals_of_a_spec_are_its_own() -> None:
+    places = {place: ["somewhere"] for place in PLACES}
+
+    result = kanon.audit(
+        patients(), quasi_identifiers={"place": {"hierarchy": places}}, levels={"place": 1}
+    )
+
+    assert traces(str(result)) == []
+    assert traces(result.to_json()) == ["zeppelin"]
 
 
 def test_values_are_shown_to_who_asks() -> None:
