@@ -510,7 +510,7 @@ _TYPED_FILES = (
     ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc",
 )  # fmt: skip
 _LINE_ENDS = tuple("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
-FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty"]
+FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty", "builder"]
 Faults = Literal["error", "warn"]
 
 
@@ -724,6 +724,7 @@ _MORE: dict[FaultKind, str] = {
     "two parents": "values have two parents",
     "duplicate": "lines are repeated",
     "not nested": "labels lie under several of the next level",
+    "builder": "levels don't follow from the level below",
 }
 
 
@@ -742,10 +743,11 @@ def summary(faults: Sequence[Fault], *, show_values: bool = False) -> str:
 def refuse(faults: Sequence[Fault], *, show_values: bool = False) -> None:
     """Raise `SpecError` with a summary of the faults, if there are any."""
     if faults:
+        has_rows = any(fault.kind != "builder" for fault in faults)
         raise SpecError(
             f"{summary(faults, show_values=show_values)}\nMend it, or go on with "
-            "--hierarchy-faults warn: every level is then read from the raw value, and the first "
-            "row of a value wins."
+            "--hierarchy-faults warn: every level is then read from the raw value"
+            f"{', and the first row of a value wins' if has_rows else ''}."
         )
 
 

@@ -355,6 +355,7 @@ def test_a_bad_hierarchy_ends_with_a_sentence(
         ("date:month", 'people.csv: 3 values of "size", held by 3 records, are no date that the '
          "level month has a place for."),
         ("top:80,90", "top:80,90: top 90 comes after top 80 and is finer."),
+        ("width:10,15", '"size": level 2 (width 15) doesn\'t follow from level 1 (width 10): '),
     ],
 )  # fmt: skip
 def test_a_bad_builder_ends_with_a_sentence(
