@@ -120,11 +120,12 @@ class Anonymization:
     associations: tuple[Association, ...]
     views: tuple[str, ...] = field(repr=False)
     """What makes the release, to be run: with the values of its hierarchies."""
-    views_without_values: tuple[str, ...]
-    """The same for reading, where those of a hierarchy's file or table are withheld."""
     before: Before
     release: Release | None = None
     """What was written; None where nothing was asked for or may be published."""
+    views_without_values: tuple[str, ...] | None = None
+    """The views for reading, where values of a hierarchy's file or table are withheld; None where
+    there are none."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -142,7 +143,9 @@ class Anonymization:
             "classes": self.classes,
             "metrics": self.metrics.to_dict(),
             "associations": [each.to_dict() for each in self.associations],
-            "views": list(self.views_without_values),
+            "views": list(
+                self.views if self.views_without_values is None else self.views_without_values
+            ),
             "before": self.before.to_dict(),
             "release": vars(self.release) if self.release else None,
         }

@@ -560,7 +560,6 @@ def _without_data(before: TableResult, wanted: Wanted) -> AnonymizationResult:
             metrics=nothing,
             associations=(),
             views=(),
-            views_without_values=(),
             before=Before(before.name, before.summary, before.checks),
         ),
     )

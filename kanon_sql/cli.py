@@ -223,7 +223,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     if chosen:
         result = chosen.noted(result)
     if baseline:
-        result = baseline.held_against(result)
+        result = baseline.held_against(result, values["by"])
     form = _form(context, values, output, {".sarif": "sarif", ".xml": "junit"})
     found = result.status.replace("_", " ")
     if form in PIPELINE_FORMATS:
@@ -490,7 +490,7 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     from kanon_sql.result_file import read_result
 
     output = _writable(values["output"], (old, new), values)
-    result = compare(read_result(Path(old)), read_result(Path(new)))
+    result = compare(read_result(Path(old)), read_result(Path(new)), values["by"])
     form = _form(context, values, output)
     to_terminal = output is None
     text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)

@@ -367,15 +367,24 @@ _MANIFEST = (
         help="Only these models of the manifest.",
     ),
 )
+_BY = _run(
+    "--by",
+    type=click.Choice(["share", "count"]),
+    default="share",
+    help="Compare what share of the records violates (default), or how many: for a table that "
+    "always has the same size.",
+)
 _BASELINE = (
     _run(
         "--baseline",
         metavar="FILE",
         help="Fail only on what got worse since kanon-sql baseline wrote FILE.",
     ),
+    _BY,
 )
 _WORSE = (
     _run("--fail-on-worse", is_flag=True, help="End with exit code 1 where anything got worse."),
+    _BY,
 )
 _COMPILED = (
     _run("--dialect", metavar="NAME", help="The SQL to write; that of the engine without it."),

@@ -371,7 +371,9 @@ NOT_NESTED = "39,30-40,0-50\n40,40-60,0-50\n50,40-60,50-100\n51,40-60,50-100\n"
         ('"",x\n"a,",x\n', []),
     ],
 )  # fmt: skip
-def test_faults_say_where_and_how_much_and_no_value(tmp_path: Path, text: str, faults: list[str]) -> None:
+def test_faults_say_where_and_how_much_and_no_value(
+    tmp_path: Path, text: str, faults: list[str]
+) -> None:
     found = [str(fault).removeprefix(f"{tmp_path}/") for fault in table(tmp_path, text).faults]
 
     assert found == faults
