@@ -382,7 +382,7 @@ class _Run:
             (
                 replace(
                     after,
-                    warnings=(*self._warnings(sets, path), *after.warnings),
+                    warnings=tuple(dict.fromkeys((*self._warnings(sets, path), *after.warnings))),
                     seconds=time.monotonic() - self._started,
                 ),
             ),

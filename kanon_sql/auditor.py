@@ -239,7 +239,7 @@ def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
         plan,
         status(checks) if answers.sizes else "no_data",
         ask,
-        warnings=tuple(warnings(plan, answers)),
+        warnings=tuple(dict.fromkeys(warnings(plan, answers))),
         summary=summary(answers),
         histogram=histogram(answers.sizes),
         checks=checks,

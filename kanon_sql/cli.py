@@ -556,7 +556,10 @@ def demo(context: click.Context, /, folder: str, force: bool) -> int:
         from kanon_sql.spec import AuditSpec
 
         result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
-    _deliver(f"{_rendered_audit(result, 'human')}\n\n{example.what_next(path)}", None)
+    _deliver(
+        f"{_rendered_audit(result, 'human')}\n\n{example.what_next(path, example.own_command())}",
+        None,
+    )
     return 0
 
 

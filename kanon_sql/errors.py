@@ -6,9 +6,11 @@ A message is one sentence of fact and one of advice, and never holds a value of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
+from decimal import Decimal
+from difflib import SequenceMatcher, get_close_matches
 from typing import Self
 
 
@@ -87,6 +89,34 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in known}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     return f' Did you mean "{folded[near[0]]}"?' if near else ""
+
+
+def share_meant(value: object) -> str:
+    """A closing sentence that spells a percentage as the number that is wanted, or nothing.
+
+    >>> share_meant("20%"), share_meant("0.5 %"), share_meant("five")
+    (' Write 20% as 0.2.', ' Write 0.5 % as 0.005.', '')
+    """
+    percent = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?) ?%\s*", str(value))
+    if percent is None:
+        return ""
+    share = (Decimal(percent[1]) / 100).normalize()
+    return f" Write {value} as {share:f}."
+
+
+def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
+    """Some of the known names, the nearest first, and how many more there are.
+
+    >>> nearest("visit", ["people", "visits", "places"], most=2)
+    'visits, places and 1 more'
+    """
+    folded = name.casefold()
+    ranked = sorted(
+        dict.fromkeys(known),
+        key=lambda each: -SequenceMatcher(None, folded, each.casefold()).ratio(),
+    )
+    more = f" and {len(ranked) - most:,} more" if len(ranked) > most else ""
+    return f"{', '.join(ranked[:most])}{more}"
 
 
 def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool) -> SpecError:

@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import SpecError, did_you_mean, share_meant
 
 
 def _whole_number(value: Any) -> Any:
@@ -927,4 +927,4 @@ def _found(value: Any) -> str:
     """What stands where something else should; a number in quotes looks right, and is text."""
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", value):
         return f"the text {value!r}. Write it without quotes"
-    return repr(value)
+    return f"{value!r}.{share_meant(value)}".removesuffix(".")

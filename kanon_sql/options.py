@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.types import FloatParamType, IntParamType, StringParamType
 
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import SpecError, did_you_mean, share_meant
 
 if TYPE_CHECKING:
     from kanon_sql.manifest import SelectedTables
@@ -57,7 +57,9 @@ class Decimal(FloatParamType):
     ) -> float:
         if re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", str(value)):
             return float(value)
-        raise SpecError(f"{_flag(param)} must be a number, as in 0.2; found {value!r}.")
+        raise SpecError(
+            f"{_flag(param)} must be a number, as in 0.2; found {value!r}.{share_meant(value)}"
+        )
 
 
 class Seconds(FloatParamType):

@@ -316,8 +316,8 @@ MEND = (
          "how.csv. Add what is lacking, spelled as in the table."),
         (b"".join(b"%d,%d,%d,*\n" % (raw, raw % 977, raw % 31) for raw in range(100_000)),
          "how.csv:978: the label of level 1 in this line lies under another label of level 2 than "
-         "in line 1, so level 2 would publish a wrong label for 103 values. In all 977 labels lie under several "
-         f"of the next level.{MEND}"),
+         "in line 1, so level 2 would publish a wrong label for 103 values. In all 977 labels lie "
+         f"under several of the next level.{MEND}"),
     ],
     ids=["empty", "one column", "ragged", "short", "binary", "not nested", "lacking", "large"],
 )  # fmt: skip

@@ -348,23 +348,23 @@ NOT_NESTED = "39,30-40,0-50\n40,40-60,0-50\n50,40-60,50-100\n51,40-60,50-100\n"
     ("text", "faults"),
     [
         ("a,x,*\nb,y,*\na,y,*\n",
-         ["age.csv:3: the value of this line lies under another parent (level 1) than in line 1, so "
-          "nobody can tell which is meant."]),
+         ["age.csv:3: the value of this line lies under another parent (level 1) than in line 1, "
+          "so nobody can tell which is meant."]),
         ("a,x,n\na,x,m\n",
-         ["age.csv:2: the value of this line lies under another parent (level 2) than in line 1, so "
-          "nobody can tell which is meant.",
-          "age.csv:2: the label of level 1 in this line lies under another label of level 2 than in "
-          "line 1, so level 2 would publish a wrong label for 1 value."]),
+         ["age.csv:2: the value of this line lies under another parent (level 2) than in line 1, "
+          "so nobody can tell which is meant.",
+          "age.csv:2: the label of level 1 in this line lies under another label of level 2 than "
+          "in line 1, so level 2 would publish a wrong label for 1 value."]),
         ("a,x\na,y\na,z\n",
-         ["age.csv:2: the value of this line lies under another parent (level 1) than in line 1, so "
-          "nobody can tell which is meant."]),
+         ["age.csv:2: the value of this line lies under another parent (level 1) than in line 1, "
+          "so nobody can tell which is meant."]),
         ("a,x\nb,y\na,x\n", ["age.csv:3: this line repeats line 1."]),
         ("a,x,*\nb,y\nc,z,*,*\n",
          ["age.csv:2: this line has 2 columns, line 1 has 3.",
           "age.csv:3: this line has 4 columns, line 1 has 3."]),
         (NOT_NESTED,
-         ["age.csv:3: the label of level 1 in this line lies under another label of level 2 than in "
-          "line 2, so level 2 would publish a wrong label for 3 values."]),
+         ["age.csv:3: the label of level 1 in this line lies under another label of level 2 than "
+          "in line 2, so level 2 would publish a wrong label for 3 values."]),
         (",x\nb,\nc,\"\"\n",
          ['age.csv:1: the raw value is empty. If the empty text is meant, write it as "".',
           "age.csv:2: level 1 is empty.", "age.csv:3: level 1 is empty."]),
@@ -540,8 +540,8 @@ def test_a_tree_may_have_the_empty_text_for_a_leaf(tmp_path: Path) -> None:
          "ancestors, and repeat one where it has fewer."),
         ("flu,any\nflu,any\n", "tree.csv:2: line 1 has the same value already."),
         ("flu,lung,any\ncold,lung,all\n",
-         "tree.csv:2: column 2 of this line lies under another parent (column 3) than in line 1, so "
-         "it is no tree. Give it one parent."),
+         "tree.csv:2: column 2 of this line lies under another parent (column 3) than in line 1, "
+         "so it is no tree. Give it one parent."),
         ("flu,lung\nrash,skin\n",
          "tree.csv: the last column has 2 different values. The last column must be the root, the "
          "same in every line, so that any two values have an ancestor in common."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sqlite3
 import traceback
 from dataclasses import replace
@@ -125,12 +126,13 @@ def test_the_sql_of_a_result_holds_no_value_of_a_hierarchy_that_lies_in_a_file(
     compiled = str(kanon.compile(patients(), levels={"place": 1}, **asked))
     shown = kanon.audit(patients(), levels={"place": 1}, show_values=True, **asked)
 
-    assert audited.tables[0].summary.classes == 3 and released.holds
-    assert "'…'" in audited.to_json() and "'…'" in released.to_json()
+    assert (audited.tables[0].summary.classes, released.holds) == (3, True)
     for result in (audited, released):
+        assert "'…'" in result.to_json()
         assert traces(outputs(result)) == []
-    for told in (shown.to_json(), compiled, *["\n".join(released.anonymization.views)]):
-        assert "zeppelin" in traces(told) and "…" not in told
+    for told in (shown.to_json(), compiled, "\n".join(released.anonymization.views)):
+        assert "zeppelin" in traces(told)
+        assert "…" not in told
     assert "zeppelin" in traces((tmp_path / "views.sql").read_text())
 
 
@@ -148,7 +150,7 @@ def test_the_sql_of_a_result_holds_no_value_of_a_hierarchy_in_a_database() -> No
     audited = kanon.audit("patients", levels={"place": 1}, **asked)
     released = kanon.anonymize("patients", k=6, max_suppressed=0, **asked)
 
-    assert audited.tables[0].summary.k == 6 and released.holds
+    assert (audited.tables[0].summary.k, released.holds) == (6, True)
     assert traces(outputs(audited) + outputs(released)) == []
 
 
@@ -255,7 +257,7 @@ def test_no_error_holds_a_category(categories: list[str], where: str) -> None:
 
     said = "".join(traceback.format_exception(refused.value))
     assert traces(said) == []
-    assert "JSON" not in said and "CSV" not in said
+    assert re.search("JSON|CSV", said) is None
 
 
 def test_categories_without_end_are_told_apart_at_once() -> None:

@@ -368,6 +368,11 @@ class DuckDBEngine:
         files = list_files(path, self._run)
         if self._locked and self._owned and path not in self._paths:
             raise EngineError(f"{path}: name every file before the first query.")
+        if file_kind(path) is None and is_database(path):
+            raise InputError(
+                f"{path} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
+                f"--connect duckdb:{path}."
+            )
         if file_kind(path) is None:
             raise InputError(
                 f"{path}: the name doesn't say what the file holds. Its end should be one of "
@@ -538,6 +543,15 @@ class DuckDBEngine:
 
     def _note_files(self, files: Sequence[str]) -> None:
         self._files |= {file: seen(file) for file in files}
+
+
+def is_database(path: str) -> bool:
+    """Whether a file is one of DuckDB's own, by its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(12)[8:] == b"DUCK"
+    except OSError:
+        return False
 
 
 def own_name(database: str) -> str:

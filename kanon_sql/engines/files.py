@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,7 +24,7 @@ from kanon_sql.engines.readers import (
     require_usable_names,
     struct,
 )
-from kanon_sql.errors import InputError, MissingDriverError
+from kanon_sql.errors import InputError, MissingDriverError, nearest
 from kanon_sql.templates import literal, render
 
 Kind = Literal["parquet", "csv", "json", "arrow"]
@@ -77,11 +78,25 @@ def list_files(path: str, run: Run) -> tuple[str, ...]:
     if "://" in path:
         raise InputError(f"{path}: only files of this machine are read; fetch it first.")
     if not any(character in path for character in GLOB_CHARACTERS):
-        raise InputError(f"{path}: no such file.")
+        raise InputError(f"{path}: no such file.{_those_beside(path)}")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
     if not found:
-        raise InputError(f"{path}: no file matches.")
+        raise InputError(f"{path}: no file matches.{_those_beside(path)}")
     return tuple(found)
+
+
+def _those_beside(path: str) -> str:
+    """The files of a folder that an audit reads, for who asks for another one."""
+    folder, name = os.path.split(path)
+    if any(character in folder for character in GLOB_CHARACTERS):
+        return ""
+    try:
+        names = sorted(os.listdir(folder or "."))
+    except OSError:
+        return f" There is no folder {folder}."
+    readable = [each for each in names if file_kind(each) and not each.startswith(".")]
+    where = f"in {folder}" if folder else "here"
+    return f" Files {where}: {nearest(name, readable)}." if readable else ""
 
 
 def file_source(
