@@ -29,7 +29,7 @@ from kanon_sql.auditor import answered, expected, planned
 from kanon_sql.binding import column_levels, hierarchy_of
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
 from kanon_sql.dbt_model import dbt_model, name_of
-from kanon_sql.engines import connect
+from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Hub, Table
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets, first_set
@@ -151,6 +151,7 @@ def anonymize(
     k = _demanded_k(asked)
     for path in wanted.files:
         check_writable(path, inputs=spec.files(engine), force=wanted.force)
+    _refuse_before_connecting(asked, engine, wanted)
     with ExitStack() as stack:
         database = stack.enter_context(opened(asked, engine, memory_limit, threads))
         refuse_time_limit(database, timeout)
@@ -179,6 +180,7 @@ def dry_run(spec: AuditSpec, wanted: Wanted, *, engine: Any = None) -> ExpectedT
     """
     asked = _the_table(spec)
     _demanded_k(asked)
+    _refuse_before_connecting(asked, engine, wanted)
     with opened(asked, engine) as database:
         _refuse_what_it_can_t(database, wanted)
         plan = planned(spec, 0, database).plan
@@ -212,11 +214,22 @@ def _refuse_what_it_can_t(database: Engine, wanted: Wanted) -> None:
             "nothing has to be fetched. Leave it out."
         )
     if wanted.writes_records and not isinstance(database, Hub):
-        raise SpecError(
-            f"{wanted.output}: the records of a release stay in {database.name}, and no rows are "
-            "fetched. Write the views that make it, --output release.sql, and run them there; or "
-            "copy the table into a file, and release that."
-        )
+        raise _records_stay(wanted, database.name)
+
+
+def _records_stay(wanted: Wanted, database: str) -> SpecError:
+    return SpecError(
+        f"{wanted.output}: the records of a release stay in {database}, and no rows are "
+        "fetched. Write the views that make it, --output release.sql, and run them there; or "
+        "copy the table into a file, and release that."
+    )
+
+
+def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: Wanted) -> None:
+    """Raise `SpecError` for what no driver could make possible, before one is asked for."""
+    url = engine if engine is not None else asked.connect
+    if wanted.writes_records and isinstance(url, str) and not is_embedded(url):
+        raise _records_stay(wanted, url.partition(":")[0])
 
 
 @contextmanager

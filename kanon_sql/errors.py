@@ -119,6 +119,13 @@ def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
     return f"{', '.join(ranked[:most])}{more}"
 
 
+def no_first_records(table: str) -> SpecError:
+    """The error for --first of a table whose records have no order."""
+    return SpecError(
+        f"{table} has no first records, because its records have no order. --first is for files."
+    )
+
+
 def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool) -> SpecError:
     """The error for a column that `table` does not have.
 

@@ -513,7 +513,7 @@ def test_a_table_that_is_not_there_is_refused() -> None:
             PATIENTS, quasi_identifiers={"zip": {"hierarchy": "no.parquet"}}, levels={"zip": 1}
         )
 
-    assert str(refused.value) == "no.parquet: no such file."
+    assert str(refused.value).startswith("no.parquet: no such file.")
 
 
 # --- a reference at the level of the release ------------------------------------------------

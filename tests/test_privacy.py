@@ -185,6 +185,22 @@ def test_the_faults_of_a_hierarchy_hold_no_value(tmp_path: Path, kind: str) -> N
     assert traces(outputs(warned)) == []
 
 
+def test_a_fault_is_told_once_by_the_search_and_the_audit_that_it_ends_with(tmp_path: Path) -> None:
+    file = hierarchy_of_places(tmp_path, "csv", more=0, faulty=True)
+
+    [found] = kanon.anonymize(
+        patients(),
+        quasi_identifiers={"place": {"hierarchy": file}, "seen": {"levels": [{"prefix": 1}]}},
+        k=6,
+        max_suppressed=0,
+        hierarchy_faults="warn",
+    ).tables
+
+    told = [warning for warning in found.warnings if warning.startswith(file)]
+    assert found.status == "violated"
+    assert len(told) == len(set(told)) == 1
+
+
 def test_the_literals_of_a_spec_are_its_own() -> None:
     places = {place: ["somewhere"] for place in PLACES}
 
