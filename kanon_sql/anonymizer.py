@@ -29,6 +29,7 @@ from kanon_sql.auditor import answered, expected, planned
 from kanon_sql.binding import column_levels, hierarchy_of
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
 from kanon_sql.dbt_model import dbt_model, name_of
+from kanon_sql.dialects.spelling import without_texts
 from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Hub, Table
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
@@ -45,7 +46,7 @@ from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
 from kanon_sql.utility import associations, losses, metrics
 from kanon_sql.version import VERSION
 from kanon_sql.violations import class_size, is_judged_by_class
-from kanon_sql.withholding import texts_of_files, without_texts
+from kanon_sql.withholding import texts_of_files
 
 _RECORDS = (".parquet", ".csv", ".tsv")
 

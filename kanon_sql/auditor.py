@@ -20,6 +20,7 @@ from kanon_sql.asking import (
 from kanon_sql.beforehand import Looked, read_beforehand
 from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
+from kanon_sql.dialects.spelling import without_texts
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError
 from kanon_sql.plan import Plan, plan_audit, without_short_keys
@@ -37,7 +38,7 @@ from kanon_sql.verdicts import (
     verdicts,
 )
 from kanon_sql.version import VERSION
-from kanon_sql.withholding import texts_of_files, without_texts
+from kanon_sql.withholding import texts_of_files
 
 
 def audit(

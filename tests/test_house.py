@@ -28,7 +28,7 @@ estimates templates spec result dialects
 levels manifest comparison result_file
 expressions engines profile_result anonymization_result baseline diff
 binding
-steps measures beforehand
+steps measures beforehand withholding
 precautions
 plan
 answers violations
