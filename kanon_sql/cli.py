@@ -238,7 +238,10 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
 def _refuse_format(context: click.Context) -> None:
     """Raise if a format is asked for where there is no result."""
     if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
-        raise SpecError("--dry-run has no result yet, and so no --format: it is text for people.")
+        raise SpecError(
+            "--dry-run has no result yet, and so no --format: it is text for people. Leave out one "
+            "of the two."
+        )
 
 
 def _expected(tables: Sequence[ExpectedTable], *, to_terminal: bool) -> str:
@@ -323,11 +326,13 @@ def anonymize(
         force=values["force"],
     )
     if wanted.output is not None and wanted.output == result_file:
-        raise SpecError("--output and --result name the same file.")
+        raise SpecError("--output and --result name the same file. Give each its own.")
     if values["dry_run"]:
         _refuse_format(context)
         if result_file is not None:
-            raise SpecError("--dry-run has no result yet, and so no --result.")
+            raise SpecError(
+                "--dry-run has no result yet, and so no --result. Leave out one of the two."
+            )
         _deliver(_expected([dry_run(spec, wanted)], to_terminal=True), None)
         return 0
     with _watching(context) as watch, _telling(context) as tell:

@@ -602,7 +602,7 @@ def column_names(flag: str, text: str) -> list[str]:
             f"{flag} {text!r} is not a list of names; quote one with a comma or a quote as in CSV."
         ) from None
     if not all(names):
-        raise SpecError(f"{flag} {text!r} has an empty name.")
+        raise SpecError(f"{flag} {text!r} has an empty name. Leave out the comma too many.")
     return names
 
 
@@ -615,7 +615,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
         for text in values.get(key, ()):
             name, how = _of_column(flag, text)
             if key in said.setdefault(name, {}):
-                raise SpecError(f'{flag} names "{name}" twice.')
+                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
             said[name][key] = (
                 parse_clip(how)
                 if key == "clip"
@@ -623,7 +623,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
             )
     repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if repeated is not None:
-        raise SpecError(f'column "{repeated}" is named twice.')
+        raise SpecError(f'column "{repeated}" is named twice. Name it once.')
     wanted = {name.casefold(): name for name in names}
     generalisable: dict[str, Any] = dict.fromkeys(names)
     for name, parts in said.items():
@@ -648,7 +648,7 @@ def _levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
             if not re.fullmatch("[0-9]+", number):
                 raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
             if name in levels:
-                raise SpecError(f'{flag} names "{name}" twice.')
+                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
             levels[name] = int(number)
     return levels
 
@@ -702,7 +702,7 @@ def check_named(text: str) -> Model:
         if not (key and equals and value.strip()):
             raise SpecError(f"--check {text}: {part.strip()!r} is not KEY=VALUE, as in k=5.")
         if key in parameters:
-            raise SpecError(f"--check {text}: {key} is there twice.")
+            raise SpecError(f"--check {text}: {key} is there twice. Give it once.")
         parameters[key] = scalar_or_list(value)
     return model(**parameters)
 
@@ -745,7 +745,7 @@ def _references(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             if not (column and equals and own):
                 raise SpecError(f"--reference-columns {pair!r} is not COL=COL, as in zip=zip_code.")
             if column in columns:
-                raise SpecError(f'--reference-columns names "{column}" twice.')
+                raise SpecError(f'--reference-columns names "{column}" twice. Name it once.')
             columns[column] = own
     at_level: dict[str, list[str]] = {}
     for name, text in _of_references("--reference-level", values, references):
@@ -755,7 +755,7 @@ def _references(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for part in ("where", "entity", "weight"):
         for name, text in _of_references(f"--reference-{part}", values, references):
             if part in references[name]:
-                raise SpecError(f"--reference-{part} is there twice for {name}.")
+                raise SpecError(f"--reference-{part} is there twice for {name}. Give it once.")
             references[name][part] = text
     return references
 
@@ -777,7 +777,7 @@ def _of_references(
         elif len(references) == 1:
             yield next(iter(references)), text
         elif not references:
-            raise SpecError(f"{flag} needs a --reference.")
+            raise SpecError(f"{flag} needs a table that it is about: --reference voters.parquet.")
         else:
             raise SpecError(
                 f"{flag} {text!r} is for which reference? Begin it with a name and a colon: "

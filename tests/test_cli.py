@@ -167,7 +167,7 @@ def test_exit_codes(run, arguments, code):
         (["--check", "k_anonymity:2"], "--check k_anonymity:2: '2' is not KEY=VALUE, as in k=5."),
         (["--check", "k_anonymity:"], "--check k_anonymity:: '' is not KEY=VALUE, as in k=5."),
         (["--k-map", "2"], "--k-map needs the table to link against: --reference SRC."),
-        (["--reference-entity", "id"], "--reference-entity needs a --reference."),
+        (["--reference-entity", "id"], "--reference-entity needs a table that it is about"),
         (["--kk", "2"], "No such option"),
     ],
 )
