@@ -120,10 +120,14 @@ class Anonymization:
     classes: int | None
     metrics: Metrics
     associations: tuple[Association, ...]
-    views: tuple[str, ...]
+    views: tuple[str, ...] = field(repr=False)
+    """What makes the release, to be run: with the values of its hierarchies."""
     before: Before
     release: Release | None = None
     """What was written; None where nothing was asked for or may be published."""
+    views_without_values: tuple[str, ...] | None = None
+    """The views for reading, where values of a hierarchy's file or table are withheld; None where
+    there are none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))
@@ -144,7 +148,9 @@ class Anonymization:
             "classes": self.classes,
             "metrics": self.metrics.to_dict(),
             "associations": [each.to_dict() for each in self.associations],
-            "views": list(self.views),
+            "views": list(
+                self.views if self.views_without_values is None else self.views_without_values
+            ),
             "before": self.before.to_dict(),
             "release": vars(self.release) if self.release else None,
         }

@@ -29,7 +29,8 @@ from kanon_sql.auditor import answered, expected, planned
 from kanon_sql.binding import column_levels, hierarchy_of
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
 from kanon_sql.dbt_model import dbt_model, is_unchanged, name_of
-from kanon_sql.engines import connect
+from kanon_sql.dialects.spelling import without_texts
+from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Hub, Table
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets, first_set
@@ -52,6 +53,7 @@ from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
 from kanon_sql.utility import associations, losses, metrics
 from kanon_sql.version import VERSION
 from kanon_sql.violations import class_size, is_judged_by_class
+from kanon_sql.withholding import texts_of_files
 
 _RECORDS = (".parquet", ".csv", ".tsv")
 
@@ -175,6 +177,7 @@ def anonymize(
     _refuse_described(wanted)
     for path in wanted.files:
         check_writable(path, inputs=spec.files(engine), force=wanted.force)
+    _refuse_before_connecting(asked, engine, wanted)
     with ExitStack() as stack:
         database = stack.enter_context(opened(asked, engine, memory_limit, threads))
         refuse_time_limit(database, timeout)
@@ -211,6 +214,7 @@ def dry_run(spec: AuditSpec, wanted: Wanted, *, engine: Any = None) -> ExpectedT
     """
     asked = _the_table(spec)
     _demanded_k(asked)
+    _refuse_before_connecting(asked, engine, wanted)
     with opened(asked, engine) as database:
         _refuse_what_it_can_t(database, wanted)
         plan = planned(spec, 0, database).plan
@@ -244,11 +248,22 @@ def _refuse_what_it_can_t(database: Engine, wanted: Wanted) -> None:
             "nothing has to be fetched. Leave it out."
         )
     if wanted.writes_records and not isinstance(database, Hub):
-        raise SpecError(
-            f"{wanted.output}: the records of a release stay in {database.name}, and no rows are "
-            "fetched. Write the views that make it, --output release.sql, and run them there; or "
-            "copy the table into a file, and release that."
-        )
+        raise _records_stay(wanted, database.name)
+
+
+def _records_stay(wanted: Wanted, database: str) -> SpecError:
+    return SpecError(
+        f"{wanted.output}: the records of a release stay in {database}, and no rows are "
+        "fetched. Write the views that make it, --output release.sql, and run them there; or "
+        "copy the table into a file, and release that."
+    )
+
+
+def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: Wanted) -> None:
+    """Raise `SpecError` for what no driver could make possible, before one is asked for."""
+    url = engine if engine is not None else asked.connect
+    if wanted.writes_records and isinstance(url, str) and not is_embedded(url):
+        raise _records_stay(wanted, url.partition(":")[0])
 
 
 @contextmanager
@@ -445,7 +460,7 @@ class _Run:
             (
                 replace(
                     after,
-                    warnings=(*self._warnings(sets, path), *after.warnings),
+                    warnings=tuple(dict.fromkeys((*self._warnings(sets, path), *after.warnings))),
                     seconds=time.monotonic() - self._started,
                 ),
             ),
@@ -474,6 +489,7 @@ class _Run:
                 ),
                 associations=tuple(associations(sets, self._plan.bound, path.levels)),
                 views=self.statements,
+                views_without_values=self._without_values(self.statements),
                 before=Before(before.name, before.summary, before.checks),
             ),
         )
@@ -547,6 +563,10 @@ class _Run:
         )
         plan = plan_audit(asked, table, _references(self._plan), known=bound.known)
         return answered(plan, self._asker())
+
+    def _without_values(self, statements: tuple[str, ...]) -> tuple[str, ...]:
+        withheld = texts_of_files(self._plan.bound)
+        return tuple(without_texts(each, self._engine.dialect, withheld) for each in statements)
 
     def _warnings(self, sets: FrequencySets, path: SearchPath) -> Iterator[str]:
         for each in sets.quasi_identifiers:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Row
-from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.errors import EngineError, SpecError, no_first_records
 from kanon_sql.spec import TableSpec
 from kanon_sql.steps import Step
 
@@ -31,6 +31,10 @@ def opened(
     threads: int | None = None,
 ) -> Iterator[Engine]:
     """The engine that a table is asked on, closed in the end unless it was opened elsewhere."""
+    where = engine if engine is not None else table.connect
+    if table.first and isinstance(where, str) and not is_embedded(where):
+        # Before a driver is asked for, which could not change it.
+        raise no_first_records(str(table.source))
     hub = connect(
         engine if engine is not None else table.connect,
         memory_limit=memory_limit,

@@ -22,6 +22,7 @@ from kanon_sql.asking import (
 from kanon_sql.beforehand import Looked, read_beforehand
 from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
 from kanon_sql.caveats import warnings
+from kanon_sql.dialects.spelling import without_texts
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError
 from kanon_sql.models import DeltaPresence
@@ -41,6 +42,7 @@ from kanon_sql.verdicts import (
     verdicts,
 )
 from kanon_sql.version import VERSION
+from kanon_sql.withholding import texts_of_files
 
 
 def audit(
@@ -72,8 +74,11 @@ def audit(
         with Faults() as faults:
             for place, table in enumerate(spec.tables):
                 with faults.collected():
-                    tables.append(planned(spec, place, engine_of(table), timeout))
-                    refuse_to_overwrite(writes, tables[-1].engine.files_read())
+                    engine_here = engine_of(table)
+                    tables.append(
+                        planned(spec, place, engine_here, timeout, show_values=show_values)
+                    )
+                    refuse_to_overwrite(writes, engine_here.files_read())
         results = [_audited(table, show_values, timeout, watch) for table in tables]
     return AuditResult(tuple(results), VERSION)
 
@@ -172,6 +177,7 @@ def planned(
     timeout: float | None = None,
     *,
     hierarchies: Looked = "read",
+    show_values: bool = False,
 ) -> PlannedTable:
     """The plan of one table of `spec`, once the engine has opened what it reads; how
     `hierarchies` in tables are looked at is told by `read_beforehand`."""
@@ -183,7 +189,14 @@ def planned(
             name: engine.table(reference.source) for name, reference in asked.references.items()
         }
         try:
-            known = read_beforehand(engine, asked, table, references, hierarchies=hierarchies)
+            known = read_beforehand(
+                engine,
+                asked,
+                table,
+                references,
+                hierarchies=hierarchies,
+                show_values=show_values,
+            )
         except (SpecError, InputError) as error:
             # The faults of the next tables must be their own.
             engine.renew()
@@ -247,7 +260,7 @@ def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
         plan,
         status(checks) if answers.sizes else "no_data",
         ask,
-        warnings=tuple(warnings(plan, answers)),
+        warnings=tuple(dict.fromkeys(warnings(plan, answers))),
         summary=summary(answers),
         histogram=Rows(histogram(answers)),
         checks=checks,
@@ -345,6 +358,7 @@ def _looks(
 
 def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult:
     bound = plan.bound
+    withheld = frozenset() if bound.known.show_values else texts_of_files(bound)
     return TableResult(
         name=name_of(plan),
         engine=ask.engine.name,
@@ -358,7 +372,10 @@ def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult
         first=bound.spec.first,
         sources=bound.spec.sources,
         levels=dict(bound.spec.levels) or None,
-        sql=ask.asked,
+        sql={
+            name: without_texts(sql, ask.engine.dialect, withheld)
+            for name, sql in ask.asked.items()
+        },
         seconds=time.monotonic() - ask.started,
         **found,
     )

@@ -15,6 +15,9 @@ from typing import Any
 
 from kanon_sql.comparison import (
     QUESTION,
+    VIOLATING,
+    By,
+    Figure,
     changes,
     check_key,
     figures,
@@ -31,6 +34,7 @@ from kanon_sql.result import (
     InBaseline,
     Rows,
     Status,
+    Summary,
     TableResult,
     plain_json,
 )
@@ -74,6 +78,7 @@ class Baseline:
                 **question(table),
                 "quasi_identifiers": list(table.quasi_identifiers),
                 "sensitive": list(table.sensitive),
+                "summary": _sizes(table.summary),
                 "checks": [_written(check) for check in table.checks],
             }
             for table in self.tables
@@ -81,15 +86,16 @@ class Baseline:
         whole = {"kanon_sql": VERSION, "baseline": BASELINE_VERSION, "tables": tables}
         return json.dumps(plain_json(whole), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def held_against(self, result: AuditResult) -> AuditResult:
-        """The same result, where what this baseline accepts violates nothing.
+    def held_against(self, result: AuditResult, by: By = "share") -> AuditResult:
+        """The same result, where what this baseline accepts violates nothing. Violating records
+        are compared by their share of the table, or by their `count`.
 
         What the baseline has and the audit does not ask is a warning.
         """
         asked = Counter(table_key(table) for table in result.tables)
         known = {table_key(table): table for table in self.tables}
         tables = [
-            self._accepting(table, known.get(key), is_twin=asked[key] > 1)
+            self._accepting(table, known.get(key), by, is_twin=asked[key] > 1)
             for table in result.tables
             for key in [table_key(table)]
         ]
@@ -109,7 +115,7 @@ class Baseline:
         )
 
     def _accepting(
-        self, table: TableResult, known: TableResult | None, *, is_twin: bool
+        self, table: TableResult, known: TableResult | None, by: By, *, is_twin: bool
     ) -> TableResult:
         """A table with what the baseline has of each check, and of those that are asked no more."""
         if table.status in _UNANSWERED:
@@ -118,12 +124,12 @@ class Baseline:
             why = _TWINS if is_twin else self._why_unknown(table)
             unknown = Rows(replace(check, accepted=False) for check in table.checks)
             return replace(table, checks=unknown, warnings=(*table.warnings, why))
-        checks = Rows(_held_against(check, table, known) for check in table.checks)
+        checks = Rows(_held_against(check, table, known, by) for check in table.checks)
         return replace(
             table,
             checks=checks,
             status=_status(table.status, checks),
-            warnings=(*table.warnings, *_dropped(table, known)),
+            warnings=(*table.warnings, *_dropped(table, known), *_without_sizes(checks, known, by)),
         )
 
     def _why_unknown(self, table: TableResult) -> str:
@@ -195,6 +201,16 @@ def _dropped(table: TableResult, baseline: TableResult) -> Iterator[str]:
         )
 
 
+def _without_sizes(checks: Sequence[CheckResult], baseline: TableResult, by: By) -> Iterator[str]:
+    """A sentence for a baseline of which no share is known, where a count alone got worse."""
+    worse = {name for check in checks if check.baseline for name in check.baseline.worse}
+    if by == "share" and baseline.summary.records is None and worse & set(VIOLATING):
+        yield (
+            f"the baseline of {baseline.name} does not say how many records there were, so that "
+            "counts were compared and not shares. kanon-sql baseline writes it again."
+        )
+
+
 def _told(check: CheckResult) -> dict[str, Any]:
     """The parameters that say which check is meant, without a value of the data."""
     kept = (*MODELS[check.model].thresholds, "sensitive", "reference")
@@ -217,28 +233,43 @@ def _written(check: CheckResult) -> dict[str, Any]:
     return {key: value for key, value in whole.items() if key not in own or key in kept}
 
 
-def _held_against(check: CheckResult, table: TableResult, baseline: TableResult) -> CheckResult:
+def _sizes(summary: Summary) -> dict[str, int]:
+    """How many there were of what shares are taken of, as far as that is known."""
+    found = {part: getattr(summary, part) for part in ("records", "people", "classes")}
+    return {part: size for part, size in found.items() if size is not None}
+
+
+def _held_against(
+    check: CheckResult, table: TableResult, baseline: TableResult, by: By
+) -> CheckResult:
     """The check with what the baseline has of it."""
     accepted = {check_key(each, baseline): each for each in baseline.checks}
     known = accepted.get(check_key(check, table))
     if known is None or known.holds is None or check.holds is None:
         return replace(check, accepted=False)
-    worse = tuple(_worse(known, check))
+    sizes = (baseline.summary, table.summary) if by == "share" else None
+    found = [figure for figure in changes(known, check, sizes) if figure.is_judged]
+    worse = tuple(_worse(known, check, found))
     then = {name: known.figures.get(name) for name in figures(check)}
     return replace(
         check,
         accepted=check.holds is False and not worse,
-        baseline=InBaseline(known.holds, then, worse),
+        baseline=InBaseline(
+            known.holds,
+            then | _sizes(baseline.summary),
+            worse,
+            tuple(figure.name for figure in found if figure.change == "better"),
+        ),
     )
 
 
-def _worse(known: CheckResult, check: CheckResult) -> Iterator[str]:
+def _worse(known: CheckResult, check: CheckResult, found: Sequence[Figure]) -> Iterator[str]:
     """Each figure of a violated check that the baseline does not accept as it is by now."""
     if check.holds:
         return
     if known.holds:
         yield "holds"
-    for figure in changes(known, check):
+    for figure in found:
         if figure.change in ("worse", "changed"):
             yield figure.name
 

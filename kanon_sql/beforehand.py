@@ -32,6 +32,7 @@ def read_beforehand(
     references: Mapping[str, Table],
     *,
     hierarchies: Looked = "read",
+    show_values: bool = False,
 ) -> Known:
     """What a bound question needs to know of the data, once every hierarchy that it names was
     read. Those in tables of which no level is asked may only be `opened`, or be left alone where
@@ -52,7 +53,8 @@ def read_beforehand(
         for name in (tables if hierarchies == "read" else asked)
     }
     unread = sources.keys() - rows.keys()
-    levels = column_levels(spec, table, Known(hierarchies=rows), without=unread)
+    known = Known(hierarchies=rows, show_values=show_values)
+    levels = column_levels(spec, table, known, without=unread)
     return Known(
         longest={
             column.name: longest_value(engine, table, column, _chosen(spec, table, column))
@@ -60,6 +62,7 @@ def read_beforehand(
         },
         hierarchies={name: each.table for name, each in levels.items() if each.table is not None},
         referred=dict(_longest_referred(engine, spec, table, references)),
+        show_values=show_values,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Column, Table
-from kanon_sql.errors import SpecError, did_you_mean, no_such_column
+from kanon_sql.errors import SpecError, did_you_mean, no_first_records, no_such_column
 from kanon_sql.estimates import require
 from kanon_sql.expressions import Condition, columns_of, condition
 from kanon_sql.hierarchy import GeneralizationHierarchy, HierarchyTable, Paths, read_tree
@@ -113,6 +113,8 @@ class Known:
     """The rows of its hierarchy, where it has some."""
     referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By reference: how many characters the longest value of either side has."""
+    show_values: bool = False
+    """Whether a fault may tell the values of a hierarchy that lies in a file or a table."""
 
 
 @dataclass(frozen=True)
@@ -254,10 +256,7 @@ def bind(
         _refuse_nested(column, table)
         _refuse_span(column, table)
     if spec.first and not table.ordered:
-        raise SpecError(
-            f"{table.name} has no first records, because its records have no order. --first is "
-            "for files."
-        )
+        raise no_first_records(table.name)
     if spec.nulls == "wildcard" and entity:
         raise SpecError(
             "nulls: wildcard is not defined with an entity: compatible records form no classes in "
@@ -471,6 +470,7 @@ def _levels_for(
             longest=longest,
             table=known.hierarchies.get(column.name) or rows_of(column.name, hierarchy),
             faults=spec.hierarchy_faults,
+            show_values=known.show_values,
         )
 
 

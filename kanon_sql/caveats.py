@@ -17,7 +17,10 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
         return
     yield from _left_out(plan)
     referred = (each for bound in plan.bound.references.values() for each in bound.levels)
-    faults = [summary_of_faults(each.levels.faults) for each in (*plan.bound.levels, *referred)]
+    faults = [
+        summary_of_faults(each.levels.faults, show_values=plan.bound.known.show_values)
+        for each in (*plan.bound.levels, *referred)
+    ]
     for fault in dict.fromkeys(faults):
         yield from fault.splitlines()
     yield from _unassigned_identifiers(plan, answers)

@@ -316,7 +316,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     if chosen:
         result = chosen.noted(result)
     if baseline:
-        result = baseline.held_against(result)
+        result = baseline.held_against(result, values["by"])
     form = _form(context, values, output, {".sarif": "sarif", ".xml": "junit"})
     found = result.status.replace("_", " ")
     if form in PIPELINE_FORMATS:
@@ -331,7 +331,10 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
 def _refuse_format(context: click.Context) -> None:
     """Raise if a format is asked for where there is no result."""
     if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
-        raise SpecError("--dry-run has no result yet, and so no --format: it is text for people.")
+        raise SpecError(
+            "--dry-run has no result yet, and so no --format: it is text for people. Leave out one "
+            "of the two."
+        )
 
 
 def _expected(tables: Sequence[ExpectedTable], *, to_terminal: bool) -> str:
@@ -418,11 +421,13 @@ def anonymize(
         force=values["force"],
     )
     if wanted.output is not None and wanted.output == result_file:
-        raise SpecError("--output and --result name the same file.")
+        raise SpecError("--output and --result name the same file. Give each its own.")
     if values["dry_run"]:
         _refuse_format(context)
         if result_file is not None:
-            raise SpecError("--dry-run has no result yet, and so no --result.")
+            raise SpecError(
+                "--dry-run has no result yet, and so no --result. Leave out one of the two."
+            )
         _deliver(_expected([dry_run(spec, wanted)], to_terminal=True), None)
         return 0
     with _watching(context) as watch, _telling(context) as tell:
@@ -593,7 +598,7 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     from kanon_sql.result_file import read_result
 
     output = _result_file(context, values["output"], (old, new), values)
-    result = compare(read_result(Path(old)), read_result(Path(new)))
+    result = compare(read_result(Path(old)), read_result(Path(new)), values["by"])
     form = _form(context, values, output)
     to_terminal = output is None
     text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)
@@ -660,7 +665,10 @@ def demo(context: click.Context, /, folder: str, force: bool) -> int:
         from kanon_sql.spec import AuditSpec
 
         result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
-    _deliver(f"{_rendered_audit(result, 'human')}\n\n{example.what_next(path)}", None)
+    _deliver(
+        f"{_rendered_audit(result, 'human')}\n\n{example.what_next(path, example.own_command())}",
+        None,
+    )
     return 0
 
 

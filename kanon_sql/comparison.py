@@ -12,13 +12,25 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kanon_sql.models import MODELS, SLACK_OF_DISTANCES, Model, Worst
-from kanon_sql.result import CheckResult, TableResult, plain_json
+from kanon_sql.result import CheckResult, Summary, TableResult, plain_json
 
 Change = Literal["same", "better", "worse", "changed"]
 """`changed` is what is neither better nor worse, or can't be held against what was there."""
 Demand = Literal["same", "weaker", "stricter", "changed"]
 """What became of the thresholds; `changed` is weaker in one part and stricter in another."""
+By = Literal["share", "count"]
+"""What of records and people is compared: how large a share of the table they are, as tables grow
+and shrink, or how many, for a table of a fixed size."""
+Sizes = tuple[Summary, Summary]
+"""Of how many records, people and classes the figures of two tables are, then and now."""
 VIOLATING: dict[str, Worst] = dict.fromkeys(("violating_classes", "violating_records"), "greatest")
+_IN_RECORDS: dict[str | tuple[str, str], str] = {
+    ("homogeneity", "achieved"): "violating_records",
+    "violating_classes": "violating_records",
+    "unmatched_classes": "unmatched_records",
+}
+"""For counts of classes, the figure that says how many records they have."""
+_PARTS = ("records", "people", "classes")
 QUESTION = {
     "quasi_identifiers": "quasi-identifiers",
     "entity": "entity",
@@ -43,16 +55,27 @@ class Figure:
     old: Any
     new: Any
     change: Change
+    of: tuple[int, int] | None = None
+    """Of how many it is a part, then and now, where shares are compared."""
+    is_judged: bool = True
+    """Whether it has a better and a worse."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"old": self.old, "new": self.new, "change": self.change}
+        of = {"of": dict(zip(("old", "new"), self.of, strict=True))} if self.of else {}
+        return {"old": self.old, "new": self.new, **of, "change": self.change}
 
 
-def figure(name: str, old: Any, new: Any, worst: Worst | None) -> Figure:
-    """What became of a figure; without a `worst` one it is only another."""
+def figure(
+    name: str, old: Any, new: Any, worst: Worst | None, of: tuple[int, int] | None = None
+) -> Figure:
+    """What became of a figure, or of its share `of` what was there; without a `worst` one it is
+    only another."""
     if worst is None:
-        return Figure(name, old, new, "same" if old == new else "changed")
-    return Figure(name, old, new, change(old, new, worst))
+        return Figure(name, old, new, "same" if old == new else "changed", is_judged=False)
+    if of is None or not (_is_number(old) and _is_number(new)):
+        return Figure(name, old, new, change(old, new, worst))
+    # Over the same denominator, so that counts stay whole.
+    return Figure(name, old, new, change(old * of[1], new * of[0], worst), of)
 
 
 def change(before: Any, after: Any, worst: Worst) -> Change:
@@ -86,14 +109,36 @@ def figures(check: CheckResult) -> dict[str, Worst]:
     return {**model_of(check).figures, **VIOLATING}
 
 
-def changes(before: CheckResult, after: CheckResult) -> Iterator[Figure]:
+def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Iterator[Figure]:
     """What became of each figure of a check; how much of it violates, as far as the same is
-    demanded."""
+    demanded. With the `sizes` of both tables, shares are compared.
+
+    Classes are counted only where nothing tells how many records they have: a table of the same
+    share of records in violating classes has more of them or fewer as they happen to fall.
+    """
     then, now = before.figures, after.figures
     as_before = demand(before, after) == "same"
     for name, worst in figures(after).items():
-        is_judged = as_before or name not in VIOLATING
-        yield figure(name, then.get(name), now.get(name), worst if is_judged else None)
+        of = totals(_part_of(name, after), sizes) if sizes else None
+        twin = _IN_RECORDS.get((after.model, name)) or _IN_RECORDS.get(name, "")
+        is_told = None not in (then.get(twin), now.get(twin))
+        is_judged = (as_before or name not in VIOLATING) and not (of and is_told)
+        yield figure(name, then.get(name), now.get(name), worst if is_judged else None, of)
+
+
+def totals(part_of: str | None, sizes: Sizes) -> tuple[int, int] | None:
+    """Of how many a figure is a part, in both tables; None where that is not known of both."""
+    if part_of is None:
+        return None
+    then, now = (getattr(each, part_of) for each in sizes)
+    return (then, now) if then and now else None
+
+
+def _part_of(name: str, check: CheckResult) -> str | None:
+    """What of a summary a figure of a check is a part of, if it is a count."""
+    if (check.model, name) in _IN_RECORDS:
+        return "classes"
+    return next((part for part in _PARTS if name.endswith(f"_{part}")), None)
 
 
 def demand(before: CheckResult, after: CheckResult) -> Demand:

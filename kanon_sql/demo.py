@@ -11,6 +11,8 @@ import csv
 import datetime
 import random
 import shlex
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -121,8 +123,23 @@ def write(folder: Path, *, force: bool = False) -> None:
         (unfinished / SPEC).write_text(_SPEC_TEXT, encoding="utf-8")
 
 
-def what_next(folder: Path) -> str:
-    """Commands to try on the folder, as they can be pasted into a shell."""
+def own_command() -> str:
+    """What this program is called by who called it, as it can be pasted into the same shell.
+
+    An environment that is not activated is on no path, so that its program is named in full.
+    """
+    called = Path(sys.argv[0])
+    if called.parts[-2:] == ("kanon_sql", "__main__.py"):
+        return f"{shlex.quote(sys.executable)} -m kanon_sql"
+    on_path = shutil.which("kanon-sql")
+    if called.stem != "kanon-sql" or (on_path and Path(on_path).resolve() == called.resolve()):
+        return "kanon-sql"
+    return shlex.quote(sys.argv[0])
+
+
+def what_next(folder: Path, command: str = "kanon-sql") -> str:
+    """Commands to try on the folder, as they can be pasted into a shell where this program is
+    called by `command`."""
     spec, table = (shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv"))
     return f"""\
 These people are made up. What to try next:
@@ -130,11 +147,11 @@ These people are made up. What to try next:
   # the question, with a comment on every part
   cat {spec}
   # the SQL behind each number
-  kanon-sql compile {spec}
+  {command} compile {spec}
   # the same table without the year of birth, and without a spec
-  kanon-sql audit {table} --qi sex,zip --sensitive diagnosis --k 5
+  {command} audit {table} --qi sex,zip --sensitive diagnosis --k 5
   # what a program reads
-  kanon-sql audit {spec} --format json"""
+  {command} audit {spec} --format json"""
 
 
 def _voters(chance: random.Random) -> Iterator[Voter]:

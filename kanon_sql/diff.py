@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from kanon_sql.comparison import (
     OTHER_RECORDS,
+    By,
     Change,
     Demand,
     Figure,
+    Sizes,
     changes,
     check_key,
     demand,
@@ -19,6 +21,7 @@ from kanon_sql.comparison import (
     other_questions,
     question,
     table_key,
+    totals,
 )
 from kanon_sql.models import Worst
 from kanon_sql.result import CheckResult, TableResult, plain_json
@@ -43,6 +46,7 @@ _SUMMARY: dict[str, Worst | None] = {
 }
 """Which way each number of a summary gets worse; the others only change."""
 _RISKS = ("highest", "average", "at_risk", "expected_reidentifications")
+_COUNTED_RISKS = ("expected_reidentifications",)
 _BAD = ("violated", "no_data", "error")
 _MADE = ("algorithm", "suppressed", "suppressed_as", "step4")
 _METRICS = ("precision", "loss", "discernibility", "non_uniform_entropy")
@@ -99,10 +103,10 @@ class CheckDiff:
             return "changed"
         if then is False and now and same_demand:
             return "better"
-        found = {each.change for each in self.figures}
+        found = {each.change for each in self.figures if each.is_judged}
         if then is not now or not same_demand:
             return "worse" if "worse" in found else "changed"
-        return next(each for each in _GRAVEST if each in found)
+        return next((each for each in _GRAVEST if each in found), "same")
 
     def to_dict(self) -> dict[str, Any]:
         old, new = self.old, self.new
@@ -271,8 +275,8 @@ class Diff:
         return render(self)
 
 
-def diff(old: ResultFile, new: ResultFile) -> Diff:
-    """What changed from `old` to `new`.
+def diff(old: ResultFile, new: ResultFile, by: By = "share") -> Diff:
+    """What changed from `old` to `new`: of records and people their share, or their `count`.
 
     Tables are the same by their name and question, else by a name that either result has once;
     where each has one table, these are compared whatever they are called.
@@ -281,7 +285,7 @@ def diff(old: ResultFile, new: ResultFile) -> Diff:
     return Diff(
         str(old.path),
         str(new.path),
-        tuple(_table(before, after) for before, after in pairs),
+        tuple(_table(before, after, by) for before, after in pairs),
         tuple(_made(old.anonymization, new.anonymization)),
     )
 
@@ -343,18 +347,19 @@ def _by_key(
 # --- what became of them ---------------------------------------------------------------------
 
 
-def _table(old: TableResult | None, new: TableResult | None) -> TableDiff:
+def _table(old: TableResult | None, new: TableResult | None, by: By) -> TableDiff:
     if old is None or new is None:
         checks = [CheckDiff(None, check) for check in new.checks] if new else []
         return TableDiff(old, new, checks=tuple(checks))
     asked_otherwise = tuple(other_questions(old, new))
+    sizes = (old.summary, new.summary) if by == "share" else None
     compared = TableDiff(
         old,
         new,
         asked_otherwise,
-        tuple(_summary(old, new)),
-        tuple(_risks(old.risk, new.risk)),
-        tuple(_check(*pair) for pair in _paired_checks(old, new)),
+        tuple(_summary(old, new, sizes)),
+        tuple(_risks(old.risk, new.risk, sizes)),
+        tuple(_check(*pair, sizes) for pair in _paired_checks(old, new)),
     )
     return compared if compared.is_comparable else _not_compared(compared)
 
@@ -377,25 +382,28 @@ def _unjudged(found: Sequence[Figure]) -> tuple[Figure, ...]:
     return tuple(figure(each.name, each.old, each.new, None) for each in found)
 
 
-def _check(old: CheckResult | None, new: CheckResult | None) -> CheckDiff:
+def _check(old: CheckResult | None, new: CheckResult | None, sizes: Sizes | None) -> CheckDiff:
     if old is None or new is None:
         return CheckDiff(old, new)
-    return CheckDiff(old, new, tuple(changes(old, new)))
+    return CheckDiff(old, new, tuple(changes(old, new, sizes)))
 
 
-def _summary(old: TableResult, new: TableResult) -> Iterator[Figure]:
+def _summary(old: TableResult, new: TableResult, sizes: Sizes | None) -> Iterator[Figure]:
+    counted = "records" if new.entity is None else "people"
     for name, worst in _SUMMARY.items():
         then, now = getattr(old.summary, name), getattr(new.summary, name)
+        of = totals(counted, sizes) if sizes and name == "uniques" else None
         if (then, now) != (None, None):
-            yield figure(name, then, now, worst)
+            yield figure(name, then, now, worst, of)
 
 
-def _risks(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Figure]:
+def _risks(old: Mapping[str, Any], new: Mapping[str, Any], sizes: Sizes | None) -> Iterator[Figure]:
     for attacker in dict.fromkeys([*old, *new]):
         then, now = old.get(attacker) or {}, new.get(attacker) or {}
         for name in _RISKS:
             if name in then or name in now:
-                yield figure(f"{attacker}.{name}", then.get(name), now.get(name), "greatest")
+                of = totals("records", sizes) if sizes and name in _COUNTED_RISKS else None
+                yield figure(f"{attacker}.{name}", then.get(name), now.get(name), "greatest", of)
 
 
 def _made(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[Figure]:

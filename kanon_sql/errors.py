@@ -7,11 +7,13 @@ A message is one sentence of fact and one of advice, and never holds a value of 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
@@ -88,7 +90,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("height", ["zip", "age"])
     ''
     """
-    from difflib import get_close_matches
 
     folded = {candidate.casefold(): candidate for candidate in known}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
@@ -135,6 +136,41 @@ def kind_of(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {name}"
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def share_meant(value: object) -> str:
+    """A closing sentence that spells a percentage as the number that is wanted, or nothing.
+
+    >>> share_meant("20%"), share_meant("0.5 %"), share_meant("five")
+    (' Write 20% as 0.2.', ' Write 0.5 % as 0.005.', '')
+    """
+    percent = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?) ?%\s*", str(value))
+    if percent is None:
+        return ""
+    share = (Decimal(percent[1]) / 100).normalize()
+    return f" Write {value} as {share:f}."
+
+
+def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
+    """Some of the known names, the nearest first, and how many more there are.
+
+    >>> nearest("visit", ["people", "visits", "places"], most=2)
+    'visits, places and 1 more'
+    """
+    folded = name.casefold()
+    ranked = sorted(
+        dict.fromkeys(known),
+        key=lambda each: -SequenceMatcher(None, folded, each.casefold()).ratio(),
+    )
+    more = f" and {len(ranked) - most:,} more" if len(ranked) > most else ""
+    return f"{', '.join(ranked[:most])}{more}"
+
+
+def no_first_records(table: str) -> SpecError:
+    """The error for --first of a table whose records have no order."""
+    return SpecError(
+        f"{table} has no first records, because its records have no order. --first is for files."
+    )
 
 
 def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool) -> SpecError:

@@ -506,7 +506,7 @@ _TYPED_FILES = (
     ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc",
 )  # fmt: skip
 _LINE_ENDS = tuple("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
-FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty"]
+FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty", "builder"]
 Faults = Literal["error", "warn"]
 
 
@@ -517,7 +517,9 @@ class Fault:
     kind: FaultKind
     line: int
     sentence: str
-    """What, where and how much, for people."""
+    """What, where and how much, for people, without a value that the spec itself does not hold."""
+    shown: str = ""
+    """The same with the values, where they are withheld."""
 
     def __str__(self) -> str:
         return self.sentence
@@ -549,6 +551,11 @@ class HierarchyTable:
     def spoken(self) -> str:
         """What people call it: by its file or table, or by its column."""
         return f"the hierarchy {self.name}" if self.has_lines or self.columns else self.name
+
+    @property
+    def is_in_spec(self) -> bool:
+        """Whether its values are the spec's own, rather than those of a file or a table."""
+        return not self.has_lines and not self.columns
 
     @property
     def height(self) -> int:
@@ -586,6 +593,16 @@ class HierarchyTable:
         """Where a row is, for people."""
         return f"{self.name}:{line}" if self.has_lines else self.name
 
+    def _level(self, level: int) -> str:
+        """A level for people, with the column that it is in."""
+        return (
+            f'level {level} (column "{self.columns[level]}")' if self.columns else f"level {level}"
+        )
+
+    def _fault(self, kind: FaultKind, line: int, sentence: str, shown: str) -> Fault:
+        """A fault with its values, if they are the spec's own; else they wait to be asked for."""
+        return Fault(kind, line, shown if self.is_in_spec else sentence, shown)
+
     def _empty_fields(self) -> Iterator[Fault]:
         for row in self.rows:
             if not row.has_value:
@@ -598,8 +615,13 @@ class HierarchyTable:
                 yield Fault("empty", row.line, sentence)
             elif "" in row.ancestors:
                 level = row.ancestors.index("") + 1
-                sentence = f'{self.at(row.line)}: level {level} of "{row.value}" is empty.'
-                yield Fault("empty", row.line, sentence)
+                at = self.at(row.line)
+                yield self._fault(
+                    "empty",
+                    row.line,
+                    f"{at}: {self._level(level)} is empty{'' if self.has_lines else ' in a row'}.",
+                    f'{at}: level {level} of "{row.value}" is empty.',
+                )
 
     def _unequal_lengths(self) -> Iterator[Fault]:
         first = self.rows[0]
@@ -626,11 +648,18 @@ class HierarchyTable:
                     parents.setdefault(ancestors[level - 1], line)
                 if len(parents) > 1:
                     both, line = self._both(parents)
-                    sentence = (
-                        f'{self.at(line)}: "{value}" lies under {both} (level {level}), so nobody '
-                        "can tell which is meant."
+                    at, so = self.at(line), "so nobody can tell which is meant."
+                    earlier = min(parents.values())
+                    yield self._fault(
+                        "two parents",
+                        line,
+                        f"{at}: the value of this line lies under another parent (level {level}) "
+                        f"than in line {earlier}, {so}"
+                        if self.has_lines
+                        else f"{at}: a value lies under {len(parents):,} parents in "
+                        f"{self._level(level)}, {so}",
+                        f'{at}: "{value}" lies under {both} (level {level}), {so}',
                     )
-                    yield Fault("two parents", line, sentence)
                     break
 
     def _repeated_rows(self) -> Iterator[Fault]:
@@ -638,9 +667,12 @@ class HierarchyTable:
         for row in self.rows:
             line = seen.setdefault((row.value, row.ancestors), row.line)
             if line != row.line:
+                at = self.at(row.line)
                 again = f"repeats line {line}" if self.has_lines else "is there twice"
-                sentence = f'{self.at(row.line)}: "{row.value}" {again}.'
-                yield Fault("duplicate", row.line, sentence)
+                what = "this line" if self.has_lines else "a row"
+                yield self._fault(
+                    "duplicate", row.line, f"{at}: {what} {again}.", f'{at}: "{row.value}" {again}.'
+                )
 
     def _both(self, parents: Mapping[str, int]) -> tuple[str, int]:
         """The parents of a node in words, and the line where the second stands."""
@@ -665,12 +697,20 @@ class HierarchyTable:
 
     def _not_nested(self, level: int, node: str, parents: Mapping[str, int], values: int) -> Fault:
         both, line = self._both(parents)
-        return Fault(
+        at, coarser = self.at(line), level + 1
+        so = (
+            f"so level {coarser} would publish a wrong label for {values:,} "
+            f"{'value' if values == 1 else 'values'}."
+        )
+        return self._fault(
             "not nested",
             line,
-            f'{self.at(line)}: "{node}" lies under {both} (level {level} to {level + 1}), so '
-            f"level {level + 1} would publish a wrong label for {values:,} "
-            f"{'value' if values == 1 else 'values'}.",
+            f"{at}: the label of level {level} in this line lies under another label of level "
+            f"{coarser} than in line {min(parents.values())}, {so}"
+            if self.has_lines
+            else f"{at}: a label of {self._level(level)} lies under {len(parents):,} of "
+            f"{self._level(coarser)}, {so}",
+            f'{at}: "{node}" lies under {both} (level {level} to {coarser}), {so}',
         )
 
 
@@ -680,26 +720,30 @@ _MORE: dict[FaultKind, str] = {
     "two parents": "values have two parents",
     "duplicate": "lines are repeated",
     "not nested": "labels lie under several of the next level",
+    "builder": "levels don't follow from the level below",
 }
 
 
-def summary(faults: Sequence[Fault]) -> str:
+def summary(faults: Sequence[Fault], *, show_values: bool = False) -> str:
     """The first fault of each kind in full, and how many there are of it."""
     lines = []
     for kind, words in _MORE.items():
         alike = [fault for fault in faults if fault.kind == kind]
         if alike:
             more = f" In all {len(alike):,} {words}." if len(alike) > 1 else ""
-            lines.append(f"{alike[0].sentence}{more}")
+            said = alike[0].shown if show_values and alike[0].shown else alike[0].sentence
+            lines.append(f"{said}{more}")
     return "\n".join(lines)
 
 
-def refuse(faults: Sequence[Fault]) -> None:
+def refuse(faults: Sequence[Fault], *, show_values: bool = False) -> None:
     """Raise `SpecError` with a summary of the faults, if there are any."""
     if faults:
+        has_rows = any(fault.kind != "builder" for fault in faults)
         raise SpecError(
-            f"{summary(faults)}\nMend it, or go on with --hierarchy-faults warn: every level is "
-            "then read from the raw value, and the first row of a value wins."
+            f"{summary(faults, show_values=show_values)}\nMend it, or go on with "
+            "--hierarchy-faults warn: every level is then read from the raw value"
+            f"{', and the first row of a value wins' if has_rows else ''}."
         )
 
 
@@ -817,8 +861,9 @@ def read_tree(path: str | Path) -> Paths:
             known_line, known = parents.setdefault((height, node), (line, parent))
             if known != parent:
                 raise SpecError(
-                    f'{path}:{line}: "{node}" lies under "{parent}" here and under "{known}" in '
-                    f"line {known_line}, so it is no tree. Give it one parent."
+                    f"{path}:{line}: column {height + 1} of this line lies under another parent "
+                    f"(column {height + 2}) than in line {known_line}, so it is no tree. Give it "
+                    "one parent."
                 )
     roots = {row[-1] for _, row, _ in rows}
     if len(first) < 2 or len(roots) > 1:

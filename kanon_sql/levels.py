@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,16 +95,18 @@ class ColumnLevels:
         longest: int | None = None,
         table: HierarchyTable | None = None,
         faults: Faults = "error",
+        show_values: bool = False,
     ) -> ColumnLevels:
         """The levels of a column of this type; its hierarchy is read, unless its `table` is given.
 
         Raises `SpecError` if the hierarchy can't be read, has faults (with `faults="warn"` they
-        are left in `faults`), or is for values of another type.
+        are left in `faults`), or is for values of another type. With `show_values` it tells the
+        values of a file or a table.
         """
         column = cls(name, type, hierarchy, longest, table or rows_of(name, hierarchy))
         column._refuse_another_type()
         if faults == "error":
-            refuse(column.faults)
+            refuse(column.faults, show_values=show_values)
         return column
 
     def with_longest(self, characters: int) -> ColumnLevels:
@@ -124,8 +127,10 @@ class ColumnLevels:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What is wrong with the hierarchy's file."""
-        return self.table.faults if self.table else ()
+        """What is wrong with the hierarchy's rows, or levels that don't nest."""
+        if self.table is not None:
+            return self.table.faults
+        return tuple(self._levels_not_nested())
 
     @property
     def needs(self) -> Needs | None:
@@ -288,6 +293,19 @@ class ColumnLevels:
             raise ValueError(f"the longest value of {self.name} is not known yet")
         return max(self.longest, 1)
 
+    def _levels_not_nested(self) -> Iterator[Fault]:
+        """Levels that tell apart what is one at the level below, for some values at least."""
+        levels = list(single(self.hierarchy.levels or ()))
+        for level, (finer, coarser) in enumerate(pairwise(levels), start=2):
+            if not _follows(finer, coarser):
+                yield Fault(
+                    "builder",
+                    level,
+                    f'"{self.name}": level {level} ({spoken(coarser)}) doesn\'t follow from level '
+                    f"{level - 1} ({spoken(finer)}): values that are one at level {level - 1} "
+                    f"would be told apart again. {_way_to_nest(finer, coarser)}",
+                )
+
     def _refuse_another_type(self) -> None:
         """Raise if a level needs numbers or dates and the column has neither them nor text."""
         kind = self._family
@@ -424,6 +442,12 @@ def _follows(finer: Step, coarser: Step) -> bool:
             return all(_on_grid(finer, cut) for cut in cuts)
         case Round(round=first), Round(round=second):
             return second % first == 0
+        case Round(round=step), Cuts(cuts=cuts):
+            return all(cut > 0 and decimal(cut) % step == 0 for cut in cuts)
+        case Top(top=bound), Cuts(cuts=cuts):
+            return all(cut <= bound for cut in cuts)
+        case Bottom(bottom=bound), Cuts(cuts=cuts):
+            return all(cut >= bound for cut in cuts)
         case Cuts(cuts=first), Cuts(cuts=second):
             return {decimal(cut) for cut in second} <= {decimal(cut) for cut in first}
         case Top(top=first), Top(top=second):
@@ -436,9 +460,36 @@ def _follows(finer: Step, coarser: Step) -> bool:
             return second % first == 0
         case str(), Years():
             return finer in DATES
+        case Years(years=1), "year":
+            return True
         case str(), str():
             return finer in DATES and _PERIODS[finer] <= _PERIODS[coarser]
     return False
+
+
+def _way_to_nest(finer: Level, coarser: Level) -> str:
+    """What level would follow from the finer one."""
+    match finer, coarser:
+        case Width(width=width, origin=origin), Width():
+            grid = f", with intervals that begin at {plain(origin)}" if origin else ""
+            return f"Take a width that is a multiple of {plain(width)}{grid}."
+        case Width(), Cuts():
+            return f"Cut where intervals of {spoken(finer)} begin."
+        case (Round(), Width()) | (Width(), Round()):
+            return "Of numbers below 0 they differ; take two of width, or two of round."
+        case Round(round=step), Round():
+            return f"Take a multiple of {step}."
+        case Round(round=step), Cuts():
+            return f"Cut at multiples of {step} that are above 0."
+        case Years(years=years), Years():
+            return f"Take a multiple of {years} years."
+        case Cuts(), Cuts():
+            return f"Take some of its cuts and no other: {spoken(finer)}."
+        case ((Top() | Bottom()), Cuts()):
+            return f"Cut on the side that {spoken(finer)} leaves as it is."
+        case _, (Top() | Bottom()):
+            return f"{spoken(coarser)} leaves other values as they are: put it first, or clip."
+    return "Take levels of one kind, or list the values with their labels in a hierarchy file."
 
 
 def _on_grid(intervals: Width, number: float, origin: float | None = None) -> bool:

@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from kanon_sql.described import Described
-from kanon_sql.errors import SpecError, did_you_mean, found_instead
+from kanon_sql.errors import SpecError, did_you_mean, found_instead, share_meant
 
 
 def _whole_number(value: Any) -> Any:
@@ -961,4 +961,4 @@ def _found(value: Any) -> str:
     """What stands where something else should; a number in quotes looks right, and is text."""
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", value):
         return f"the text {value!r}. Write it without quotes"
-    return found_instead(value)
+    return f"{found_instead(value)}.{share_meant(value)}".removesuffix(".")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.types import FloatParamType, IntParamType, StringParamType
 
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import SpecError, did_you_mean, share_meant
 
 if TYPE_CHECKING:
     from kanon_sql.manifest import SelectedTables
@@ -57,7 +57,9 @@ class Decimal(FloatParamType):
     ) -> float:
         if re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", str(value)):
             return float(value)
-        raise SpecError(f"{_flag(param)} must be a number, as in 0.2; found {value!r}.")
+        raise SpecError(
+            f"{_flag(param)} must be a number, as in 0.2; found {value!r}.{share_meant(value)}"
+        )
 
 
 class Seconds(FloatParamType):
@@ -375,15 +377,24 @@ _MANIFEST = (
         help="Only these models of the manifest.",
     ),
 )
+_BY = _run(
+    "--by",
+    type=click.Choice(["share", "count"]),
+    default="share",
+    help="Compare what share of the records violates (default), or how many: for a table that "
+    "always has the same size.",
+)
 _BASELINE = (
     _run(
         "--baseline",
         metavar="FILE",
         help="Fail only on what got worse since kanon-sql baseline wrote FILE.",
     ),
+    _BY,
 )
 _WORSE = (
     _run("--fail-on-worse", is_flag=True, help="End with exit code 1 where anything got worse."),
+    _BY,
 )
 _COMPILED = (
     _run("--dialect", metavar="NAME", help="The SQL to write; that of the engine without it."),
@@ -599,7 +610,7 @@ def column_names(flag: str, text: str) -> list[str]:
             f"{flag} {text!r} is not a list of names; quote one with a comma or a quote as in CSV."
         ) from None
     if not all(names):
-        raise SpecError(f"{flag} {text!r} has an empty name.")
+        raise SpecError(f"{flag} {text!r} has an empty name. Leave out the comma too many.")
     return names
 
 
@@ -612,7 +623,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
         for text in values.get(key, ()):
             name, how = _of_column(flag, text)
             if key in said.setdefault(name, {}):
-                raise SpecError(f'{flag} names "{name}" twice.')
+                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
             said[name][key] = (
                 parse_clip(how)
                 if key == "clip"
@@ -620,7 +631,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
             )
     repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if repeated is not None:
-        raise SpecError(f'column "{repeated}" is named twice.')
+        raise SpecError(f'column "{repeated}" is named twice. Name it once.')
     wanted = {name.casefold(): name for name in names}
     generalisable: dict[str, Any] = dict.fromkeys(names)
     for name, parts in said.items():
@@ -645,7 +656,7 @@ def _levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
             if not re.fullmatch("[0-9]+", number):
                 raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
             if name in levels:
-                raise SpecError(f'{flag} names "{name}" twice.')
+                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
             levels[name] = int(number)
     return levels
 
@@ -699,7 +710,7 @@ def check_named(text: str) -> Model:
         if not (key and equals and value.strip()):
             raise SpecError(f"--check {text}: {part.strip()!r} is not KEY=VALUE, as in k=5.")
         if key in parameters:
-            raise SpecError(f"--check {text}: {key} is there twice.")
+            raise SpecError(f"--check {text}: {key} is there twice. Give it once.")
         parameters[key] = scalar_or_list(value)
     return model(**parameters)
 
@@ -742,7 +753,7 @@ def _references(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             if not (column and equals and own):
                 raise SpecError(f"--reference-columns {pair!r} is not COL=COL, as in zip=zip_code.")
             if column in columns:
-                raise SpecError(f'--reference-columns names "{column}" twice.')
+                raise SpecError(f'--reference-columns names "{column}" twice. Name it once.')
             columns[column] = own
     at_level: dict[str, list[str]] = {}
     for name, text in _of_references("--reference-level", values, references):
@@ -752,7 +763,7 @@ def _references(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for part in ("where", "entity", "weight"):
         for name, text in _of_references(f"--reference-{part}", values, references):
             if part in references[name]:
-                raise SpecError(f"--reference-{part} is there twice for {name}.")
+                raise SpecError(f"--reference-{part} is there twice for {name}. Give it once.")
             references[name][part] = text
     return references
 
@@ -774,7 +785,7 @@ def _of_references(
         elif len(references) == 1:
             yield next(iter(references)), text
         elif not references:
-            raise SpecError(f"{flag} needs a --reference.")
+            raise SpecError(f"{flag} needs a table that it is about: --reference voters.parquet.")
         else:
             raise SpecError(
                 f"{flag} {text!r} is for which reference? Begin it with a name and a colon: "

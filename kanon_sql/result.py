@@ -99,12 +99,16 @@ class InBaseline:
 
     holds: bool
     figures: Mapping[str, Any]
-    """What it achieved then, how many classes and records violated it, what it said beside."""
+    """What it achieved then, how many classes and records violated it, what it said beside; and
+    how many records, people and classes there were, as far as the baseline says."""
     worse: tuple[str, ...] = ()
     """Their names; of a check that held then and is violated, `holds` too."""
+    better: tuple[str, ...] = ()
+    """The names of those that are better by now."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"holds": self.holds, **self.figures, "worse": list(self.worse)}
+        named = {"worse": list(self.worse), "better": list(self.better)}
+        return {"holds": self.holds, **self.figures, **named}
 
 
 @dataclass(frozen=True)

@@ -342,9 +342,10 @@ def _in_baseline(part: _Part) -> InBaseline:
         {
             key: _numbers(value)
             for key, value in part.object().items()
-            if key not in ("holds", "worse")
+            if key not in ("holds", "worse", "better")
         },
         part.names("worse"),
+        part.names("better"),
     )
 
 

@@ -17,9 +17,11 @@ from test_report import HOLDS, VIOLATED, audited, text, with_checks
 import kanon_sql as kanon
 from kanon_sql.baseline import Baseline
 from kanon_sql.cli import main
+from kanon_sql.comparison import By
 from kanon_sql.errors import InputError, PrivacyViolation, SpecError
 from kanon_sql.models import MODELS
 from kanon_sql.report import human
+from kanon_sql.report.wording import KEPT_TOGETHER
 from kanon_sql.result import CheckResult, InBaseline, TableResult
 
 asking = import_module("kanon_sql.auditor")
@@ -38,8 +40,8 @@ def _folder(tmp_path, monkeypatch):
         monkeypatch.delenv(variable)
 
 
-def only_check(baseline: Baseline, table: TableResult) -> CheckResult:
-    [held] = baseline.held_against(audited(table)).tables
+def only_check(baseline: Baseline, table: TableResult, by: By = "share") -> CheckResult:
+    [held] = baseline.held_against(audited(table), by).tables
     return held.checks[0]
 
 
@@ -131,17 +133,86 @@ def test_every_model_is_looked_at():
 
 
 @pytest.mark.parametrize(("model", "parameters", "worse"), CASES)
-def test_a_violated_check_is_accepted_until_a_figure_of_it_is_worse(model, parameters, worse):
+@pytest.mark.parametrize("by", ["share", "count"])
+def test_a_violated_check_is_accepted_until_a_figure_of_it_is_worse(by, model, parameters, worse):
     check = violated(model, parameters)
     baseline = baseline_of(with_checks(check))
-    assert only_check(baseline, with_checks(check)).accepted
+    assert only_check(baseline, with_checks(check), by).accepted
     for figure, way in {**worse, "violating_classes": "more", "violating_records": "more"}.items():
+        told_by_records = figure in ("violating_classes", "unmatched_classes")
+        told_by_records = told_by_records or (model, figure) == ("homogeneity", "achieved")
+        counts = by == "count" or not told_by_records
         worse_by, better_by = (1, -1) if way == "more" else (-1, 1)
         got_worse = with_figures(check, **{figure: BEFORE + worse_by})
-        held = only_check(baseline, with_checks(got_worse))
-        assert (held.accepted, held.baseline.worse) == (False, (figure,))
+        held = only_check(baseline, with_checks(got_worse), by)
+        assert (held.accepted, held.baseline.worse) == (not counts, (figure,) if counts else ())
         got_better = with_figures(check, **{figure: BEFORE + better_by})
-        assert only_check(baseline, with_checks(got_better)).accepted
+        held = only_check(baseline, with_checks(got_better), by)
+        assert (held.accepted, held.baseline.better) == (True, (figure,) if counts else ())
+
+
+def of_size(records: int, violating: int, k: int = 2) -> TableResult:
+    """A table of so many records, of which so many are in classes that are too small."""
+    check = with_figures(VIOLATED.checks[0], achieved=k, violating_records=violating)
+    summary = dataclasses.replace(VIOLATED.summary, records=records, k=k)
+    return dataclasses.replace(VIOLATED, summary=summary, checks=(check,))
+
+
+@pytest.mark.parametrize(
+    ("now", "by_share", "by_count"),
+    [
+        (of_size(4_856, 765), True, False),
+        (of_size(3_000, 500), False, True),
+        (of_size(4_000, 647), True, True),
+        (of_size(8_000, 1_294), True, False),
+        (of_size(8_000, 1_295), False, False),
+        (of_size(8_000, 1_293), True, False),
+        (of_size(40_000, 647, k=1), False, False),
+        (of_size(4_000, 648, k=4), False, False),
+    ],
+    ids=["grew", "shrank", "same", "twice", "and one", "less one", "smaller k", "larger k"],
+)
+def test_what_share_of_the_records_violates_counts_and_not_how_many(now, by_share, by_count):
+    baseline = baseline_of(of_size(4_000, 647))
+
+    assert only_check(baseline, now).accepted == by_share
+    assert only_check(baseline, now, "count").accepted == by_count
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        (of_size(4_856, 765), "accepted by the baseline, which had 647 of 4,000 records, 16.2 %"),
+        (
+            of_size(3_000, 500),
+            "worse than in the baseline: violating records 500 of 3,000, 16.7 % (was 647 of "
+            "4,000, 16.2 %)",
+        ),
+    ],
+)
+def test_a_share_is_told_with_its_counts(now, words):
+    result = baseline_of(of_size(4_000, 647)).held_against(audited(now))
+    assert f"; {words}\n" in human.render(result, width=400)
+
+
+def test_a_baseline_without_sizes_compares_counts_and_says_so():
+    written = json.loads(Baseline.of([audited(of_size(4_000, 647))]).to_json())
+    del written["tables"][0]["summary"]
+    Path("baseline.json").write_text(json.dumps(written))
+    baseline = Baseline.read(Path("baseline.json"))
+    [same], [more] = (
+        baseline.held_against(audited(table)).tables
+        for table in (of_size(4_856, 647), of_size(4_856, 765))
+    )
+
+    assert (same.status, same.warnings) == ("accepted", VIOLATED.warnings)
+    assert (more.status, more.warnings[len(VIOLATED.warnings) :]) == (
+        "violated",
+        (
+            "the baseline of patients.parquet does not say how many records there were, so that "
+            "counts were compared and not shares. kanon-sql baseline writes it again.",
+        ),
+    )
 
 
 @pytest.mark.parametrize(("model", "parameters", "worse"), CASES)
@@ -393,7 +464,10 @@ def test_the_json_has_what_the_baseline_had_beside_what_there_is():
             "achieved": 1,
             "violating_classes": 600,
             "violating_records": 1_200,
+            "records": 2_000,
+            "classes": 700,
             "worse": [],
+            "better": ["violating_records"],
         },
     }
 
@@ -412,7 +486,8 @@ def test_people_read_what_is_accepted():
     [
         (
             {"violating_records": 1_300},
-            "worse than in the baseline: violating records 1,300 (was 1,200)",
+            "worse than in the baseline: violating records 1,300 of 2,000, 65.0 % (was 1,200 of "
+            "2,000, 60.0 %)",
         ),
         ({"parameters": {"k": 6}}, "not in the baseline"),
         ({}, "accepted by the baseline"),
@@ -496,6 +571,7 @@ def test_a_baseline_keeps_what_is_compared_and_no_value():
                 "first": None,
                 "sources": {},
                 "sensitive": ["diagnosis"],
+                "summary": {"records": 2_000, "classes": 700},
                 "checks": [
                     {
                         "model": "k_anonymity",
@@ -555,9 +631,14 @@ def test_only_what_got_worse_fails(run, question):
     Path("patients.csv").write_text(f"{PATIENTS}02139,M\n")
     code, out, _ = run("audit", *question, "--baseline", "baseline.json")
     assert code == 1
-    assert "worse than in the baseline: violating classes 3 (was 2)," in " ".join(out.split())
+    said = "worse than in the baseline: violating records 3 of 5, 60.0 % (was 2 of 4, 50.0 %)"
+    assert said in " ".join(out.replace(KEPT_TOGETHER, " ").split())
+    assert run("audit", *question, "--baseline", "baseline.json", "--by", "count")[0] == 1
     Path("patients.csv").write_text(f"{PATIENTS}02139,F\n")
     assert run("audit", *question, "--baseline", "baseline.json")[0] == 0
+    Path("patients.csv").write_text(f"{PATIENTS}02139,M\n02138,F\n02138,F\n")
+    assert run("audit", *question, "--baseline", "baseline.json")[0] == 0
+    assert run("audit", *question, "--baseline", "baseline.json", "--by", "count")[0] == 1
 
 
 def test_a_result_makes_the_same_baseline_as_the_audit(run):
@@ -658,6 +739,7 @@ def test_every_format_tells_what_is_accepted(run):
 def test_the_check_in_a_baseline_is_plain_to_python():
     check = only_check(baseline_of(VIOLATED), VIOLATED)
     figures = {"achieved": 1, "violating_classes": 600, "violating_records": 1_200}
+    figures |= {"records": 2_000, "classes": 700}
     assert check.baseline == InBaseline(False, figures)
 
 

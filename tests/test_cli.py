@@ -143,6 +143,12 @@ def test_exit_codes(run, arguments, code):
             ["--k", "5; drop table"],
             "--k must be a whole number, 1 or more; found '5; drop table'.",
         ),
+        (["--t", "20%"], "--t must be a number, as in 0.2; found '20%'. Write 20% as 0.2."),
+        (
+            ["--check", "prosecutor_risk:max_at_risk=2.5%"],
+            "prosecutor_risk: max_at_risk must be a number from 0 to 1; found '2.5%'. Write 2.5% "
+            "as 0.025.",
+        ),
         (["--timeout", "0"], "--timeout must be a number of seconds above 0; found '0'."),
         (["--qi", "zip"], 'column "zip" is named twice.'),
         (["--qi", 'sex,"a'], "--qi 'sex,\"a' is not a list of names; quote one with a comma"),
@@ -161,7 +167,7 @@ def test_exit_codes(run, arguments, code):
         (["--check", "k_anonymity:2"], "--check k_anonymity:2: '2' is not KEY=VALUE, as in k=5."),
         (["--check", "k_anonymity:"], "--check k_anonymity:: '' is not KEY=VALUE, as in k=5."),
         (["--k-map", "2"], "--k-map needs the table to link against: --reference SRC."),
-        (["--reference-entity", "id"], "--reference-entity needs a --reference."),
+        (["--reference-entity", "id"], "--reference-entity needs a table that it is about"),
         (["--kk", "2"], "No such option"),
     ],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -108,3 +110,62 @@ def test_what_it_proposes_works_when_pasted(folder, capsys):
     _, table_without_birth_year, _ = commands
     _, out = run(capsys, *table_without_birth_year[1:])
     assert "  holds     k-anonymity" in out
+
+
+README = Path(__file__).parents[1] / "README.md"
+PROGRAM = """\
+#!{python}
+import sys
+from kanon_sql.cli import main
+sys.exit(main())
+"""
+
+
+def pasted(lines: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a shell makes of some lines, in which this program is on no path."""
+    environment = {
+        **os.environ,
+        "PATH": os.defpath,
+        "PYTHONPATH": str(README.parent),
+        "TMPDIR": str(folder),
+    }
+    return subprocess.run(
+        ["bash", "-uo", "pipefail", "-c", lines],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_what_it_proposes_after_the_readme_works_when_pasted(tmp_path):
+    program = tmp_path / ".venv" / "bin" / "kanon-sql"
+    program.parent.mkdir(parents=True)
+    program.write_text(PROGRAM.format(python=sys.executable))
+    program.chmod(0o755)
+    try_it = README.read_text(encoding="utf-8").partition("## Try it")[2].partition("```sh\n")[2]
+    [command] = [line for line in try_it.partition("```")[0].splitlines() if " demo " in line]
+
+    written = pasted(command, tmp_path)
+
+    assert (written.returncode, written.stderr) == (0, "")
+    proposed = written.stdout.partition("What to try next:")[2].splitlines()
+    commands = [line.strip() for line in proposed if line.strip() and not line.startswith("  #")]
+    assert len(commands) >= 4
+    for line in commands:
+        ran = pasted(line, tmp_path)
+        assert (ran.stderr, ran.returncode in (0, 1)) == ("", True), line
+        assert ran.stdout
+
+
+def test_a_program_on_the_path_is_called_by_its_name(tmp_path, monkeypatch):
+    program = tmp_path / "kanon-sql"
+    program.write_text("")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(program)])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert demo.own_command() == "kanon-sql"
+    monkeypatch.setenv("PATH", os.defpath)
+    assert demo.own_command() == str(program)
+    monkeypatch.setattr(sys, "argv", ["/lib/kanon_sql/__main__.py"])
+    assert demo.own_command() == f"{shlex.quote(sys.executable)} -m kanon_sql"

@@ -19,6 +19,7 @@ from kanon_sql.diff import SEVERAL_RELEASES, Diff, diff
 from kanon_sql.errors import InputError
 from kanon_sql.models import MODELS
 from kanon_sql.report.diff import render, render_markdown
+from kanon_sql.report.wording import KEPT_TOGETHER
 from kanon_sql.result import AuditResult, CheckResult, Summary, TableResult
 from kanon_sql.result_file import read_result
 
@@ -101,6 +102,47 @@ def test_nothing_changed():
 
 
 # Better and worse
+
+
+def of_size(records: int, violating: int, alone: int, k: int = 2) -> TableResult:
+    """A table of so many records, some in classes that are too small, some alone."""
+    check = dataclasses.replace(VIOLATED.checks[0], achieved=k, violating_records=violating)
+    summary = dataclasses.replace(VIOLATED.summary, records=records, uniques=alone, k=k)
+    return dataclasses.replace(VIOLATED, summary=summary, checks=(check,))
+
+
+@pytest.mark.parametrize(
+    ("now", "by_share", "by_count"),
+    [
+        (of_size(4_856, 765, 110), ("better", "better"), ("worse", "worse")),
+        (of_size(3_000, 500, 90), ("worse", "worse"), ("better", "better")),
+        (of_size(8_000, 1_294, 200), ("same", "same"), ("worse", "worse")),
+        (of_size(8_000, 647, 100, k=1), ("worse", "better"), ("worse", "same")),
+    ],
+    ids=["grew", "shrank", "twice", "smaller k"],
+)
+def test_shares_are_compared_and_not_counts(now, by_share, by_count):
+    before = audited(of_size(4_000, 647, 100))
+    between(before, audited(now))
+    old, new = (read_result(Path(name)) for name in ("old.json", "new.json"))
+
+    for by, expected in (("share", by_share), ("count", by_count)):
+        found = diff(old, new, by)
+        assert (found.tables[0].checks[0].change, figure(found, "uniques")) == expected
+
+
+def test_a_share_is_told_with_its_counts():
+    found = between(audited(of_size(4_000, 647, 100)), audited(of_size(4_856, 765, 110)))
+    said = " ".join(render(found, width=120).replace(KEPT_TOGETHER, " ").split())
+
+    assert "violating records 647 of 4,000, 16.2 % → 765 of 4,856, 15.8 %" in said
+    assert "uniques 100, 2.5 % 110, 2.3 % better" in said
+    assert found.to_dict()["tables"][0]["checks"][0]["figures"]["violating_records"] == {
+        "old": 647,
+        "new": 765,
+        "of": {"old": 4_000, "new": 4_856},
+        "change": "better",
+    }
 
 
 def figure(found: Diff, name: str) -> str:

@@ -24,6 +24,7 @@ from kanon_sql.hierarchy import (
     single,
     spoken,
     summary,
+    table_of_rows,
 )
 
 HERE = Path(__file__).parent
@@ -347,8 +348,40 @@ NOT_NESTED = "39,30-40,0-50\n40,40-60,0-50\n50,40-60,50-100\n51,40-60,50-100\n"
     ("text", "faults"),
     [
         ("a,x,*\nb,y,*\na,y,*\n",
-         ['age.csv:3: "a" lies under both "x" (line 1) and "y" (level 1), so nobody can tell which '
-          "is meant."]),
+         ["age.csv:3: the value of this line lies under another parent (level 1) than in line 1, "
+          "so nobody can tell which is meant."]),
+        ("a,x,n\na,x,m\n",
+         ["age.csv:2: the value of this line lies under another parent (level 2) than in line 1, "
+          "so nobody can tell which is meant.",
+          "age.csv:2: the label of level 1 in this line lies under another label of level 2 than "
+          "in line 1, so level 2 would publish a wrong label for 1 value."]),
+        ("a,x\na,y\na,z\n",
+         ["age.csv:2: the value of this line lies under another parent (level 1) than in line 1, "
+          "so nobody can tell which is meant."]),
+        ("a,x\nb,y\na,x\n", ["age.csv:3: this line repeats line 1."]),
+        ("a,x,*\nb,y\nc,z,*,*\n",
+         ["age.csv:2: this line has 2 columns, line 1 has 3.",
+          "age.csv:3: this line has 4 columns, line 1 has 3."]),
+        (NOT_NESTED,
+         ["age.csv:3: the label of level 1 in this line lies under another label of level 2 than "
+          "in line 2, so level 2 would publish a wrong label for 3 values."]),
+        (",x\nb,\nc,\"\"\n",
+         ['age.csv:1: the raw value is empty. If the empty text is meant, write it as "".',
+          "age.csv:2: level 1 is empty.", "age.csv:3: level 1 is empty."]),
+        ('"",x\n"a,",x\n', []),
+    ],
+)  # fmt: skip
+def test_faults_say_where_and_how_much_and_no_value(
+    tmp_path: Path, text: str, faults: list[str]
+) -> None:
+    found = [str(fault).removeprefix(f"{tmp_path}/") for fault in table(tmp_path, text).faults]
+
+    assert found == faults
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
         ("a,x,n\na,x,m\n",
          ['age.csv:2: "a" lies under both "n" (line 1) and "m" (level 2), so nobody can tell which '
           "is meant.",
@@ -358,22 +391,32 @@ NOT_NESTED = "39,30-40,0-50\n40,40-60,0-50\n50,40-60,50-100\n51,40-60,50-100\n"
          ['age.csv:2: "a" lies under both "x" (line 1) and "y" and 1 more (level 1), so nobody can '
           "tell which is meant."]),
         ("a,x\nb,y\na,x\n", ['age.csv:3: "a" repeats line 1.']),
-        ("a,x,*\nb,y\nc,z,*,*\n",
-         ["age.csv:2: this line has 2 columns, line 1 has 3.",
-          "age.csv:3: this line has 4 columns, line 1 has 3."]),
-        (NOT_NESTED,
-         ['age.csv:3: "40-60" lies under both "0-50" (line 2) and "50-100" (level 1 to 2), so '
-          "level 2 would publish a wrong label for 3 values."]),
-        (",x\nb,\nc,\"\"\n",
-         ['age.csv:1: the raw value is empty. If the empty text is meant, write it as "".',
-          'age.csv:2: level 1 of "b" is empty.', 'age.csv:3: level 1 of "c" is empty.']),
-        ('"",x\n"a,",x\n', []),
+        ("b,\n", ['age.csv:1: level 1 of "b" is empty.']),
+        ("a,x,*\nb,y\n", ["age.csv:2: this line has 2 columns, line 1 has 3."]),
     ],
 )  # fmt: skip
-def test_faults_say_where_and_how_much(tmp_path: Path, text: str, faults: list[str]) -> None:
-    found = [str(fault).removeprefix(f"{tmp_path}/") for fault in table(tmp_path, text).faults]
+def test_faults_show_values_to_who_asks(tmp_path: Path, text: str, faults: list[str]) -> None:
+    said = summary(table(tmp_path, text).faults, show_values=True)
 
-    assert found == faults
+    assert said.replace(f"{tmp_path}/", "").splitlines() == faults
+
+
+def test_faults_of_a_table_say_which_column() -> None:
+    rows = [("a", "x", "n"), ("b", "x", "m"), ("b", "y", "m"), ("c", "", "m"), ("c", "", "m")]
+    faults = table_of_rows("zips", ("zip", "area", "state"), rows).faults
+
+    assert summary(faults).splitlines() == [
+        'zips: level 1 (column "area") is empty in a row. In all 2 fields are empty.',
+        'zips: a value lies under 2 parents in level 1 (column "area"), so nobody can tell which '
+        "is meant.",
+        "zips: a row is there twice.",
+        'zips: a label of level 1 (column "area") lies under 2 of level 2 (column "state"), so '
+        "level 2 would publish a wrong label for 2 values.",
+    ]
+    assert summary(faults, show_values=True).splitlines()[1:3] == [
+        'zips: "b" lies under both "x" and "y" (level 1), so nobody can tell which is meant.',
+        'zips: "c" is there twice.',
+    ]
 
 
 def test_a_mapping_is_held_to_the_same() -> None:
@@ -399,9 +442,9 @@ def test_a_refusal_names_each_kind_once_and_the_way_out(tmp_path: Path) -> None:
         refuse(table(tmp_path, f"{NOT_NESTED}39,30-40,0-50\n51,40-60,50-100\n").faults)
 
     assert str(refused.value).replace(f"{tmp_path}/", "").splitlines() == [
-        'age.csv:5: "39" repeats line 1. In all 2 lines are repeated.',
-        'age.csv:3: "40-60" lies under both "0-50" (line 2) and "50-100" (level 1 to 2), so level '
-        "2 would publish a wrong label for 3 values.",
+        "age.csv:5: this line repeats line 1. In all 2 lines are repeated.",
+        "age.csv:3: the label of level 1 in this line lies under another label of level 2 than in "
+        "line 2, so level 2 would publish a wrong label for 3 values.",
         "Mend it, or go on with --hierarchy-faults warn: every level is then read from the raw "
         "value, and the first row of a value wins.",
     ]
@@ -460,7 +503,7 @@ def test_the_faults_of_the_datafly_exercise(
     read = published(f"datafly/{name}")
 
     assert Counter(fault.kind for fault in read.faults) == kinds
-    assert summary(read.faults).replace(read.name, "") == sentences
+    assert summary(read.faults, show_values=True).replace(read.name, "") == sentences
 
 
 @pytest.mark.parametrize(
@@ -497,8 +540,8 @@ def test_a_tree_may_have_the_empty_text_for_a_leaf(tmp_path: Path) -> None:
          "ancestors, and repeat one where it has fewer."),
         ("flu,any\nflu,any\n", "tree.csv:2: line 1 has the same value already."),
         ("flu,lung,any\ncold,lung,all\n",
-         'tree.csv:2: "lung" lies under "all" here and under "any" in line 1, so it is no tree. '
-         "Give it one parent."),
+         "tree.csv:2: column 2 of this line lies under another parent (column 3) than in line 1, "
+         "so it is no tree. Give it one parent."),
         ("flu,lung\nrash,skin\n",
          "tree.csv: the last column has 2 different values. The last column must be the root, the "
          "same in every line, so that any two values have an ancestor in common."),

@@ -32,7 +32,7 @@ expressions engines profile_result anonymization_result
 result_file
 baseline diff
 binding
-steps measures beforehand
+steps measures beforehand withholding
 precautions
 plan
 answers violations

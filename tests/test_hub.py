@@ -79,7 +79,8 @@ def test_an_unknown_table_names_the_nearest(database: Path) -> None:
     with DuckDBEngine(database=database) as engine, pytest.raises(InputError) as refused:
         engine.table("patient")
     assert str(refused.value) == (
-        'there is no table or view patient in the database. Did you mean "patients"?'
+        "there is no table or view patient in the database. Tables and views: patients, adults. "
+        'Did you mean "patients"?'
     )
 
 

@@ -281,8 +281,29 @@ def test_a_value_too_many_is_refused_even_if_it_reads_as_null(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("nobody.csv", "nobody.csv: no such file."),
-        ("nobody-*.csv", "nobody-*.csv: no file matches."),
+        ("people.csv", "people.csv: no such file. Files here: people.parquet, visits.csv."),
+        ("peopl*.tsv", "peopl*.tsv: no file matches. Files here: people.parquet, visits.csv."),
+        ("a/b.csv", "a/b.csv: no such file."),
+        ("none/b.csv", "none/b.csv: no such file. There is no folder none."),
+    ],
+)
+def test_a_file_that_is_not_there_names_those_that_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, message: str
+) -> None:
+    for name in ("visits.csv", "people.parquet", "notes.md", ".people.csv"):
+        written(tmp_path, "text", name)
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(InputError) as refused:
+        read(target)
+
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
         ("data", "data is a folder. Name its files, for example data/*.parquet."),
         (
             "notes.md",
@@ -618,7 +639,8 @@ def test_a_file_that_is_not_there_is_neither_table_nor_file_of_a_duckdb(tmp_path
         engine.table("voters.parquet")
 
     assert str(refused.value) == (
-        "there is no table or view voters.parquet in the database, and no such file."
+        "there is no table or view voters.parquet in the database, and no such file. It has no "
+        "tables."
     )
 
 
@@ -630,5 +652,50 @@ def test_a_database_that_reads_no_files_says_so() -> None:
         "there is no table or view voters.parquet that you may read in the database, and it reads "
         "no files: with a connection, a table and its references are tables of one database. Copy "
         "the file into it and name that table, or leave out the connection if all are files. Only "
-        "a hierarchy may be a CSV file beside them."
+        "a hierarchy may be a CSV file beside them. It has no tables."
     )
+
+
+def test_a_table_that_is_not_there_names_the_nearest_of_many(tmp_path: Path) -> None:
+    database = tmp_path / "clinic.duckdb"
+    with duckdb.connect(database) as connection:
+        for number in range(30):
+            connection.execute(f"create table ward_{number:02} (n integer)")
+        connection.execute("create table patients (n integer)")
+
+    with DuckDBEngine(database=database) as engine, pytest.raises(InputError) as refused:
+        engine.table("pateint")
+
+    said = str(refused.value)
+    assert said.startswith(
+        "there is no table or view pateint in the database. Tables and views: patients, "
+    )
+    assert said.endswith(' and 23 more. Did you mean "patients"?')
+
+
+def test_a_database_is_told_from_a_file(tmp_path: Path) -> None:
+    database = tmp_path / "clinic.duckdb"
+    duckdb.connect(database).close()
+
+    with pytest.raises(InputError) as as_table:
+        kanon.audit(str(database), quasi_identifiers=["zip"])
+    with pytest.raises(kanon.SpecError) as as_url:
+        kanon.audit("visits", engine="clinic.duckdb", quasi_identifiers=["zip"])
+
+    assert str(as_table.value) == (
+        f"{database} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
+        f"--connect duckdb:{database}."
+    )
+    assert str(as_url.value) == "a DuckDB file is connected to as duckdb:clinic.duckdb."
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"first": 5}, "has no first records"),
+        ({"output": "release.parquet"}, "the records of a release stay in snowflake"),
+    ],
+)
+def test_no_driver_is_recommended_where_it_would_not_help(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(kanon.SpecError, match=said):
+        kanon.anonymize("t", engine="snowflake://a/d", quasi_identifiers=["zip"], k=2, **asked)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import kanon_sql as kanon
 from kanon_sql.binding import BoundColumn
-from kanon_sql.hierarchy import GeneralizationHierarchy, parse_builder
+from kanon_sql.hierarchy import Faults, GeneralizationHierarchy, parse_builder
 from kanon_sql.levels import ColumnLevels
 from kanon_sql.templates import render
 
@@ -42,6 +42,7 @@ def column(
     *,
     clip: list[float | None] | None = None,
     longest: int | None = None,
+    faults: Faults = "error",
 ) -> ColumnLevels:
     if isinstance(hierarchy, str):
         hierarchy = parse_builder(hierarchy)
@@ -49,7 +50,7 @@ def column(
         hierarchy = GeneralizationHierarchy(**hierarchy)
     if clip:
         hierarchy = GeneralizationHierarchy(clip=clip, levels=hierarchy.levels)
-    return ColumnLevels.of("v", type, hierarchy, longest=longest)
+    return ColumnLevels.of("v", type, hierarchy, longest=longest, faults=faults)
 
 
 def labels(levels: ColumnLevels, level: int, values: Iterable[Any]) -> list[Any]:
@@ -197,9 +198,8 @@ def test_a_clip_comes_before_every_level(
 
 
 def test_an_origin_shifts_every_interval() -> None:
-    levels = column(
-        "DOUBLE", {"levels": [{"width": 0.5, "origin": 7.2}, {"width": 5, "origin": 2}]}
-    )
+    shifted = {"levels": [{"width": 0.5, "origin": 7.2}, {"width": 5, "origin": 2}]}
+    levels = column("DOUBLE", shifted, faults="warn")
 
     assert labels(levels, 2, [-4, 1.9, 2, 6.999999999999999, 7]) == [
         "[-8,-3)", "[-3,2)", "[2,7)", "[2,7)", "[7,12)",
@@ -413,6 +413,13 @@ CHAINS = [
     ("INTEGER", {"levels": [{"width": 5}, {"cuts": [7]}]}, [1]),
     ("INTEGER", {"levels": [{"top": 90}, {"top": 80}, {"bottom": 10}, {"bottom": 20}]}, [1, 2, 4]),
     ("INTEGER", {"clip": [-20, 20], "levels": [{"width": 5}, {"width": 10}]}, [1, 2]),
+    ("INTEGER", {"levels": [{"top": 90}, {"cuts": [18, 90]}, {"cuts": [91]}]}, [1, 2]),
+    ("INTEGER", {"levels": [{"bottom": 18}, {"cuts": [18, 65]}]}, [1, 2]),
+    ("INTEGER", {"levels": [{"bottom": 18}, {"cuts": [17]}]}, [1]),
+    ("INTEGER", {"levels": [{"round": 10}, {"cuts": [20, 90]}]}, [1, 2]),
+    ("INTEGER", {"levels": [{"round": 10}, {"cuts": [-20]}]}, [1]),
+    ("INTEGER", {"levels": [{"top": 90}, {"width": 10}]}, [1]),
+    ("INTEGER", {"levels": [{"width": 10}, {"top": 90}]}, [1]),
     ("INTEGER", {"levels": [{"prefix": 3}, {"prefix": 1}, {"mask": "right"}]}, [1, 2, 4, 5]),
     ("INTEGER", {"levels": [{"mask": "left"}, "suppress"]}, [1, 2, 3, 4]),
 ]  # fmt: skip
@@ -422,12 +429,13 @@ CHAINS = [
 def test_what_is_nested_follows_from_the_level_below(
     type: str, hierarchy: dict[str, Any], nested: list[int]
 ) -> None:
-    levels = column(type, hierarchy, longest=3)
+    levels = column(type, hierarchy, longest=3, faults="warn")
     values: list[Any] = [*range(-99, 151), None]
     if type == "DOUBLE":
         values = [None if value is None else value / 20 for value in values]
 
     assert [level for level in range(1, levels.height + 1) if levels.nested(level)] == nested
+    assert bool(levels.faults) == (len(nested) < levels.height)
     for level in nested:
         assert follows(labels(levels, level - 1, values), labels(levels, level, values))
 
@@ -449,8 +457,54 @@ def follows(finer: Sequence[Any], coarser: Sequence[Any]) -> bool:
     return [above[label] for label in finer] == list(coarser)
 
 
+@pytest.mark.parametrize(
+    ("type", "hierarchy", "said"),
+    [
+        ("INTEGER", "width:10,15",
+         '"v": level 2 (width 15) doesn\'t follow from level 1 (width 10): values that are one at '
+         "level 1 would be told apart again. Take a width that is a multiple of 10."),
+        ("INTEGER", {"levels": [{"width": 10, "origin": 5}, {"width": 20}]},
+         "Take a width that is a multiple of 10, with intervals that begin at 5."),
+        ("INTEGER", {"levels": [{"width": 10}, {"cuts": [18]}]},
+         "Cut where intervals of width 10 begin."),
+        ("VARCHAR", "round:10,25", "Take a multiple of 10."),
+        ("INTEGER", {"levels": [{"round": 10}, {"width": 20}]},
+         "Of numbers below 0 they differ; take two of width, or two of round."),
+        ("INTEGER", {"levels": [{"cuts": [18, 40]}, {"cuts": [30]}]},
+         "Take some of its cuts and no other: cuts 18, 40."),
+        ("INTEGER", {"levels": [{"top": 90}, {"cuts": [18, 95]}]},
+         "Cut on the side that top 90 leaves as it is."),
+        ("INTEGER", {"levels": [{"width": 10}, {"top": 90}]},
+         "top 90 leaves other values as they are: put it first, or clip."),
+        ("DATE", "date:5y,7y", "Take a multiple of 5 years."),
+        ("VARCHAR", {"levels": [{"prefix": 3}, {"mask": "right"}]},
+         "Take levels of one kind, or list the values with their labels in a hierarchy file."),
+    ],
+)  # fmt: skip
+def test_levels_that_do_not_nest_are_refused_with_the_way_out(
+    type: str, hierarchy: str | dict[str, Any], said: str
+) -> None:
+    with pytest.raises(kanon.SpecError) as refused:
+        column(type, hierarchy)
+
+    fault, way_out = str(refused.value).splitlines()
+    assert fault.endswith(said)
+    assert way_out == (
+        "Mend it, or go on with --hierarchy-faults warn: every level is then read from the raw "
+        "value."
+    )
+
+
+def test_the_way_out_of_levels_that_do_not_nest_leads_out() -> None:
+    column("INTEGER", "width:10,30")
+    column("INTEGER", {"levels": [{"width": 10, "origin": 5}, {"width": 20, "origin": 5}]})
+    column("INTEGER", {"levels": [{"width": 10}, {"cuts": [20]}]})
+    column("INTEGER", {"levels": [{"top": 90}, {"cuts": [18]}]})
+    column("DATE", {"levels": [{"years": 1}, "year", {"years": 5}, {"years": 20}]})
+
+
 def test_periods_that_overlap_are_not_nested() -> None:
-    levels = column("DATE", "date:5y,7y,suppress")
+    levels = column("DATE", "date:5y,7y,suppress", faults="warn")
 
     assert [levels.nested(level) for level in (1, 2, 3)] == [True, False, True]
 
@@ -459,7 +513,7 @@ def test_a_hierarchy_is_nested_where_its_rows_are(tmp_path: Path) -> None:
     file = tmp_path / "age.csv"
     file.write_text("1,a,x\n2,a,y\n2,a,x\n", encoding="utf-8")
 
-    with pytest.raises(kanon.SpecError, match="lies under both"):
+    with pytest.raises(kanon.SpecError, match="lies under another"):
         ColumnLevels.of("age", "INTEGER", GeneralizationHierarchy.from_file(file))
     levels = ColumnLevels.of(
         "age", "INTEGER", GeneralizationHierarchy.from_file(file), faults="warn"

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import re
+import sqlite3
 import traceback
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import duckdb
+import pandas
 import pyarrow
+import pyarrow.parquet
 import pytest
 from generated import few
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kanon_sql as kanon
+from kanon_sql.engines.duckdb import without_values
 from kanon_sql.report import markdown
 
 ZIPS = ("Zeppelin-4711", "Zeppelin-0815", "<b>Zeppelin</b>", "*Zeppelin*")
@@ -79,6 +86,132 @@ def test_no_output_holds_a_value(
     assert traces(outputs(result)) == []
 
 
+PLACES = ("Zeppelin-1", "it's Zeppelin", "Zeppelin, 3")
+
+
+def hierarchy_of_places(folder: Path, kind: str, more: int, faulty: bool = False) -> str:
+    """A hierarchy of places, as a file of this kind."""
+    rows = [(place, f"region of {place}", "Rumpel") for place in PLACES]
+    rows += [(f"Xenophon {number}", "xanthippe", "Rumpel") for number in range(more)]
+    rows += [(PLACES[0], "region of Rumpel", "Rumpel")] if faulty else []
+    file = folder / f"places.{kind}"
+    if kind == "csv":
+        with file.open("w", newline="") as stream:
+            csv.writer(stream).writerows(rows)
+    else:
+        names = ("place", "region", "country")
+        table = pyarrow.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+        pyarrow.parquet.write_table(table, file)
+    return str(file)
+
+
+def patients() -> pyarrow.Table:
+    seen = ["Rumpelstilz", "flu", "rash"] * 2
+    return pyarrow.table({"place": list(PLACES) * 2, "seen": seen})
+
+
+@pytest.mark.parametrize("more", [0, 300], ids=["by case", "by join"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_sql_of_a_result_holds_no_value_of_a_hierarchy_that_lies_in_a_file(
+    tmp_path: Path, kind: str, more: int
+) -> None:
+    file = hierarchy_of_places(tmp_path, kind, more)
+    asked: dict[str, Any] = {"quasi_identifiers": {"place": {"hierarchy": file}}}
+
+    audited = kanon.audit(patients(), levels={"place": 1}, **asked)
+    pyarrow.parquet.write_table(patients(), tmp_path / "patients.parquet")
+    released = kanon.anonymize(
+        tmp_path / "patients.parquet", k=3, output=tmp_path / "views.sql", **asked
+    )
+    compiled = str(kanon.compile(patients(), levels={"place": 1}, **asked))
+    shown = kanon.audit(patients(), levels={"place": 1}, show_values=True, **asked)
+
+    assert (audited.tables[0].summary.classes, released.holds) == (3, True)
+    for result in (audited, released):
+        assert "'…'" in result.to_json()
+        assert traces(outputs(result)) == []
+    for told in (shown.to_json(), compiled, "\n".join(released.anonymization.views)):
+        assert "zeppelin" in traces(told)
+        assert "…" not in told
+    assert "zeppelin" in traces((tmp_path / "views.sql").read_text())
+
+
+def test_the_sql_of_a_result_holds_no_value_of_a_hierarchy_in_a_database() -> None:
+    database = sqlite3.connect(":memory:", isolation_level=None)
+    database.execute("create table patients (place text)")
+    database.execute("create table places (place text, region text)")
+    database.executemany("insert into patients values (?)", [(place,) for place in PLACES * 2])
+    database.executemany("insert into places values (?, 'Rumpel')", [(place,) for place in PLACES])
+    asked: dict[str, Any] = {
+        "engine": database,
+        "quasi_identifiers": {"place": {"hierarchy": "places"}},
+    }
+
+    audited = kanon.audit("patients", levels={"place": 1}, **asked)
+    released = kanon.anonymize("patients", k=6, max_suppressed=0, **asked)
+
+    assert (audited.tables[0].summary.k, released.holds) == (6, True)
+    assert traces(outputs(audited) + outputs(released)) == []
+
+
+def test_the_sql_of_a_result_holds_no_value_of_a_tree_that_lies_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "seen.csv"
+    file.write_text("Rumpelstilz,Rumpel,any\nflu,lung,any\nrash,skin,any\n")
+    near = kanon.TCloseness(t=0.1, sensitive="seen", distance="hierarchical", hierarchy=str(file))
+
+    result = kanon.audit(patients(), quasi_identifiers=["place"], checks=[near])
+
+    assert result.status == "violated"
+    assert traces(outputs(result)) == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_faults_of_a_hierarchy_hold_no_value(tmp_path: Path, kind: str) -> None:
+    file = hierarchy_of_places(tmp_path, kind, more=0, faulty=True)
+    asked: dict[str, Any] = {
+        "quasi_identifiers": {"place": {"hierarchy": file}},
+        "levels": {"place": 1},
+    }
+
+    with pytest.raises(kanon.SpecError, match="parent") as refused:
+        kanon.audit(patients(), **asked)
+    with pytest.raises(kanon.SpecError, match="Zeppelin-1") as shown:
+        kanon.audit(patients(), show_values=True, **asked)
+    warned = kanon.audit(patients(), hierarchy_faults="warn", **asked)
+
+    assert traces("".join(traceback.format_exception(refused.value))) == []
+    assert traces(str(shown.value)) == ["zeppelin", "rumpel"]
+    assert "parent" in warned.tables[0].warnings[0]
+    assert traces(outputs(warned)) == []
+
+
+def test_a_fault_is_told_once_by_the_search_and_the_audit_that_it_ends_with(tmp_path: Path) -> None:
+    file = hierarchy_of_places(tmp_path, "csv", more=0, faulty=True)
+
+    [found] = kanon.anonymize(
+        patients(),
+        quasi_identifiers={"place": {"hierarchy": file}, "seen": {"levels": [{"prefix": 1}]}},
+        k=6,
+        max_suppressed=0,
+        hierarchy_faults="warn",
+    ).tables
+
+    told = [warning for warning in found.warnings if warning.startswith(file)]
+    assert found.status == "violated"
+    assert len(told) == len(set(told)) == 1
+
+
+def test_the_literals_of_a_spec_are_its_own() -> None:
+    places = {place: ["somewhere"] for place in PLACES}
+
+    result = kanon.audit(
+        patients(), quasi_identifiers={"place": {"hierarchy": places}}, levels={"place": 1}
+    )
+
+    assert traces(str(result)) == []
+    assert traces(result.to_json()) == ["zeppelin"]
+
+
 def test_values_are_shown_to_who_asks() -> None:
     table = people([(ZIPS[0], INCOMES[0], BIRTHS[0], DIAGNOSES[0], NAMES[0])])
 
@@ -120,6 +253,34 @@ def test_no_error_holds_a_value(asked: dict[str, Any], message: str) -> None:
         kanon.audit(ALONE, **asked)
 
     assert traces("".join(traceback.format_exception(refused.value))) == []
+
+
+@pytest.mark.parametrize("where", ["zip > 5", "zip + 1 = 2", "sum(zip) > 1", "zip[1] + zip > 2"])
+@pytest.mark.parametrize(
+    "categories",
+    [
+        ["Zeppelin\n4711", "0815"],
+        ["0815", "Zepp'elin\n'', 4711)", "Rumpel"],
+        ["JSON Zeppelin", "CSV Error on Line: 91827"],
+        ["\n", "\r\n) Zeppelin", "Rumpel ENUM('Zeppelin"],
+    ],
+)
+def test_no_error_holds_a_category(categories: list[str], where: str) -> None:
+    frame = pandas.DataFrame({"zip": pandas.Categorical(categories)})
+
+    with pytest.raises(kanon.KanonError) as refused:
+        kanon.audit(frame, quasi_identifiers=["zip"], where=where)
+
+    said = "".join(traceback.format_exception(refused.value))
+    assert traces(said) == []
+    assert re.search("JSON|CSV", said) is None
+
+
+def test_categories_without_end_are_told_apart_at_once() -> None:
+    listed = ", ".join(f"'it''s {place}'" for place in range(10_000))
+
+    assert without_values(f"a {listed} ENUM({listed} b") == f"a {listed} ENUM"
+    assert without_values(f"ENUM({listed})[] and more") == "ENUM[] and more"
 
 
 @pytest.mark.parametrize("parts", [question(entity="person"), voters(entity="person")])

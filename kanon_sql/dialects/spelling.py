@@ -165,3 +165,24 @@ def _reserved(dialect: str) -> frozenset[str]:
     return _RESERVED | {
         word.casefold() for word in (*words, *known.generator_class.RESERVED_KEYWORDS)
     }
+
+
+_WITHHELD = "'…'"
+
+
+def without_texts(sql: str, dialect: str, texts: frozenset[str]) -> str:
+    """A statement in which `…` stands for each literal that is one of the texts, or that has
+    several lines: a text of many labels, as no other literal has them.
+
+    >>> without_texts("select 'it''s', 'x', \\"x\\"", "duckdb", frozenset({"it's", "x"}))
+    'select \\'…\\', \\'…\\', "x"'
+    """
+    if not texts:
+        return sql
+    parts, end = [], 0
+    for token in Dialect.get_or_raise(dialect).tokenize(sql):
+        is_literal = "STRING" in token.token_type.name
+        if is_literal and (token.text in texts or "\n" in token.text):
+            parts += [sql[end : token.start], _WITHHELD]
+            end = token.end + 1
+    return "".join([*parts, sql[end:]])

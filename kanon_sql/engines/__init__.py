@@ -30,6 +30,9 @@ SCHEMES = {
 """By what a URL begins with: where in this package its engine is."""
 
 
+_DATABASE_FILES = (".duckdb", ".ddb", ".db")
+
+
 def connect(
     target: Any = None,
     *,
@@ -95,8 +98,18 @@ def is_embedded(target: Any) -> bool:
 
 def _scheme(url: str) -> str:
     scheme, colon, rest = url.partition(":")
+    if not colon and url.lower().endswith(_DATABASE_FILES):
+        raise SpecError(f"a DuckDB file is connected to as duckdb:{url}.")
     if not colon:
-        raise SpecError(f"a database is named by a URL, which begins with one of {_schemes()}.")
+        raise SpecError(
+            "a database is named by a URL, as in duckdb:clinic.duckdb or "
+            f"postgresql://user@host/database. It begins with one of {_schemes()}."
+        )
+    if scheme in ("sqlite", "sqlite3"):
+        raise SpecError(
+            "no URL leads to SQLite. In Python, pass a connection: kanon_sql.audit(…, "
+            "engine=sqlite3.connect(…))."
+        )
     if scheme not in SCHEMES or not (rest or scheme in ("chdb", "spark")):
         raise SpecError(
             f"can't connect to {scheme}:…; a URL begins with one of {_schemes()}."

@@ -439,6 +439,11 @@ class DuckDBEngine:
             raise EngineError(f"{path}: name every file before the first query.")
         known_as = self._unfinished.get(path, path)
         kind = file_kind(known_as)
+        if kind is None and is_database(path):
+            raise InputError(
+                f"{path} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
+                f"--connect duckdb:{path}."
+            )
         if kind is None:
             raise InputError(
                 f"{path}: the name doesn't say what the file holds. Its end should be one of "
@@ -635,6 +640,15 @@ class DuckDBEngine:
         self._files |= {file: seen(file) for file in files}
 
 
+def is_database(path: str) -> bool:
+    """Whether a file is one of DuckDB's own, by its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(12)[8:] == b"DUCK"
+    except OSError:
+        return False
+
+
 def own_name(database: str) -> str:
     """What DuckDB calls a database file where it is opened: its views may name it.
 
@@ -665,12 +679,14 @@ def ctrl_c() -> Iterator[None]:
 
 
 def without_values(text: str) -> str:
-    """A type's name, or a message with one in it, without the values that an ENUM lists.
+    """A type's name, or a message with one in it, without the values that an ENUM lists, whatever
+    they hold; a list without an end takes the rest with it.
 
-    >>> without_values("ENUM('it''s', 'flu')[]")
-    'ENUM[]'
+    >>> without_values("ENUM('it''s', 'line\\nbreak')[]"), without_values("ENUM('flu', 'H")
+    ('ENUM[]', 'ENUM')
     """
-    return re.sub(r"ENUM\((?:'(?:[^']|'')*'(?:,\s*)?)*\)", "ENUM", text)
+    values = r"\((?:'(?:[^']|'')*+(?:'(?:,\s*)?|\Z))*+(?:\)|.*)"
+    return re.sub(rf"ENUM{values}", "ENUM", text, flags=re.DOTALL)
 
 
 def seen(file: str) -> FileEvidence:
@@ -797,13 +813,13 @@ def relation_alone() -> InputError:
 
 
 def first_line(error: duckdb.Error) -> str:
-    return str(error).partition("\n")[0]
+    """What is wrong. A value may hold the end of a line, and is taken out before."""
+    return without_values(str(error)).partition("\n")[0]
 
 
 def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
     """DuckDB's error in our words: its own may hold values of the data, unless it is told that
     those about the statement came before any row was read."""
-    message = str(error)
     if isinstance(error, duckdb.InterruptException):
         return stopped()
     if isinstance(error, duckdb.OutOfMemoryException):
@@ -818,7 +834,13 @@ def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
             "the query reads a file that the audit did not name. Name it, or audit a table "
             "instead of a view over files."
         )
-    if line := re.search(r"CSV Error on Line: (\d+)", message):
+    if isinstance(error, ABOUT_THE_STATEMENT):
+        if told:
+            return unreadable("DuckDB", f": {first_line(error)}")
+        return unreadable_or_failed("DuckDB", type(error).__name__)
+    # Only the first words: what comes after them may be of the data.
+    message = first_line(error)
+    if line := re.match(r"Invalid Input Error: CSV Error on Line: (\d+)", message):
         return InputError(
             f"a CSV file can't be read whole at line {line[1]}. It read well at the start: did "
             "it change?"
@@ -828,8 +850,4 @@ def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
             "a JSON file can't be read whole: a record is damaged, has a key twice, or changed "
             "since the start."
         )
-    if isinstance(error, ABOUT_THE_STATEMENT):
-        if told:
-            return unreadable("DuckDB", f": {without_values(first_line(error))}")
-        return unreadable_or_failed("DuckDB", type(error).__name__)
     return withheld("DuckDB", type(error).__name__, "; a damaged file is the usual cause")

@@ -27,7 +27,7 @@ from kanon_sql.engines.readers import (
     require_usable_names,
     struct,
 )
-from kanon_sql.errors import InputError, MissingDriverError, other_than_a_file
+from kanon_sql.errors import InputError, MissingDriverError, nearest, other_than_a_file
 from kanon_sql.templates import literal, render
 
 Kind = Literal["parquet", "csv", "json", "arrow"]
@@ -85,13 +85,13 @@ def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...
     if "://" in path:
         raise InputError(f"{path}: only files of this machine are read; fetch it first.")
     if not any(character in path for character in GLOB_CHARACTERS):
-        raise InputError(f"{path}: no such file.")
+        raise InputError(f"{path}: no such file.{_those_beside(path)}")
     found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
     left_out = tuple(file for file in found if is_hidden(file, path))
     files = tuple(file for file in found if file not in left_out)
     if not files:
         but = f" but dot files, which a * leaves out: {', '.join(left_out)}" if left_out else ""
-        raise InputError(f"{path}: no file matches{but}.")
+        raise InputError(f"{path}: no file matches{but}.{_those_beside(path)}")
     return files, left_out
 
 
@@ -113,6 +113,20 @@ def parts(path: str) -> list[str]:
     """The names in a path, without those that stand for a folder itself."""
     names = path.replace("\\", "/").split("/")
     return [name for name in names if name not in ("", ".", "..")]
+
+
+def _those_beside(path: str) -> str:
+    """The files of a folder that an audit reads, for who asks for another one."""
+    folder, name = os.path.split(path)
+    if any(character in folder for character in GLOB_CHARACTERS):
+        return ""
+    try:
+        names = sorted(os.listdir(folder or "."))
+    except OSError:
+        return f" There is no folder {folder}."
+    readable = [each for each in names if file_kind(each) and not each.startswith(".")]
+    where = f"in {folder}" if folder else "here"
+    return f" Files {where}: {nearest(name, readable)}." if readable else ""
 
 
 def file_source(

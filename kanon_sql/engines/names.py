@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
-from kanon_sql.errors import InputError, did_you_mean
+from kanon_sql.errors import InputError, did_you_mean, nearest
 from kanon_sql.hierarchy import is_file_name
 from kanon_sql.templates import identifier
 
@@ -55,9 +55,14 @@ def named(
         )
     if name in [one[-1] for one in known]:
         raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
+    places = set(path)
+    # Those of the usual schemas by their names, and if there are none, all with their schemas.
+    usual = [one[-1] for one in known if one[:2] in places]
+    there = usual or [".".join(one[1:]) for one in known]
+    listed = f" Tables and views: {nearest(name, there)}." if there else " It has no tables."
     near = did_you_mean(name, [one[-1] for one in known])
     file = no_file if is_file_name(name) else ""
-    raise InputError(f"there is no table or view {name} {where}{file}.{near}")
+    raise InputError(f"there is no table or view {name} {where}{file}.{listed}{near}")
 
 
 def _meant(

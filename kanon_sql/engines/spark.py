@@ -30,7 +30,7 @@ from kanon_sql.engines.readers import (
     require_usable_names,
 )
 from kanon_sql.engines.warehouse import Warehouse
-from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean
+from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean, nearest
 from kanon_sql.templates import identifier
 
 FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
@@ -155,8 +155,10 @@ class Spark(Warehouse):
         except errors.AnalysisException:
             others = [each.name for each in self._session.catalog.listTables()]
             raise InputError(
-                f"there is no table or view {target} in Spark.{did_you_mean(target, others)} A "
-                "folder of Parquet files is named with a slash at its end."
+                f"there is no table or view {target} in Spark."
+                f"{f' Tables and views: {nearest(target, others)}.' if others else ''}"
+                f"{did_you_mean(target, others)} A folder of Parquet files is named with a slash "
+                "at its end."
             ) from None
         found = (*([known.catalog] if known.catalog else []), *(known.namespace or []), known.name)
         if known.tableType in ("MANAGED", "EXTERNAL"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kanon_sql.comparison import QUESTION, Figure
@@ -94,7 +94,7 @@ def _notes(table: TableDiff) -> Iterator[str]:
 def _numbers(table: TableDiff) -> list[Row]:
     """What changed of the summary and the risks; records, classes and k in any case."""
     summary = [
-        Row(figure_name(each.name), _text(each.old), _text(each.new), _word(each))
+        Row(figure_name(each.name), *_both(each, _text, "{}, {share}"), _word(each))
         for each in table.summary
         if each.change != "same" or each.name in _ALWAYS
     ]
@@ -104,9 +104,8 @@ def _numbers(table: TableDiff) -> list[Row]:
 def _risk(figure: Figure) -> Row:
     attacker, _, name = figure.name.partition(".")
     show = _share if name in _SHARES else _text
-    return Row(
-        f"{attacker} risk, {figure_name(name)}", show(figure.old), show(figure.new), _word(figure)
-    )
+    cells = _both(figure, show, "{}, {share}")
+    return Row(f"{attacker} risk, {figure_name(name)}", *cells, _word(figure))
 
 
 def _made(figure: Figure) -> Row:
@@ -168,7 +167,19 @@ def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | 
 
 def _then_and_now(figure: Figure) -> str:
     show = _share if figure.name in _SHARE_FIGURES else _text
-    return f"{show(figure.old)} → {show(figure.new)}"
+    return " → ".join(_both(figure, show, "{} of {whole:,}, {share}"))
+
+
+def _both(figure: Figure, show: Callable[[Any], str], form: str) -> tuple[str, str]:
+    """A figure then and now, with its share where shares are compared and tables differ in size."""
+    old, new = show(figure.old), show(figure.new)
+    if figure.of is None or not figure.is_judged or figure.of[0] == figure.of[1]:
+        return old, new
+    shares = (
+        form.format(text, whole=whole, share=percent(value / whole)) if value is not None else text
+        for text, value, whole in zip((old, new), (figure.old, figure.new), figure.of, strict=True)
+    )
+    return next(shares), next(shares)
 
 
 def _outcome(diff: Diff) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from kanon_sql.answers import the_reference
-from kanon_sql.comparison import change, figures
 from kanon_sql.models import MODELS
 from kanon_sql.result import SHOWN, AuditResult, CheckResult, HistogramBin, TableResult
 
@@ -478,7 +477,7 @@ PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
 def verdict(check: CheckResult, table: TableResult) -> Verdict:
     """One check in words."""
     phrases = PHRASES[check.model](check, table)
-    extent = "; ".join(part for part in (phrases.extent, _beside_baseline(check)) if part)
+    extent = "; ".join(part for part in (phrases.extent, _beside_baseline(check, table)) if part)
     return Verdict(verdict_status(check), title(check), phrases.achieved, extent)
 
 
@@ -491,22 +490,52 @@ def verdict_status(check: CheckResult) -> VerdictStatus:
     return "accepted" if check.accepted else "violated"
 
 
-def _beside_baseline(check: CheckResult) -> str:
+def _beside_baseline(check: CheckResult, table: TableResult) -> str:
     """What a baseline says of a check that is violated."""
     if check.holds is not False or check.accepted is None:
         return ""
     if check.accepted:
-        return "accepted by the baseline"
+        then = check.baseline.figures if check.baseline else {}
+        had, records = then.get("violating_records"), then.get("records")
+        if (
+            not had
+            or not records
+            or (had, records)
+            == (
+                check.violating_records,
+                table.summary.records,
+            )
+        ):
+            return "accepted by the baseline"
+        return f"accepted by the baseline, which had {share_of(had, records, 'records')}"
     if check.baseline is None:
         return "not in the baseline"
     if "holds" in check.baseline.worse:
         return "it held in the baseline"
     then, now = check.baseline.figures, check.figures
     worse = ", ".join(
-        f"{figure_name(name)} {figure(now.get(name))} (was {figure(then.get(name))})"
+        f"{figure_name(name)} {_of_records(name, now, table.summary.records)} "
+        f"(was {_of_records(name, then, then.get('records'))})"
         for name in check.baseline.worse
     )
     return f"worse than in the baseline: {worse}"
+
+
+def _of_records(name: str, figures: Mapping[str, Any], records: Any) -> str:
+    """A figure, with its share of the records if it counts some."""
+    value = figures.get(name)
+    if value is None or not records or not name.endswith("_records"):
+        return figure(value)
+    return share_of(value, records)
+
+
+def share_of(part: int, whole: int, noun: str = "") -> str:
+    """A count with what it is a part of, and how large a part.
+
+    >>> plain(share_of(765, 4856)), plain(share_of(647, 4000, "records"))
+    ('765 of 4,856, 15.8 %', '647 of 4,000 records, 16.2 %')
+    """
+    return f"{part:,} of {whole:,}{f' {noun}' if noun else ''}, {percent(part / whole)}"
 
 
 _FIGURE_NAMES = {
@@ -814,11 +843,7 @@ def _new_baseline(table: TableResult) -> Iterator[str]:
 def _is_better(check: CheckResult) -> bool:
     if check.baseline is None or check.baseline.holds or check.baseline.worse:
         return False
-    then, now = check.baseline.figures, check.figures
-    return bool(check.holds) or any(
-        change(then.get(name), now.get(name), worst) == "better"
-        for name, worst in figures(check).items()
-    )
+    return bool(check.holds or check.baseline.better)
 
 
 def footer(table: TableResult) -> str:
