@@ -795,7 +795,7 @@ def paths_in(definition: str) -> set[str]:
 
 
 def texts_in(definition: str) -> set[str]:
-    """Everything in quotes of a definition, of either kind: what could be a file to be read.
+    r"""Everything in quotes of a definition, of either kind: what could be a file to be read.
 
     >>> sorted(texts_in("create view v as from read_text('it''s') join \"a.csv\" using (id)"))
     ['a.csv', "it's"]
