@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.result import AuditResult, CheckResult, Summary
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
 
 Algorithm = Literal["datafly", "optimal"]
 Suppressed = Literal["remove", "star"]
@@ -151,15 +154,11 @@ class AnonymizationResult(AuditResult):
 
     anonymization: Anonymization
 
-    def __str__(self) -> str:
-        from kanon_sql.report.anonymization import render
+    def page(self) -> Iterator[Block]:
+        """The release in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import release
 
-        return render(self)
-
-    def _repr_html_(self) -> str:
-        from kanon_sql.report.anonymization import render_html
-
-        return render_html(self)
+        return release.page(self)
 
     def _parts(self) -> dict[str, Any]:
         return {**super()._parts(), "anonymization": self.anonymization.to_dict()}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.result import EXIT_CODES, Status
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,18 @@ class ProfileResult:
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def __str__(self) -> str:
-        from kanon_sql.report.profile import render
+    def page(self) -> Iterator[Block]:
+        """The profile in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import profile
 
-        return render(self)
+        return profile.page(self)
+
+    def __str__(self) -> str:
+        from kanon_sql.report import terminal
+
+        return terminal.write(self.page())
+
+    def _repr_html_(self) -> str:
+        from kanon_sql.report import html
+
+        return html.write(self.page())

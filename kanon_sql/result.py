@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.errors import EngineError, PrivacyViolation
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
 
 Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"]
 
@@ -226,15 +229,21 @@ class AuditResult:
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def __str__(self) -> str:
-        from kanon_sql.report.human import render
+    def page(self) -> Iterator[Block]:
+        """The result in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import audit
 
-        return render(self)
+        return audit.page(self)
+
+    def __str__(self) -> str:
+        from kanon_sql.report import terminal
+
+        return terminal.write(self.page())
 
     def _repr_html_(self) -> str:
-        from kanon_sql.report.notebook import render
+        from kanon_sql.report import html
 
-        return render(self)
+        return html.write(self.page())
 
 
 def plain_json(value: Any) -> Any:
