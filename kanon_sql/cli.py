@@ -42,12 +42,12 @@ from kanon_sql.options import (
 
 if TYPE_CHECKING:
     from kanon_sql.anonymization_result import GeneralizationStep
-    from kanon_sql.asking import Watch
     from kanon_sql.baseline import Baseline
     from kanon_sql.compiler import CompiledAudit
     from kanon_sql.diff import Diff
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
+    from kanon_sql.session import Watch
     from kanon_sql.spec import AuditSpec, TablePlaces
     from kanon_sql.steps import ExpectedTable
 

@@ -16,7 +16,6 @@ from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple
 
-from kanon_sql.asking import Asker
 from kanon_sql.binding import AtLevel, BoundColumn, BoundSpec, JoinedLabels
 from kanon_sql.datafly import Attribute, Levels
 from kanon_sql.engines.base import Row
@@ -24,6 +23,7 @@ from kanon_sql.errors import InputError
 from kanon_sql.fetching import fetch
 from kanon_sql.levels import ColumnLevels
 from kanon_sql.precautions import no_label
+from kanon_sql.session import Session
 from kanon_sql.steps import Step, records, spoken, step
 from kanon_sql.templates import identifier, render
 from kanon_sql.violations import sensitive_demands, too_small_classes, violating_classes
@@ -128,9 +128,9 @@ class FrequencySets:
     def __init__(
         self,
         bound: BoundSpec,
-        ask: Asker,
+        ask: Session,
         levels: Mapping[str, ColumnLevels],
-        records: Asker | None = None,
+        records: Session | None = None,
     ) -> None:
         self.bound = bound
         self._ask = ask

@@ -28,13 +28,14 @@ estimates templates spec result dialects
 levels manifest comparison result_file
 expressions engines profile_result anonymization_result baseline diff
 binding
-steps measures beforehand
+steps measures facts
 precautions
 plan
 answers violations
-verdicts caveats report explain asking
+verdicts caveats report explain session
+opening
 fetching
-auditor frequency_sets elsewhere
+auditor frequency_sets unconnected
 compiler
 utility release
 dbt_model

@@ -30,10 +30,11 @@ from rich.text import Text
 from test_privacy import BIRTHS, DIAGNOSES, INCOMES, ROW, ZIPS, people, traces
 
 import kanon_sql as kanon
+from kanon_sql.binding import bind, resolve
 from kanon_sql.cli import main
 from kanon_sql.engines import connect
 from kanon_sql.profile_result import Elimination, KnownColumn, LackedColumn, TableProfile
-from kanon_sql.profiler import plan_profile
+from kanon_sql.profiler import plan_profile, profile_question
 from kanon_sql.report.profile import ONE_BY_ONE
 from kanon_sql.spec import table_spec
 
@@ -691,9 +692,8 @@ def test_the_text_is_the_one_that_was_read(name: str, clinic: duckdb.DuckDBPyCon
     more, step, _ = READ[name]
     file = GOLDEN / f"{name}.sql"
     engine = connect(clinic)
-    plan = plan_profile(
-        table_spec(source="patients", **question(more)), engine.table("patients"), k=2
-    )
+    asked = profile_question(table_spec(source="patients", **question(more)))
+    plan = plan_profile(bind(resolve(asked, engine.table("patients"), {})), k=2)
     [asked] = [
         each.step
         for each in (*plan.knows, *plan.lacks, *plan.eliminations)

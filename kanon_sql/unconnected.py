@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from kanon_sql.dialects import ROUNDING
-from kanon_sql.engines.base import Column, Estimate, Row, Table
-from kanon_sql.engines.definitions import Definitions
+from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.names import name_parts
 from kanon_sql.errors import SpecError
 from kanon_sql.templates import identifier
@@ -56,64 +52,6 @@ def _as_here(found: Table) -> str:
     if not stem or set(stem) & set("*?["):
         raise SpecError(f"say what {found.name} is called there: --table NAME.")
     return identifier(stem)
-
-
-class Elsewhere(Definitions):
-    """Stands for an engine where only SQL is made: it knows its tables, and answers nothing.
-
-    `tables` are what a question calls each, with the table.
-    """
-
-    can_cancel = False
-
-    def __init__(self, dialect: str, tables: Sequence[tuple[Any, Table]]) -> None:
-        self.name = self.dialect = dialect
-        self._tables = tables
-
-    def table(self, target: Any) -> Table:
-        """The table that a question calls so. Raises `SpecError` for one that was not looked at."""
-        for called, table in self._tables:
-            if called is target or (isinstance(target, str) and called == target):
-                self._types[table.sql] = table.types
-                return replace(table, exact=self.dialect not in ROUNDING)
-        raise SpecError(
-            f"{target} would have to be read first, and nothing is read where only SQL is made. "
-            "Write the hierarchy down in a CSV file."
-        )
-
-    def query(self, sql: str) -> list[Row]:
-        """Refuse: there is no data."""
-        raise SpecError(
-            "a mask is as long as the longest value, and nobody has looked at the values of the "
-            "table there. Connect to it, or take a prefix."
-        )
-
-    def check(self, sql: str) -> None:
-        """Refuse: there is no database."""
-        self.query(sql)
-
-    def estimate(self, sql: str) -> Estimate:
-        """Nothing is expected of what does not run."""
-        return Estimate()
-
-    def limit(self, seconds: float) -> None:
-        """Nothing runs."""
-
-    def cancel(self) -> None:
-        """Nothing runs."""
-
-    def progress(self) -> str:
-        """Nothing runs."""
-        return ""
-
-    def verify_unchanged(self) -> None:
-        """Nothing was read."""
-
-    def renew(self) -> None:
-        """Nothing is held."""
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 def refuse_hidden_table(table: Table, sets: Sequence[str]) -> None:
