@@ -30,14 +30,15 @@ from run import HERE, Pair, by_hand, census, paired, publish, seconds
 
 import kanon_sql as kanon
 from kanon_sql.anonymization_result import Anonymization, GeneralizationStep
-from kanon_sql.asking import Asker, opened
 from kanon_sql.auditor import planned
 from kanon_sql.binding import column_levels
 from kanon_sql.datafly import SearchPath, datafly
 from kanon_sql.engines.base import Engine
 from kanon_sql.frequency_sets import FrequencySets
+from kanon_sql.opening import opened
 from kanon_sql.plan import Plan
 from kanon_sql.release import Chain
+from kanon_sql.session import Session
 from kanon_sql.spec import AuditSpec, table_spec
 from kanon_sql.suppression import RELEASED, suppress
 
@@ -143,9 +144,9 @@ def searched(source: Path, columns: list[str], new: Path | None = None) -> Itera
     with opened(asked, None) as engine:
         if new is not None:
             engine.will_write(new)
-        plan = planned(AuditSpec(tables=[asked]), 0, engine, all_hierarchies=True).plan
-        bound, ask = plan.bound, Asker(engine, None, threading.Event(), time.monotonic())
-        sets = FrequencySets(bound, ask, column_levels(asked, bound.table, bound.known))
+        plan = planned(AuditSpec(tables=[asked]), 0, engine).plan
+        bound, ask = plan.bound, Session(engine, None, threading.Event(), time.monotonic())
+        sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))
         path = datafly(sets.attributes, sets.records_violating, K)
         yield Searched(engine, plan, sets, path)
 

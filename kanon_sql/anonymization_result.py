@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.errors import InputError, PrivacyViolation
 from kanon_sql.result import AuditResult, CheckResult, Rows, Summary, imported
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
 
 Algorithm = Literal["datafly", "optimal"]
 Suppressed = Literal["remove", "star"]
@@ -222,15 +225,11 @@ class AnonymizationResult(AuditResult):
         """What goes elsewhere: never the data that the release was made of."""
         return {**vars(self), "made_again": None}
 
-    def __str__(self) -> str:
-        from kanon_sql.report.anonymization import render
+    def page(self) -> Iterator[Block]:
+        """The release in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import release
 
-        return render(self)
-
-    def _repr_html_(self) -> str:
-        from kanon_sql.report.anonymization import render_html
-
-        return render_html(self)
+        return release.page(self)
 
     def _parts(self) -> dict[str, Any]:
         return {**super()._parts(), "anonymization": self.anonymization.to_dict()}

@@ -24,18 +24,18 @@ from kanon_sql.anonymization_result import (
     Release,
     Suppressed,
 )
-from kanon_sql.asking import Asker, Watch, opened, refuse_time_limit, time_limit
 from kanon_sql.auditor import answered, expected, planned
-from kanon_sql.binding import column_levels, hierarchy_of
+from kanon_sql.binding import bind, column_levels, resolve
 from kanon_sql.datafly import Levels, SearchPath, Step, datafly
 from kanon_sql.dbt_model import dbt_model, is_unchanged, name_of
 from kanon_sql.dialects.spelling import without_texts
 from kanon_sql.engines import connect, is_embedded
-from kanon_sql.engines.base import Engine, Hub, Table
+from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets, first_set
 from kanon_sql.hierarchy import summary as summary_of_faults
 from kanon_sql.models import KAnonymity
+from kanon_sql.opening import opened
 from kanon_sql.output import (
     beside,
     check_writable,
@@ -47,6 +47,7 @@ from kanon_sql.output import (
 from kanon_sql.plan import Plan, plan_audit
 from kanon_sql.release import Chain, as_text, refuse_taken_names
 from kanon_sql.result import Rows, TableResult
+from kanon_sql.session import Session, Watch, refuse_time_limit, time_limit
 from kanon_sql.spec import AuditSpec, TableSpec
 from kanon_sql.steps import ExpectedSearch, ExpectedTable, spoken
 from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
@@ -219,7 +220,7 @@ def dry_run(spec: AuditSpec, wanted: Wanted, *, engine: Any = None) -> ExpectedT
         _refuse_what_it_can_t(database, wanted)
         plan = planned(spec, 0, database).plan
         refuse_taken_names(plan.bound)
-        levels = column_levels(asked, plan.bound.table, plan.bound.known)
+        levels = column_levels(plan.bound.roles, plan.bound.facts)
         masked = frozenset(name for name, each in levels.items() if each.needs_longest)
         search = ExpectedSearch(
             {
@@ -425,7 +426,7 @@ class _Run:
 
     def anonymized(self, new: Path | None) -> AnonymizationResult:
         """Search, build and audit; the release's records are written to `new`."""
-        before = answered(self._plan, self._asker())
+        before = answered(self._plan, self._session())
         if before.status == "no_data":
             return _without_data(before, self._wanted)
         self._refuse_large_k(before)
@@ -494,16 +495,16 @@ class _Run:
             ),
         )
 
-    def _asker(self, engine: Engine | None = None) -> Asker:
+    def _session(self, engine: Engine | None = None) -> Session:
         asked = engine or self._engine
-        return Asker(asked, self._watch, self._expired, started=time.monotonic())
+        return Session(asked, self._watch, self._expired, started=time.monotonic())
 
     def _sets(self) -> FrequencySets:
         try:
             bound = self._plan.bound
-            levels = column_levels(self._asked, bound.table, bound.known)
-            here = self._asker(self._here) if self._here else None
-            return FrequencySets(bound, here or self._asker(), levels, here and self._asker())
+            levels = column_levels(bound.roles, bound.facts)
+            here = self._session(self._here) if self._here else None
+            return FrequencySets(bound, here or self._session(), levels, here and self._session())
         except SpecError as error:
             raise self._spec.pointed(error, 0) from None
 
@@ -530,17 +531,17 @@ class _Run:
 
     def _audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
         """The audit of the table at some levels, none of its records left out."""
-        asked = self._asked.model_copy(update={"levels": dict(levels)})
+        bound = self._plan.bound
         found = {each.name: each.levels for each in sets.quasi_identifiers}
-        known = replace(
-            self._plan.bound.known,
+        facts = replace(
+            bound.facts,
             longest={
                 name: each.longest for name, each in found.items() if each.longest is not None
             },
             hierarchies={name: each.table for name, each in found.items() if each.table},
         )
-        table, references = self._plan.bound.table, _references(self._plan)
-        return answered(plan_audit(asked, table, references, known=known), self._asker())
+        at_levels = bind(bound.roles.at(levels), facts)
+        return answered(plan_audit(at_levels), self._session())
 
     def _audited_release(self, chain: Chain, new: Path | None) -> TableResult:
         """The audit of the release: of the file that was written, where there is one."""
@@ -554,15 +555,16 @@ class _Run:
             update={
                 "name": named,
                 "quasi_identifiers": {
-                    each.name: hierarchy_of(self._asked, each) for each in bound.quasi_identifiers
+                    each.name: bound.roles.hierarchy(each) for each in bound.quasi_identifiers
                 },
                 "identifiers": [],
                 "where": None,
                 "first": None,
             }
         )
-        plan = plan_audit(asked, table, _references(self._plan), known=bound.known)
-        return answered(plan, self._asker())
+        references = {name: each.table for name, each in bound.references.items()}
+        released = bind(resolve(asked, table, references), bound.facts)
+        return answered(plan_audit(released), self._session())
 
     def _without_values(self, statements: tuple[str, ...]) -> tuple[str, ...]:
         withheld = texts_of_files(self._plan.bound)
@@ -605,10 +607,6 @@ def _as_taken(sets: FrequencySets, step: Step) -> GeneralizationStep:
         step.distinct_before,
         step.records_violating,
     )
-
-
-def _references(plan: Plan) -> dict[str, Table]:
-    return {name: reference.table for name, reference in plan.bound.references.items()}
 
 
 def _name(plan: Plan) -> str:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.answers import Answers, people_in, people_of_profiles
-from kanon_sql.asking import (
-    Asker,
-    Watch,
-    opened,
-    opening,
-    refuse_time_limit,
-    time_limit,
-)
-from kanon_sql.beforehand import Looked, read_beforehand
-from kanon_sql.binding import AtLevel, column_levels, raw_quasi_identifiers
+from kanon_sql.binding import AtLevel, column_levels
 from kanon_sql.caveats import warnings
 from kanon_sql.dialects.spelling import without_texts
 from kanon_sql.engines.base import Engine, Row
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError
+from kanon_sql.facts import HierarchyReading
 from kanon_sql.models import DeltaPresence
+from kanon_sql.opening import open_table, opened, opening
 from kanon_sql.output import refuse_to_overwrite
-from kanon_sql.plan import Plan, plan_audit, without_short_keys
+from kanon_sql.plan import Plan, plan_audit
 from kanon_sql.precautions import without_label
 from kanon_sql.result import AuditResult, Rows, Status, TableResult
+from kanon_sql.session import Session, Watch, asked_within
 from kanon_sql.spec import AuditSpec
 from kanon_sql.steps import ExpectedStep, ExpectedTable, Step, records
 from kanon_sql.verdicts import (
@@ -146,8 +138,8 @@ def expected(plan: Plan, steps: Sequence[Step], hub: Engine) -> ExpectedTable:
 def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
     """Raise unless every hierarchy can be read, is a clean tree and has what the table has."""
     bound = plan.bound
-    levels = column_levels(bound.spec, bound.table, bound.known)
-    for column in raw_quasi_identifiers(bound.spec, bound.table):
+    levels = column_levels(bound.roles, bound.facts)
+    for column in bound.roles.quasi_identifiers:
         first = AtLevel(column, levels[column.name], 1)
         relation = records(bound, [column])
         name = f"labels_{column.name}"
@@ -158,7 +150,7 @@ def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
                 raise InputError(fault)
 
 
-# --- opening --------------------------------------------------------------------------------
+# --- planning -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -176,36 +168,19 @@ def planned(
     engine: Engine,
     timeout: float | None = None,
     *,
-    hierarchies: Looked = "read",
+    hierarchies: HierarchyReading = "read",
     show_values: bool = False,
 ) -> PlannedTable:
     """The plan of one table of `spec`, once the engine has opened what it reads; how
-    `hierarchies` in tables are looked at is told by `read_beforehand`."""
-    started = time.monotonic()
-    asked = spec.tables[place]
-    with time_limit(engine, timeout, threading.Event()):
-        table = engine.table(asked.source)
-        references = {
-            name: engine.table(reference.source) for name, reference in asked.references.items()
-        }
-        try:
-            known = read_beforehand(
-                engine,
-                asked,
-                table,
-                references,
-                hierarchies=hierarchies,
-                show_values=show_values,
-            )
-        except (SpecError, InputError) as error:
-            # The faults of the next tables must be their own.
-            engine.renew()
-            raise spec.pointed(error, place) if isinstance(error, SpecError) else error from None
+    `hierarchies` in tables are looked at is told by `read_facts`."""
+    table = open_table(
+        spec, place, engine, timeout, hierarchies=hierarchies, show_values=show_values
+    )
     try:
-        plan = plan_audit(asked, table, references, known=known)
+        plan = plan_audit(table.bound)
     except SpecError as error:
         raise spec.pointed(error, place) from None
-    return PlannedTable(plan, engine, time.monotonic() - started)
+    return PlannedTable(plan, engine, table.seconds)
 
 
 def name_of(plan: Plan) -> str:
@@ -219,33 +194,17 @@ def name_of(plan: Plan) -> str:
 def _audited(
     table: PlannedTable, show_values: bool, timeout: float | None, watch: Watch | None
 ) -> TableResult:
-    refuse_time_limit(table.engine, timeout)
-    left = None if timeout is None else max(timeout - table.seconds, 0.001)
-    expired = threading.Event()
-    ask = Asker(table.engine, watch, expired, started=time.monotonic() - table.seconds)
-    try:
-        with time_limit(table.engine, left, expired):
-            with _unless_changed(table.engine):
-                result = answered(table.plan, ask, show_values)
-            table.engine.verify_unchanged()
-    except EngineError as error:
-        # The next table must not fail because this one did.
-        table.engine.renew()
-        return _result(table.plan, "error", ask, error=str(error))
-    return result
+    return asked_within(
+        table.engine,
+        timeout,
+        watch,
+        lambda session: answered(table.plan, session, show_values),
+        lambda session, error: _result(table.plan, "error", session, error=error),
+        spent=table.seconds,
+    )
 
 
-@contextmanager
-def _unless_changed(engine: Engine) -> Iterator[None]:
-    """Say of data at fault first whether they changed since they were opened."""
-    try:
-        yield
-    except InputError:
-        engine.verify_unchanged()
-        raise
-
-
-def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
+def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult:
     """Run a plan and read the verdicts off the rows. Raises `InputError` or `EngineError`."""
     for precaution in plan.precautions:
         fault = precaution.fault(ask.row(precaution.step))
@@ -253,7 +212,7 @@ def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
             raise InputError(fault)
     keys = ask.rows(plan.keys) if plan.keys else []
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
-        plan, keys = without_short_keys(plan), []
+        plan, keys = plan_audit(plan.bound, short_keys=False), []
     answers = _answers(plan, ask, {row["kanon_column"]: row for row in keys})
     checks = Rows(verdicts(plan, answers))
     return _result(
@@ -271,7 +230,7 @@ def answered(plan: Plan, ask: Asker, show_values: bool = False) -> TableResult:
     )
 
 
-def _answers(plan: Plan, ask: Asker, keys: Mapping[str, Row]) -> Answers:
+def _answers(plan: Plan, ask: Session, keys: Mapping[str, Row]) -> Answers:
     """Run every step, and refuse the answers if two of them did not see the same table."""
     sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
     sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
@@ -308,7 +267,7 @@ def _people_of(
     matches: Mapping[str, Row],
     everyone: int,
     in_several: bool,
-    ask: Asker,
+    ask: Session,
 ) -> Iterator[tuple[str, Row]]:
     """Ask of people what classes can't say, because some are in several or their sizes aren't
     known."""
@@ -341,7 +300,7 @@ def _any_fails(rows: Sequence[Row]) -> bool:
 
 
 def _looks(
-    plan: Plan, sensitive: Mapping[str, list[Row]], keys: Mapping[str, Row], ask: Asker
+    plan: Plan, sensitive: Mapping[str, list[Row]], keys: Mapping[str, Row], ask: Session
 ) -> Iterator[tuple[str, Row]]:
     """Take each look that there is a reason to take."""
     read = {each.column.name: sensitive[each.step.name] for each in reversed(plan.sensitive)}
@@ -356,9 +315,9 @@ def _looks(
             yield look.by_spelling.name, ask.row(look.by_spelling)
 
 
-def _result(plan: Plan, status: Status, ask: Asker, **found: Any) -> TableResult:
+def _result(plan: Plan, status: Status, ask: Session, **found: Any) -> TableResult:
     bound = plan.bound
-    withheld = frozenset() if bound.known.show_values else texts_of_files(bound)
+    withheld = frozenset() if bound.facts.show_values else texts_of_files(bound)
     return TableResult(
         name=name_of(plan),
         engine=ask.engine.name,

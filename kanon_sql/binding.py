@@ -1,6 +1,8 @@
 """Where a spec meets the catalogue: every name becomes a column, every check a complete model.
 
-What is bound can be asked; whatever cannot be is refused here, before any SQL is made.
+`resolve` gives every column its part, once and in one place; `bind` puts the quasi-identifiers at
+the levels that are asked. What is bound can be asked; whatever cannot be is refused here, before
+any SQL is made.
 """
 
 from __future__ import annotations
@@ -89,35 +91,6 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class BoundReference:
-    """A reidentification dataset with its columns found."""
-
-    name: str
-    table: Table
-    columns: Mapping[str, BoundColumn]
-    """The reference's column for each quasi-identifier, by the quasi-identifier's name."""
-    entity: BoundColumn | None
-    weight: BoundColumn | None
-    where: Condition | None
-    levels: tuple[AtLevel, ...] = ()
-    """Its columns that are looked at as they would be at a level above the raw value."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """What must be known of the data before levels have names, by quasi-identifier."""
-
-    longest: Mapping[str, int] = field(default_factory=dict)
-    """How many characters the longest value has, where it is masked."""
-    hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
-    """The rows of its hierarchy, where it has some."""
-    referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By reference: how many characters the longest value of either side has."""
-    show_values: bool = False
-    """Whether a fault may tell the values of a hierarchy that lies in a file or a table."""
-
-
-@dataclass(frozen=True)
 class BoundCheck:
     """A model whose columns and reference are known; `asked` where a person named it."""
 
@@ -131,6 +104,71 @@ class BoundCheck:
     @property
     def gates(self) -> bool:
         return self.asked and self.model.gates
+
+
+@dataclass(frozen=True)
+class ReferenceRoles:
+    """A reidentification dataset with its columns found, as they lie there."""
+
+    name: str
+    table: Table
+    columns: Mapping[str, BoundColumn]
+    """The reference's column for each quasi-identifier, by the quasi-identifier's name."""
+    entity: BoundColumn | None
+    weight: BoundColumn | None
+    where: Condition | None
+    levels: Mapping[str, int]
+    """The level at which it is to be looked at, by quasi-identifier."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a question in the parts that they play, as they lie in the tables."""
+
+    spec: TableSpec
+    table: Table
+    quasi_identifiers: tuple[BoundColumn, ...]
+    sensitive: tuple[BoundColumn, ...]
+    identifiers: tuple[Column, ...]
+    entity: BoundColumn | None
+    weight: BoundColumn | None
+    where: Condition | None
+    references: Mapping[str, ReferenceRoles]
+    checks: tuple[BoundCheck, ...]
+    levels: Mapping[str, int]
+    """The level at which the table is to be looked at, by quasi-identifier."""
+
+    @property
+    def unassigned(self) -> tuple[Column, ...]:
+        """The columns that no part was given to."""
+        assigned = {column.name for column in (*self.quasi_identifiers, *self.sensitive)}
+        assigned |= {column.name for column in self.identifiers}
+        assigned |= {column.name for column in (self.entity, self.weight) if column}
+        return tuple(column for column in self.table.columns if column.name not in assigned)
+
+    def at(self, levels: Mapping[str, int]) -> Roles:
+        """The same question of the table at other levels, of which some may be the raw value."""
+        spec = self.spec.model_copy(update={"levels": dict(levels)})
+        above = {name: level for name, level in levels.items() if level}
+        return replace(self, spec=spec, levels=above)
+
+    def hierarchy(self, column: BoundColumn) -> GeneralizationHierarchy:
+        """How a quasi-identifier may be generalised."""
+        return hierarchy_of(self.spec, column)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What must be known of the data before levels have names, by quasi-identifier."""
+
+    longest: Mapping[str, int] = field(default_factory=dict)
+    """How many characters the longest value has, where it is masked."""
+    hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
+    """The rows of its hierarchy, where it has some."""
+    referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By reference: how many characters the longest value of either side has."""
+    show_values: bool = False
+    """Whether a fault may tell the values of a hierarchy that lies in a file or a table."""
 
 
 @dataclass(frozen=True)
@@ -180,23 +218,50 @@ class AtLevel:
 
 
 @dataclass(frozen=True)
+class BoundReference:
+    """A reidentification dataset as it is looked at."""
+
+    name: str
+    table: Table
+    columns: Mapping[str, BoundColumn]
+    """The reference's column for each quasi-identifier, by the quasi-identifier's name."""
+    entity: BoundColumn | None
+    weight: BoundColumn | None
+    where: Condition | None
+    levels: tuple[AtLevel, ...] = ()
+    """Its columns that are looked at as they would be at a level above the raw value."""
+
+
+@dataclass(frozen=True)
 class BoundSpec:
     """One table's question, complete."""
 
-    spec: TableSpec
-    table: Table
+    roles: Roles
+    facts: Facts
     quasi_identifiers: tuple[BoundColumn, ...]
+    """As they are looked at."""
     keys: tuple[BoundColumn, ...]
     """What the classes are grouped by: the quasi-identifiers, or shorter keys for some."""
     sensitive: tuple[BoundColumn, ...]
     entity: BoundColumn | None
     weight: BoundColumn | None
-    where: Condition | None
     references: Mapping[str, BoundReference]
     checks: tuple[BoundCheck, ...]
     levels: tuple[AtLevel, ...] = ()
     """The quasi-identifiers that are looked at as they would be at a level above the raw value."""
-    known: Known = Known()
+
+    @property
+    def spec(self) -> TableSpec:
+        """The question in the words of whoever asked it."""
+        return self.roles.spec
+
+    @property
+    def table(self) -> Table:
+        return self.roles.table
+
+    @property
+    def where(self) -> Condition | None:
+        return self.roles.where
 
     @property
     def unknown(self) -> bool:
@@ -208,31 +273,16 @@ class BoundSpec:
         """Whether a NULL in a quasi-identifier matches everything."""
         return self.spec.nulls == "wildcard"
 
-    @property
-    def unassigned(self) -> tuple[Column, ...]:
-        """The columns that no part was given to."""
-        assigned = {column.name for column in (*self.quasi_identifiers, *self.sensitive)}
-        assigned |= {find(name, self.table).name for name in self.spec.identifiers}
-        assigned |= {column.name for column in (self.entity, self.weight) if column}
-        return tuple(column for column in self.table.columns if column.name not in assigned)
+
+# --- every name becomes a column ------------------------------------------------------------
 
 
-def bind(
-    spec: TableSpec,
-    table: Table,
-    references: Mapping[str, Table],
-    known: Known | None = None,
-) -> BoundSpec:
-    """Bind every name of `spec` to the columns of the tables.
+def resolve(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> Roles:
+    """Find every column that `spec` names in the tables, and give it its part.
 
-    `known` is what the levels need to know of the data. Raises `SpecError` that knows where in
-    the spec the fault lies.
+    Raises `SpecError` that knows where in the spec the fault lies.
     """
-    known = known or Known()
-    raw = tuple(raw_quasi_identifiers(spec, table))
-    levels = tuple(_at_levels(spec, table, raw, known))
-    generalised = {each.raw.name: each.column for each in levels}
-    quasi_identifiers = tuple(generalised.get(column.name, column) for column in raw)
+    quasi_identifiers = tuple(_raw_quasi_identifiers(spec, table))
     sensitive = tuple(
         _column(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
         for place, name in enumerate(_sensitive_names(spec, table), start=1)
@@ -242,7 +292,7 @@ def bind(
             "with_other_sensitive needs two sensitive attributes or more; there "
             f"{'is one' if sensitive else 'are none'}."
         )
-    identifiers = [_found(name, table, ("identifiers", name)) for name in spec.identifiers]
+    identifiers = tuple(_found(name, table, ("identifiers", name)) for name in spec.identifiers)
     entity = _column(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
     weight = _column(spec.weight, table, ("weight",)) if spec.weight else None
     _refuse_two_parts(
@@ -267,22 +317,110 @@ def bind(
             "nulls: wildcard is not defined with a survey weight: compatible records form no "
             "classes of which the weights could be added up. Leave out one of the two."
         )
-    return BoundSpec(
+    return Roles(
         spec=spec,
         table=table,
         quasi_identifiers=quasi_identifiers,
-        keys=quasi_identifiers,
         sensitive=sensitive,
+        identifiers=identifiers,
         entity=entity,
         weight=weight,
-        where=bound_condition(spec.where, table, ("where",)),
+        where=_condition(spec.where, table, ("where",)),
         references={
-            name: _bind_reference(name, spec, references[name], quasi_identifiers, known)
+            name: _resolve_reference(name, spec, references[name], quasi_identifiers)
             for name in spec.references
         },
         checks=tuple(_checks(spec, table, sensitive)),
+        levels=_levels_of("", spec.levels, quasi_identifiers),
+    )
+
+
+def _resolve_reference(
+    name: str, asked: TableSpec, table: Table, quasi_identifiers: Sequence[BoundColumn]
+) -> ReferenceRoles:
+    here, spec = ("references", name), asked.references[name]
+    columns = _reference_columns(name, spec, table, quasi_identifiers)
+    with _at(*here, "levels"):
+        levels = _levels_of(f"reference {name}: ", spec.levels, quasi_identifiers)
+    found = ReferenceRoles(
+        name=name,
+        table=table,
+        columns=columns,
+        entity=_column(spec.entity, table, (*here, "entity"), "kanon_entity")
+        if spec.entity
+        else None,
+        weight=_column(spec.weight, table, (*here, "weight")) if spec.weight else None,
+        where=_condition(spec.where, table, (*here, "where")),
         levels=levels,
-        known=known,
+    )
+    with _at(*here, "levels"):
+        _refuse_two_levels(found)
+    return found
+
+
+def _levels_of(
+    prefix: str, levels: Mapping[str, int], columns: Sequence[BoundColumn]
+) -> dict[str, int]:
+    """The levels that are asked for above the raw value, by quasi-identifier."""
+    names = [column.name for column in columns]
+    for name in levels:
+        if not any(_same_name(name, each) for each in names):
+            raise SpecError(
+                f'{prefix}levels: "{name}" is no quasi-identifier. Quasi-identifiers: '
+                f"{', '.join(names)}.{did_you_mean(name, names)}"
+            )
+    asked = {
+        own: next((level for name, level in levels.items() if _same_name(name, own)), 0)
+        for own in names
+    }
+    return {name: level for name, level in asked.items() if level}
+
+
+# --- and stands at a level ------------------------------------------------------------------
+
+
+def bind(roles: Roles, facts: Facts | None = None) -> BoundSpec:
+    """Put every column at the level at which it is looked at.
+
+    `facts` are what the levels need to know of the data. Raises `SpecError` that knows where in
+    the spec the fault lies.
+    """
+    facts = facts or Facts()
+    levels = tuple(_at_levels(roles, facts))
+    generalised = {each.raw.name: each.column for each in levels}
+    quasi_identifiers = tuple(
+        generalised.get(column.name, column) for column in roles.quasi_identifiers
+    )
+    return BoundSpec(
+        roles=roles,
+        facts=facts,
+        quasi_identifiers=quasi_identifiers,
+        keys=quasi_identifiers,
+        sensitive=roles.sensitive,
+        entity=roles.entity,
+        weight=roles.weight,
+        references={
+            name: _bind_reference(reference, roles, facts)
+            for name, reference in roles.references.items()
+        },
+        checks=roles.checks,
+        levels=levels,
+    )
+
+
+def _bind_reference(reference: ReferenceRoles, roles: Roles, facts: Facts) -> BoundReference:
+    levels = tuple(_reference_levels(reference, roles, facts))
+    generalised = {each.raw.alias: each.column for each in levels}
+    return BoundReference(
+        name=reference.name,
+        table=reference.table,
+        columns={
+            own: generalised.get(column.alias, column) for own, column in reference.columns.items()
+        },
+        entity=reference.entity,
+        weight=reference.weight,
+        where=reference.where,
+        levels=levels,
     )
 
 
@@ -378,7 +516,7 @@ def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
     return [*declared, *(name for name in named if name not in declared)]
 
 
-def raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
+def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
     """The quasi-identifiers as they lie in the table."""
     names = list(spec.quasi_identifiers)
     if "*" in names and "*" not in table.column_names:
@@ -404,109 +542,87 @@ def raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn
         yield replace(column, alias=alias)
 
 
-def masked_columns(spec: TableSpec, table: Table) -> list[BoundColumn]:
+def masked_columns(roles: Roles) -> list[BoundColumn]:
     """The columns of which the longest value must be known before a level can be."""
     return [
         column
-        for column in raw_quasi_identifiers(spec, table)
-        if _level_of(spec.levels, column) and hierarchy_of(spec, column).masks
+        for column in roles.quasi_identifiers
+        if column.name in roles.levels and roles.hierarchy(column).masks
     ]
 
 
 def masked_references(
-    spec: TableSpec, table: Table, name: str, reference: Table
+    roles: Roles, reference: ReferenceRoles
 ) -> list[tuple[BoundColumn, BoundColumn]]:
     """The quasi-identifiers that a reference must be masked in, each with its column there."""
-    raw = tuple(raw_quasi_identifiers(spec, table))
-    columns = _reference_columns(name, spec.references[name], reference, raw)
-    levels = spec.references[name].levels
     return [
-        (column, columns[column.name])
-        for column in raw
-        if _level_of(levels, column) and hierarchy_of(spec, column).masks
+        (column, reference.columns[column.name])
+        for column in roles.quasi_identifiers
+        if column.name in reference.levels and roles.hierarchy(column).masks
     ]
 
 
-def hierarchy_sources(spec: TableSpec, table: Table, *, every: bool = False) -> dict[str, str]:
+def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
     """The typed file or table that a hierarchy lies in, by quasi-identifier: where a level of it
     is asked, or with `every` wherever there is one."""
-    asked = [spec.levels, *(reference.levels for reference in spec.references.values())]
+    asked = [roles.levels, *(reference.levels for reference in roles.references.values())]
     sources = {
-        column.name: hierarchy_of(spec, column).source
-        for column in raw_quasi_identifiers(spec, table)
-        if every or any(_level_of(levels, column) for levels in asked)
+        column.name: roles.hierarchy(column).source
+        for column in roles.quasi_identifiers
+        if every or any(column.name in levels for levels in asked)
     }
     return {name: source for name, source in sources.items() if source is not None}
 
 
 def column_levels(
-    spec: TableSpec, table: Table, known: Known | None = None, *, without: Collection[str] = ()
+    roles: Roles, facts: Facts | None = None, *, without: Collection[str] = ()
 ) -> dict[str, ColumnLevels]:
     """The levels of every quasi-identifier, by its name, `without` some.
 
     Raises `SpecError` for a hierarchy that can't be read, has faults or is for other values.
     """
     return {
-        column.name: _levels_for(spec, column, column, known or Known())
-        for column in raw_quasi_identifiers(spec, table)
+        column.name: _levels_for(roles, column, column, facts or Facts())
+        for column in roles.quasi_identifiers
         if column.name not in without
     }
 
 
 def _levels_for(
-    spec: TableSpec,
+    roles: Roles,
     column: BoundColumn,
     values: BoundColumn,
-    known: Known,
+    facts: Facts,
     longest: int | None = None,
 ) -> ColumnLevels:
     """The levels of a quasi-identifier for the values of this column: its own, or a reference's."""
-    hierarchy = hierarchy_of(spec, column)
+    hierarchy = roles.hierarchy(column)
     with _at("quasi_identifiers", column.name):
         return ColumnLevels.of(
             values.name,
             values.type,
             hierarchy,
             longest=longest,
-            table=known.hierarchies.get(column.name) or rows_of(column.name, hierarchy),
-            faults=spec.hierarchy_faults,
-            show_values=known.show_values,
+            table=facts.hierarchies.get(column.name) or rows_of(column.name, hierarchy),
+            faults=roles.spec.hierarchy_faults,
+            show_values=facts.show_values,
         )
 
 
-def _at_levels(
-    spec: TableSpec, table: Table, columns: Sequence[BoundColumn], known: Known
-) -> Iterator[AtLevel]:
-    _refuse_other_levels("", spec.levels, columns)
-    for place, column in enumerate(columns, start=1):
-        level = _level_of(spec.levels, column)
+def _at_levels(roles: Roles, facts: Facts) -> Iterator[AtLevel]:
+    for place, column in enumerate(roles.quasi_identifiers, start=1):
+        level = roles.levels.get(column.name)
         if level:
-            longest = known.longest.get(column.name)
-            levels = _levels_for(spec, column, column, known, longest)
+            longest = facts.longest.get(column.name)
+            levels = _levels_for(roles, column, column, facts, longest)
             with _at("quasi_identifiers", column.name):
                 _refuse_beyond_top("", column.name, levels, level)
-            yield AtLevel(column, levels, level, place, portable=not table.embedded)
-
-
-def _refuse_other_levels(
-    prefix: str, levels: Mapping[str, int], columns: Sequence[BoundColumn]
-) -> None:
-    names = [column.name for column in columns]
-    for name in levels:
-        if not any(_same_name(name, each) for each in names):
-            raise SpecError(
-                f'{prefix}levels: "{name}" is no quasi-identifier. Quasi-identifiers: '
-                f"{', '.join(names)}.{did_you_mean(name, names)}"
-            )
+            yield AtLevel(column, levels, level, place, portable=not roles.table.embedded)
 
 
 def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int) -> None:
     if level > levels.height:
         raise SpecError(f'{prefix}levels: "{name}" has levels 0 to {levels.height}; found {level}.')
-
-
-def _level_of(levels: Mapping[str, int], column: BoundColumn) -> int:
-    return next((level for name, level in levels.items() if _same_name(name, column.name)), 0)
 
 
 def hierarchy_of(spec: TableSpec, column: BoundColumn) -> GeneralizationHierarchy:
@@ -550,7 +666,7 @@ def _refuse_span(column: BoundColumn, table: Table) -> None:
         )
 
 
-def bound_condition(text: str | None, table: Table, location: Location) -> Condition | None:
+def _condition(text: str | None, table: Table, location: Location) -> Condition | None:
     """A condition on the records of a table. Raises `SpecError` for one that can't be asked."""
     if text is None:
         return None
@@ -560,33 +676,6 @@ def bound_condition(text: str | None, table: Table, location: Location) -> Condi
         for name in found.columns:
             refuse_merging(find(name, table), table)
     return found
-
-
-def _bind_reference(
-    name: str,
-    asked: TableSpec,
-    table: Table,
-    quasi_identifiers: Sequence[BoundColumn],
-    known: Known,
-) -> BoundReference:
-    here, spec = ("references", name), asked.references[name]
-    raw = _reference_columns(name, spec, table, quasi_identifiers)
-    levels = tuple(_reference_levels(name, asked, table, quasi_identifiers, raw, known))
-    generalised = {each.raw.alias: each.column for each in levels}
-    bound = BoundReference(
-        name=name,
-        table=table,
-        columns={own: generalised.get(column.alias, column) for own, column in raw.items()},
-        entity=_column(spec.entity, table, (*here, "entity"), "kanon_entity")
-        if spec.entity
-        else None,
-        weight=_column(spec.weight, table, (*here, "weight")) if spec.weight else None,
-        where=bound_condition(spec.where, table, (*here, "where")),
-        levels=levels,
-    )
-    with _at(*here, "levels"):
-        _refuse_two_levels(bound)
-    return bound
 
 
 def _reference_columns(
@@ -620,36 +709,28 @@ def _reference_columns(
     return columns
 
 
-def _reference_levels(
-    name: str,
-    asked: TableSpec,
-    table: Table,
-    quasi_identifiers: Sequence[BoundColumn],
-    columns: Mapping[str, BoundColumn],
-    known: Known,
-) -> Iterator[AtLevel]:
+def _reference_levels(reference: ReferenceRoles, roles: Roles, facts: Facts) -> Iterator[AtLevel]:
     """The reference's columns that are looked at through the hierarchies of the table."""
-    wanted = asked.references[name].levels
-    with _at("references", name, "levels"):
-        _refuse_other_levels(f"reference {name}: ", wanted, quasi_identifiers)
+    name, referred = reference.name, facts.referred.get(reference.name, {})
     # The release's tables of labels, which a statement may join too, have the numbers before.
-    for place, column in enumerate(quasi_identifiers, start=1 + len(quasi_identifiers)):
-        level = _level_of(wanted, column)
+    for place, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.quasi_identifiers)):
+        level, there = reference.levels.get(column.name), reference.columns[column.name]
         if level:
-            longest = known.referred.get(name, {}).get(column.name)
             with _at("references", name, "levels"):
-                levels = _levels_for(asked, column, columns[column.name], known, longest)
+                levels = _levels_for(roles, column, there, facts, referred.get(column.name))
                 _refuse_beyond_top(f"reference {name}: ", column.name, levels, level)
-            yield AtLevel(columns[column.name], levels, level, place, portable=not table.embedded)
+            portable = not reference.table.embedded
+            yield AtLevel(there, levels, level, place, portable=portable)
 
 
-def _refuse_two_levels(reference: BoundReference) -> None:
+def _refuse_two_levels(reference: ReferenceRoles) -> None:
     """Raise where a column is asked for at a level and in another way too."""
     read = [*reference.columns.values(), reference.entity, reference.weight]
-    for each in reference.levels:
-        if sum(column is not None and column.name == each.raw.name for column in read) > 1:
+    for name in reference.levels:
+        raw = reference.columns[name].name
+        if sum(column is not None and column.name == raw for column in read) > 1:
             raise SpecError(
-                f'reference {reference.name}: levels: column "{each.raw.name}" plays two parts, '
+                f'reference {reference.name}: levels: column "{raw}" plays two parts, '
                 "so it can't be at a level for one of them. Copy it under another name in a view."
             )
 

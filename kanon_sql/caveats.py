@@ -18,7 +18,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     yield from _left_out(plan)
     referred = (each for bound in plan.bound.references.values() for each in bound.levels)
     faults = [
-        summary_of_faults(each.levels.faults, show_values=plan.bound.known.show_values)
+        summary_of_faults(each.levels.faults, show_values=plan.bound.facts.show_values)
         for each in (*plan.bound.levels, *referred)
     ]
     for fault in dict.fromkeys(faults):

@@ -43,13 +43,13 @@ from kanon_sql.options import (
 )
 
 if TYPE_CHECKING:
-    from kanon_sql.anonymization_result import AnonymizationResult, GeneralizationStep
-    from kanon_sql.asking import Watch
+    from kanon_sql.anonymization_result import GeneralizationStep
     from kanon_sql.baseline import Baseline
     from kanon_sql.compiler import CompiledAudit
     from kanon_sql.diff import Diff
     from kanon_sql.profile_result import ProfileResult
     from kanon_sql.result import AuditResult
+    from kanon_sql.session import Watch
     from kanon_sql.spec import AuditSpec, TablePlaces
     from kanon_sql.steps import ExpectedTable
 
@@ -324,7 +324,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         _refuse_failed(result)
         return result.exit_code
     _refuse_failed(result)
-    _deliver(_rendered_audit(result, form, to_terminal=output is None), output, found)
+    _deliver(_rendered(result, form, to_terminal=output is None), output, found)
     return result.exit_code
 
 
@@ -339,9 +339,9 @@ def _refuse_format(context: click.Context) -> None:
 
 def _expected(tables: Sequence[ExpectedTable], *, to_terminal: bool) -> str:
     """What would run, as text for people."""
-    from kanon_sql.report.dry_run import render
+    from kanon_sql.report import dry_run, terminal
 
-    return render(tables, **_page(to_terminal))
+    return terminal.write(dry_run.page(tables), **_terminal(to_terminal))
 
 
 def _required(target: str | None) -> str:
@@ -436,11 +436,9 @@ def anonymize(
         result = _CLOCK.told(run(spec, wanted, watch=watch, tell=tell, writes=writes, **limits))
     if result.anonymization.release:
         _stops.code = result.exit_code
-    from kanon_sql.report import anonymization as report
-
     form = _form(context, values, result_file)
     to_terminal = result_file is None
-    text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)
+    text = _rendered(result, form, to_terminal=to_terminal)
     release = result.anonymization.release
     if result_file and release:
         _say_written(Path(release.path))
@@ -471,11 +469,9 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
         limits |= {"watch": watch, "writes": _files(output)}
         result = _CLOCK.told(run(spec, attacker_knows=attacker_knows(values), **limits))
     _refuse_failed(result)
-    from kanon_sql.report import profile as report
-
     form = _form(context, values, output)
     to_terminal = output is None
-    text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)
+    text = _rendered(result, form, to_terminal=to_terminal)
     _deliver(text, output)
     return result.exit_code
 
@@ -594,14 +590,13 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     more; 2 a bad input.
     """
     from kanon_sql.diff import diff as compare
-    from kanon_sql.report import diff as report
     from kanon_sql.result_file import read_result
 
     output = _result_file(context, values["output"], (old, new), values)
     result = compare(read_result(Path(old)), read_result(Path(new)), values["by"])
     form = _form(context, values, output)
     to_terminal = output is None
-    text = _rendered(result, form, report.render, report.render_markdown, to_terminal=to_terminal)
+    text = _rendered(result, form, to_terminal=to_terminal)
     _deliver(text, output)
     return int(values["fail_on_worse"] and result.is_worse)
 
@@ -666,7 +661,7 @@ def demo(context: click.Context, /, folder: str, force: bool) -> int:
 
         result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
     _deliver(
-        f"{_rendered_audit(result, 'human')}\n\n{example.what_next(path, example.own_command())}",
+        f"{_rendered(result, 'human')}\n\n{example.what_next(path, example.own_command())}",
         None,
     )
     return 0
@@ -796,7 +791,7 @@ def _watching(context: click.Context) -> Iterator[Watch]:
 @contextmanager
 def _telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], None]]:
     """What is told each step of a search as it is taken: a line, where stderr is a terminal."""
-    from kanon_sql.report.anonymization import step_heading, step_line
+    from kanon_sql.report.steps import step_heading, step_line
 
     taken = 0
 
@@ -825,27 +820,22 @@ def _refuse_failed(result: AuditResult | ProfileResult) -> None:
 
 
 def _rendered(
-    result: AuditResult | AnonymizationResult | ProfileResult | Diff,
+    result: AuditResult | ProfileResult | Diff,
     form: str,
-    render: Callable[..., str],
-    render_markdown: Callable[[Any], str],
     *,
     to_terminal: bool = True,
 ) -> str:
+    """The result in a form: as JSON, or as a page of it."""
+    from kanon_sql.report import markdown, terminal
+
     if form == "json":
         return result.to_json()
     if form == "markdown":
-        return render_markdown(result)
-    return render(result, **_page(to_terminal))
+        return markdown.write(result.page())
+    return terminal.write(result.page(), **_terminal(to_terminal))
 
 
-def _rendered_audit(result: AuditResult, form: str, *, to_terminal: bool = True) -> str:
-    from kanon_sql.report import human, markdown
-
-    return _rendered(result, form, human.render, markdown.render, to_terminal=to_terminal)
-
-
-def _page(to_terminal: bool) -> dict[str, Any]:
+def _terminal(to_terminal: bool) -> dict[str, Any]:
     """How wide the page is and whether it has colours: 80 columns and none, unless people look."""
     if not (to_terminal and _is_terminal(sys.stdout)):
         return {}

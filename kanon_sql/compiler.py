@@ -9,18 +9,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.asking import opened
 from kanon_sql.auditor import name_of, planned
-from kanon_sql.binding import BoundColumn, BoundSpec, named_columns, named_of_reference
-from kanon_sql.dialects import EXECUTED, Quote, quoted, rules_of
-from kanon_sql.elsewhere import Elsewhere, refuse_hidden_table, table_of_names, table_there
+from kanon_sql.binding import (
+    BoundColumn,
+    BoundSpec,
+    bind,
+    named_columns,
+    named_of_reference,
+    resolve,
+)
+from kanon_sql.dialects import EXECUTED, ROUNDING, Quote, Types, quoted, rules_of, translated
 from kanon_sql.engines.base import Engine, Table
 from kanon_sql.engines.files import file_kind
 from kanon_sql.errors import SpecError
+from kanon_sql.facts import facts_unread
+from kanon_sql.opening import opened
 from kanon_sql.output import refuse_to_overwrite
+from kanon_sql.plan import Plan, plan_audit
 from kanon_sql.spec import AuditSpec, TableSpec
 from kanon_sql.steps import Step
 from kanon_sql.templates import render, sets_of
+from kanon_sql.unconnected import refuse_hidden_table, table_of_names, table_there
 
 _BYTEWISE = ("duckdb", "clickhouse")
 """The dialects of databases in which texts that differ are never equal."""
@@ -136,11 +145,12 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
             refuse_to_overwrite(how.writes, hub.files_read())
             return compiled
         try:
-            tables = tuple(_tables(asked, hub, engine, how.called))
+            tables = dict(_tables(asked, hub, engine, how.called))
             refuse_to_overwrite(how.writes, hub.files_read() if hub else ())
+            plan = _plan_of(asked, tables, dialect)
         except SpecError as error:
             raise spec.pointed(error, place) from None
-    return _for_elsewhere(spec, place, Elsewhere(dialect, tables), how.quote)
+    return _for_elsewhere(plan, dialect, how.quote)
 
 
 def _is_named_alone(asked: TableSpec, source: Any, engine: Any) -> bool:
@@ -167,33 +177,46 @@ def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> Comp
 
 def _tables(
     asked: TableSpec, hub: Engine | None, engine: Any, called: str | None
-) -> Iterator[tuple[Any, Table]]:
-    """What the question calls each table, and the table as it is there."""
+) -> Iterator[tuple[str | None, Table]]:
+    """The table and its references as they are there, each by the reference's name."""
     if hub is None:
-        yield asked.source, table_of_names(asked.source, named_columns(asked), called)
+        own = table_of_names(asked.source, named_columns(asked), called)
     else:
-        yield asked.source, table_there(hub.table(asked.source), called)
+        own = table_there(hub.table(asked.source), called)
+    yield None, own
     for name, reference in asked.references.items():
         source = reference.source
-        if _is_named_alone(asked, source, engine):
-            yield source, table_of_names(source, named_of_reference(asked, name))
+        if source is asked.source or (isinstance(source, str) and source == asked.source):
+            yield name, own
+        elif _is_named_alone(asked, source, engine):
+            yield name, table_of_names(source, named_of_reference(asked, name))
         elif hub is None:
             with opened(asked, engine) as files:
-                yield source, table_there(files.table(source))
+                yield name, table_there(files.table(source))
         else:
-            yield source, table_there(hub.table(source))
+            yield name, table_there(hub.table(source))
 
 
-def _for_elsewhere(spec: AuditSpec, place: int, there: Elsewhere, quote: Quote) -> CompiledTable:
-    plan = planned(spec, place, there, hierarchies="asked").plan
+def _plan_of(asked: TableSpec, tables: Mapping[str | None, Table], dialect: str) -> Plan:
+    """The plan for tables of a database that nobody asks: nothing is read, not even a fact."""
+    exact = dialect not in ROUNDING
+    there = {name: replace(table, exact=exact) for name, table in tables.items()}
+    table = there.pop(None)
+    roles = resolve(asked, table, {name: each for name, each in there.items() if name})
+    return plan_audit(bind(roles, facts_unread(roles)))
+
+
+def _for_elsewhere(plan: Plan, dialect: str, quote: Quote) -> CompiledTable:
     tables = [plan.bound.table, *(each.table for each in plan.bound.references.values())]
+    types = Types().union(*(table.types for table in tables))
     steps = {}
-    for step in (*_texts(plan.bound, there.dialect), *plan.steps):
+    for step in (*_texts(plan.bound, dialect), *plan.steps):
         step.check()
         for table in tables:
             refuse_hidden_table(table, sets_of(step.sql))
-        sql = quoted(there.in_own_words(step.sql), there.dialect, quote, spelled=False)
-        steps[step.name] = step.text(_label(there.dialect), sql, list(_notes(plan.bound)))
+        there = translated(step.sql, dialect, types=types)
+        sql = quoted(there, dialect, quote, spelled=False)
+        steps[step.name] = step.text(_label(dialect), sql, list(_notes(plan.bound)))
     return CompiledTable(name_of(plan), steps)
 
 

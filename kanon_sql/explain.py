@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kanon_sql.binding import bind, resolve
 from kanon_sql.described import descriptions
 from kanon_sql.engines.base import Column, Table
 from kanon_sql.errors import SpecError, did_you_mean
@@ -536,11 +537,12 @@ def _sql(name: str, example: Example) -> str:
         references={"register": ReferenceSpec(source="register")} if example.reference else {},
         checks=[example.model(name)],
     )
-    plan = plan_audit(
+    roles = resolve(
         spec,
         Table("patients", '"patients"', columns),
         {"register": Table("register", '"register"', columns)} if example.reference else {},
     )
+    plan = plan_audit(bind(roles))
     wanted = "delta_presence" if issubclass(model, DeltaPresence) else "k_map"
     step = next(
         step

@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from contextlib import closing
 
-from kanon_sql.asking import Asker
 from kanon_sql.binding import BoundColumn
 from kanon_sql.engines.base import Column, Hub, Source
 from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.session import Session
 from kanon_sql.steps import Step
 
 MOST_COMBINATIONS = 10_000_000
@@ -26,7 +26,7 @@ _AS_THEY_ARE = re.compile(
 """The types of which every value is the same in the embedded engine."""
 
 
-def fetch(source: Asker, hub: Asker, step: Step, columns: Sequence[BoundColumn]) -> None:
+def fetch(source: Session, hub: Session, step: Step, columns: Sequence[BoundColumn]) -> None:
     """Keep the rows of a step, which is asked of one engine, in another under the step's name.
 
     They are frequency sets: the columns by their aliases, and kanon_records. Raises `SpecError`

@@ -1,4 +1,4 @@
-"""The frequency sets of a table at the nodes of its lattice.
+"""The frequency sets of a table at the nodes of its lattice, any of which can be asked for.
 
 What each quasi-identifier becomes at each level is a small table of its values; a set at a node is
 rolled up from the nearest finer one where the step is nested in this table, else from the set of
@@ -16,7 +16,6 @@ from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple
 
-from kanon_sql.asking import Asker
 from kanon_sql.binding import AtLevel, BoundColumn, BoundSpec, JoinedLabels
 from kanon_sql.datafly import Attribute, Levels
 from kanon_sql.engines.base import Row
@@ -24,6 +23,7 @@ from kanon_sql.errors import InputError
 from kanon_sql.fetching import fetch
 from kanon_sql.levels import ColumnLevels
 from kanon_sql.precautions import no_label
+from kanon_sql.session import Session
 from kanon_sql.steps import Step, records, spoken, step
 from kanon_sql.templates import identifier, render
 from kanon_sql.violations import sensitive_demands, too_small_classes, violating_classes
@@ -92,8 +92,23 @@ class QuasiIdentifier:
             self.in_short[f"kanon_edges_{level}"] == self.in_short[f"kanon_labels_{level - 1}"]
         )
 
+    def climbs(self, start: Levels, end: Levels) -> bool:
+        """Whether a set at one level can be rolled up to another: every step there is nested."""
+        low, high = start[self.name], end[self.name]
+        return low <= high and all(map(self.nested, range(low + 1, high + 1)))
+
     def move(self, start: int, end: int) -> Move:
         return Move(self.values, start, end)
+
+
+@dataclass(frozen=True)
+class NodeSet:
+    """The frequency set of a table at a node of its lattice: each class by its places, with what
+    a demand reads beside. It can be read until it is let go for others."""
+
+    levels: Levels
+    name: str
+    """What the engine that it is in calls it."""
 
 
 class Asked(NamedTuple):
@@ -122,17 +137,21 @@ class FrequencySets:
     """The sets of one table, from its raw values up.
 
     `ask` asks the engine that the sets are in, and `records` the one that the records are in,
-    where that is another: then the set of the raw values is fetched from there.
+    where that is another: then the set of the raw values is fetched from there. Beside that set
+    the last `most_kept` nodes stay, as each is about as large where nearly every record is alone.
     """
 
     def __init__(
         self,
         bound: BoundSpec,
-        ask: Asker,
+        ask: Session,
         levels: Mapping[str, ColumnLevels],
-        records: Asker | None = None,
+        records: Session | None = None,
+        *,
+        most_kept: int = 1,
     ) -> None:
         self.bound = bound
+        self._most_kept = most_kept
         self._ask = ask
         self._records = records or ask
         self._entity = [bound.entity] if bound.entity else []
@@ -151,8 +170,8 @@ class FrequencySets:
             bound.quasi_identifiers,
             rolled_up,
         )
-        self._at: Levels = {column.name: 0 for column in bound.quasi_identifiers}
-        self._set = self._searched()
+        raw = NodeSet({column.name: 0 for column in bound.quasi_identifiers}, self._searched())
+        self._nodes = {self._node(raw.levels): raw}
 
     # --- what is asked of a node ------------------------------------------------------------
 
@@ -160,26 +179,31 @@ class FrequencySets:
     def attributes(self) -> list[Attribute]:
         return [each.attribute for each in self.quasi_identifiers]
 
+    def at(self, levels: Levels) -> NodeSet:
+        """The set at a node, rolled up from the coarsest one that is kept and will do."""
+        node = self._node(levels)
+        if node not in self._nodes:
+            finer, moves = self._nearest(levels)
+            name = self._rolled_up(finer, self._new_name(), moves)
+            self._nodes[node] = NodeSet(dict(levels), name)
+            self._let_go()
+        return self._nodes[node]
+
     def records_violating(self, levels: Levels) -> int:
         """How many records of the table at these levels lie in violating classes."""
-        self._climb(levels)
+        node = self.at(levels)
         question = f"How many records are in violating classes at {_at(levels)}?"
         keeps_rows = self._ask.engine.keeps_rows
-        violating = self.violating() if keeps_rows else self._violating_records(levels)
+        violating = self.violating(node) if keeps_rows else self._violating_records(levels)
         sql = render("violating_in_short", violating=violating)
         return int(self._ask.row(self._step("kanon_violating", question, sql))["kanon_records"])
 
-    def violating(self) -> str:
-        """The violating classes of the last node asked for, by their places."""
+    def violating(self, node: NodeSet) -> str:
+        """The violating classes of a node, by their places."""
         if not self._searched_beside:
             # Every row of the set is a class already.
-            return too_small_classes(self._keyed, self._set)
-        return violating_classes(self._keyed, self._set, rolled_up=True)
-
-    @property
-    def last(self) -> str:
-        """The set of the last node asked for."""
-        return self._set
+            return too_small_classes(self._keyed, node.name)
+        return violating_classes(self._keyed, node.name, rolled_up=True)
 
     @property
     def carried(self) -> list[BoundColumn]:
@@ -371,32 +395,29 @@ class FrequencySets:
         bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
         return violating_classes(bound, relation)
 
-    def _climb(self, levels: Levels) -> None:
-        """Make the set of a node."""
-        steps = [
-            each for each in self.quasi_identifiers if levels[each.name] != self._at[each.name]
-        ]
-        if not steps:
-            return
-        near = self._ask.engine.keeps_rows and all(
-            self._at[each.name] + 1 == levels[each.name] and each.nested(levels[each.name])
-            for each in steps
-        )
-        if near:
-            finer = self._set
-            moves = {each.key: each.move(self._at[each.name], levels[each.name]) for each in steps}
-        else:
-            finer = RECORDS
-            moves = {
-                each.key: each.move(0, levels[each.name])
-                for each in self.quasi_identifiers
-                if levels[each.name]
-            }
-        before, self._set = self._set, self._rolled_up(finer, self._new_name(), moves)
-        self._at = dict(levels)
-        if before != RECORDS:
-            self._ask.engine.forget(before)
-            self._kept.remove(before)
+    def _nearest(self, levels: Levels) -> tuple[str, dict[str, Move]]:
+        """The coarsest kept set that a node can be rolled up from, and the way there: every step
+        of it is nested, or it is the set of the raw values."""
+        if self._ask.engine.keeps_rows:
+            for node in sorted(self._nodes.values(), key=_height, reverse=True):
+                if all(each.climbs(node.levels, levels) for each in self.quasi_identifiers):
+                    return node.name, self._moves(node.levels, levels)
+        return RECORDS, self._moves({each.name: 0 for each in self.quasi_identifiers}, levels)
+
+    def _moves(self, start: Levels, end: Levels) -> dict[str, Move]:
+        return {
+            each.key: each.move(start[each.name], end[each.name])
+            for each in self.quasi_identifiers
+            if start[each.name] != end[each.name]
+        }
+
+    def _let_go(self) -> None:
+        """Keep no more sets than may be kept; that of the raw values goes never."""
+        _, *others = self._nodes
+        for node in others[: max(0, len(others) - self._most_kept)]:
+            name = self._nodes.pop(node).name
+            self._ask.engine.forget(name)
+            self._kept.remove(name)
 
     @cached_property
     def _searched_beside(self) -> list[BoundColumn]:
@@ -404,6 +425,9 @@ class FrequencySets:
         demanded = {check.column for check in sensitive_demands(self.bound)}
         read = [column for column in self.bound.sensitive if column in demanded]
         return [*read, *self._entity]
+
+    def _node(self, levels: Levels) -> tuple[int, ...]:
+        return tuple(levels[column.name] for column in self.bound.quasi_identifiers)
 
     def _new_name(self) -> str:
         return f"{PRIVATE}set_{next(self._numbers)}"
@@ -472,6 +496,10 @@ def _at_level(each: QuasiIdentifier, level: int) -> BoundColumn:
 def _spelled(column: BoundColumn, rolled_up: bool) -> BoundColumn:
     """A column as what it is read from calls it: a set has only aliases."""
     return replace(column, name=column.alias) if rolled_up else column
+
+
+def _height(node: NodeSet) -> int:
+    return sum(node.levels.values())
 
 
 def _at(levels: Levels) -> str:

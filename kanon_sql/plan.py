@@ -7,13 +7,12 @@ reference. The text of a step is what runs and what `compile` prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kanon_sql.binding import BoundCheck, BoundColumn, BoundReference, BoundSpec, Known, bind, pairs
+from kanon_sql.binding import BoundCheck, BoundColumn, BoundReference, BoundSpec, pairs
 from kanon_sql.column_types import family
-from kanon_sql.engines.base import Table
 from kanon_sql.measures import (
     LabelledCheck,
     class_columns,
@@ -37,7 +36,6 @@ from kanon_sql.models import (
 )
 from kanon_sql.precautions import precautions
 from kanon_sql.result import SHOWN
-from kanon_sql.spec import TableSpec
 from kanon_sql.steps import (
     Precaution,
     Step,
@@ -167,21 +165,12 @@ class Plan:
         return tuple(step for step in optional if step is not None)
 
 
-def plan_audit(
-    spec: TableSpec,
-    table: Table,
-    references: Mapping[str, Table],
-    *,
-    known: Known | None = None,
-    short_keys: bool = True,
-) -> Plan:
-    """The plan that answers `spec` over `table` and its references. Raises `SpecError`.
+def plan_audit(bound: BoundSpec, *, short_keys: bool = True) -> Plan:
+    """The plan that answers a bound question. Raises `SpecError` for what can never be equal.
 
     With `short_keys` text of few values is grouped by its hash, which is several times cheaper;
-    the plan's `keys` step says whether that is exact in this table. `known` is what the
-    levels need to know of the data.
+    the plan's `keys` step says whether that is exact in this table.
     """
-    bound = bind(spec, table, references, known)
     keyed = _with_short_keys(bound) if short_keys else bound
     reads_sensitive = bound.sensitive and not bound.wildcard
     return Plan(
@@ -200,13 +189,6 @@ def plan_audit(
         first_records=tuple(_first_records(bound)),
         shown=tuple(_shown(bound)),
     )
-
-
-def without_short_keys(plan: Plan) -> Plan:
-    """The same plan grouping by the values themselves."""
-    references = {name: reference.table for name, reference in plan.bound.references.items()}
-    bound = plan.bound
-    return plan_audit(bound.spec, bound.table, references, known=bound.known, short_keys=False)
 
 
 # --- the steps ------------------------------------------------------------------------------
@@ -652,7 +634,7 @@ def _first_records(bound: BoundSpec) -> Iterator[tuple[Step, tuple[str, ...]]]:
     """Look at the columns without a part that could tell every record apart."""
     columns = [
         column.name
-        for column in bound.unassigned
+        for column in bound.roles.unassigned
         if not (column.few_values or column.merges)
         and (bound.table.embedded or family(column.type) in _COUNTED)
     ]

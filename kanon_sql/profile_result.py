@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.result import EXIT_CODES, Status, in_a_line
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
 
 
 @dataclass(frozen=True)
@@ -155,10 +158,16 @@ class ProfileResult:
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def __str__(self) -> str:
-        from kanon_sql.report.profile import render
+    def page(self) -> Iterator[Block]:
+        """The profile in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import profile
 
-        return render(self)
+        return profile.page(self)
+
+    def __str__(self) -> str:
+        from kanon_sql.report import terminal
+
+        return terminal.write(self.page())
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show the whole."""
@@ -168,7 +177,7 @@ class ProfileResult:
         """What IPython shows in a terminal."""
         printer.text(str(self))
 
-    def _repr_markdown_(self) -> str:
-        from kanon_sql.report.profile import render_markdown
+    def _repr_html_(self) -> str:
+        from kanon_sql.report import html
 
-        return render_markdown(self)
+        return html.write(self.page())

@@ -7,7 +7,6 @@ out. Each is one SELECT, and only counts come back.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +14,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.answers import Counted, everyone, people_in
-from kanon_sql.asking import Asker, Watch, opening, refuse_time_limit, time_limit
-from kanon_sql.beforehand import read_beforehand
-from kanon_sql.binding import BoundColumn, BoundSpec, bind, find
+from kanon_sql.binding import BoundColumn, BoundSpec, find, resolve
 from kanon_sql.column_types import family
-from kanon_sql.engines.base import Column, Engine, Row, Table
+from kanon_sql.engines.base import Column, Engine, Row
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.hierarchy import GeneralizationHierarchy
 from kanon_sql.models import Homogeneity, KAnonymity, SensitiveModel
+from kanon_sql.opening import open_table, opening
 from kanon_sql.output import refuse_to_overwrite
 from kanon_sql.plan import smallest_classes
 from kanon_sql.precautions import precautions
@@ -35,6 +33,7 @@ from kanon_sql.profile_result import (
     TableProfile,
 )
 from kanon_sql.result import Status
+from kanon_sql.session import Session, Watch, asked_within
 from kanon_sql.spec import AuditSpec, TableSpec
 from kanon_sql.steps import Precaution, Step, counted, records, spoken, step, with_entity
 from kanon_sql.templates import positive_int, render
@@ -130,10 +129,9 @@ class ProfilePlan:
 
 
 def plan_profile(
-    spec: TableSpec, table: Table, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
+    bound: BoundSpec, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
 ) -> ProfilePlan:
-    """The plan that profiles `table`. Raises `SpecError`."""
-    bound = bind(_question(spec), table, {})
+    """The plan that profiles the table of a bound question. Raises `SpecError`."""
     known = _known(bound, attacker_knows)
     return ProfilePlan(
         bound=bound,
@@ -163,12 +161,13 @@ def plan_profile(
         ),
         passed_over=()
         if attacker_knows
-        else tuple(column.name for column in bound.unassigned if not _comparable(column)),
+        else tuple(column.name for column in bound.roles.unassigned if not _comparable(column)),
     )
 
 
-def _question(spec: TableSpec) -> TableSpec:
-    """The same table without what it is checked for; what only a check calls sensitive stays so."""
+def profile_question(spec: TableSpec) -> TableSpec:
+    """The same table as it lies, without what it is checked for; what only a check calls sensitive
+    stays so."""
     if spec.nulls == "wildcard":
         error = SpecError(
             "a profile counts classes, and with nulls: wildcard records form none. Leave it out: "
@@ -179,14 +178,19 @@ def _question(spec: TableSpec) -> TableSpec:
     named = [check.sensitive for check in spec.checks if isinstance(check, SensitiveModel)]
     checks = [Homogeneity(sensitive=name) for name in named if name is not None]
     return spec.model_copy(
-        update={"checks": checks, "references": {}, "with_other_sensitive": False}
+        update={
+            "checks": checks,
+            "references": {},
+            "levels": {},
+            "with_other_sensitive": False,
+        }
     )
 
 
 def _known(bound: BoundSpec, attacker_knows: Sequence[str]) -> tuple[BoundColumn, ...]:
     """The columns that may be known too, each called as one quasi-identifier more would be."""
     free = {column.name for column in bound.sensitive} | {
-        column.name for column in bound.unassigned
+        column.name for column in bound.roles.unassigned
     }
     if attacker_knows:
         names = [_named(name, bound, free) for name in attacker_knows]
@@ -203,9 +207,10 @@ def _known(bound: BoundSpec, attacker_knows: Sequence[str]) -> tuple[BoundColumn
         update={"quasi_identifiers": columns, "sensitive": [], "checks": []}
     )
     try:
-        return bind(wider, bound.table, {}).quasi_identifiers[len(quasi_identifiers) :]
+        found = resolve(wider, bound.table, {}).quasi_identifiers
     except SpecError as error:
         raise SpecError(f"attacker_knows: {error}") from None
+    return found[len(quasi_identifiers) :]
 
 
 def _named(name: str, bound: BoundSpec, free: set[str]) -> str:
@@ -362,36 +367,27 @@ def _planned(
     k: int,
     timeout: float | None,
 ) -> _Planned:
-    started = time.monotonic()
-    asked = spec.tables[place]
-    as_it_lies = asked.model_copy(update={"levels": {}, "references": {}})
     try:
-        with time_limit(engine, timeout, threading.Event()):
-            table = engine.table(asked.source)
-            read_beforehand(engine, as_it_lies, table, {})
-        plan = plan_profile(as_it_lies, table, attacker_knows=attacker_knows, k=k)
+        asked = profile_question(spec.tables[place])
     except SpecError as error:
-        raise spec.pointed(error, place) if error.location else error from None
-    return _Planned(plan, engine, time.monotonic() - started)
+        raise spec.pointed(error, place) from None
+    table = open_table(spec, place, engine, timeout, asked=asked)
+    plan = plan_profile(table.bound, attacker_knows=attacker_knows, k=k)
+    return _Planned(plan, engine, table.seconds)
 
 
 def _profiled(planned: _Planned, timeout: float | None, watch: Watch | None) -> TableProfile:
-    refuse_time_limit(planned.engine, timeout)
-    left = None if timeout is None else max(timeout - planned.seconds, 0.001)
-    expired = threading.Event()
-    ask = Asker(planned.engine, watch, expired, started=time.monotonic() - planned.seconds)
-    try:
-        with time_limit(planned.engine, left, expired):
-            found = _answered(planned.plan, ask)
-            planned.engine.verify_unchanged()
-    except EngineError as error:
-        # The next table must not fail because this one did.
-        planned.engine.renew()
-        return _result(planned.plan, "error", ask, error=str(error))
-    return found
+    return asked_within(
+        planned.engine,
+        timeout,
+        watch,
+        lambda session: _answered(planned.plan, session),
+        lambda session, error: _result(planned.plan, "error", session, error=error),
+        spent=planned.seconds,
+    )
 
 
-def _answered(plan: ProfilePlan, ask: Asker) -> TableProfile:
+def _answered(plan: ProfilePlan, ask: Session) -> TableProfile:
     for precaution in plan.precautions:
         fault = precaution.fault(ask.row(precaution.step))
         if fault is not None:
@@ -466,7 +462,7 @@ def _summary(
 
 
 def _known_column(
-    known: ColumnStep, distinct: int, before: ProfileSummary, plan: ProfilePlan, ask: Asker
+    known: ColumnStep, distinct: int, before: ProfileSummary, plan: ProfilePlan, ask: Session
 ) -> KnownColumn:
     records, uniques_before = before.records or 0, before.uniques or 0
     column = KnownColumn(
@@ -505,7 +501,7 @@ def _worst_first(known: KnownColumn) -> tuple[int, ...]:
 
 
 def _lacked_column(
-    lacked: ColumnStep, total: int, in_several: bool, plan: ProfilePlan, ask: Asker
+    lacked: ColumnStep, total: int, in_several: bool, plan: ProfilePlan, ask: Session
 ) -> LackedColumn:
     column, row = lacked.column, _same_table(ask.row(lacked.step), total, plan)
     of_people = (
@@ -529,7 +525,7 @@ def _eliminated(column: BoundColumn, row: Row) -> Elimination:
     )
 
 
-def _result(plan: ProfilePlan, status: Status, ask: Asker, **found: Any) -> TableProfile:
+def _result(plan: ProfilePlan, status: Status, ask: Session, **found: Any) -> TableProfile:
     bound = plan.bound
     return TableProfile(
         name=bound.spec.name or bound.table.name,

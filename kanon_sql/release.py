@@ -226,10 +226,9 @@ class Chain:
         table = Table(self.bound.table.name, self.last, self.columns, self.bound.table.text)
         return replace(
             self.bound,
-            table=table,
+            roles=replace(self.bound.roles, table=table, where=None),
             quasi_identifiers=quasi_identifiers,
             keys=quasi_identifiers,
-            where=None,
         )
 
     @property

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
 
 Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"]
 
@@ -296,10 +299,16 @@ class AuditResult:
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def __str__(self) -> str:
-        from kanon_sql.report.human import render
+    def page(self) -> Iterator[Block]:
+        """The result in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import audit
 
-        return render(self)
+        return audit.page(self)
+
+    def __str__(self) -> str:
+        from kanon_sql.report import terminal
+
+        return terminal.write(self.page())
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show the whole."""
@@ -310,9 +319,9 @@ class AuditResult:
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        from kanon_sql.report.notebook import render
+        from kanon_sql.report import html
 
-        return render(self)
+        return html.write(self.page())
 
 
 def in_a_line(result: object, status: str, tables: list[str]) -> str:

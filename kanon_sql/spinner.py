@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from kanon_sql.asking import Progress, Watch
+from kanon_sql.session import Progress, Watch
 
 PAUSE = 1.0
 """Seconds between two looks at how far a statement is: most have ended before the first."""

@@ -63,7 +63,7 @@ def suppress(
     sets.keep(
         VIOLATING,
         "Which classes violate a demand?",
-        render("classes_among", classes=CLASSES, others=sets.violating(), keys=keys),
+        render("classes_among", classes=CLASSES, others=sets.violating(sets.at(levels)), keys=keys),
     )
     left_out = _total(sets, VIOLATING, "kanon_records")
     step4 = 0
@@ -82,10 +82,10 @@ def suppress(
 
 
 def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
-    """Keep the classes of the last node, by their places and as they are published."""
+    """Keep the classes of a node, by their places and as they are published."""
     of_places = render(
         "classes_of_places",
-        set=sets.last,
+        set=sets.at(levels).name,
         keys=[each.key for each in sets.quasi_identifiers],
         entity=sets.bound.entity,
     )

@@ -11,7 +11,7 @@ _SAY_NOTHING = frozenset({"", "*"})
 
 def texts_of_files(bound: BoundSpec) -> frozenset[str]:
     """Every text of a hierarchy that the spec itself does not hold: raw values and labels."""
-    tables = [each for each in bound.known.hierarchies.values() if not each.is_in_spec]
+    tables = [each for each in bound.facts.hierarchies.values() if not each.is_in_spec]
     rows = (row for table in tables for row in table.rows)
     of_levels = {text for row in rows for text in (row.value, *row.ancestors)}
     of_trees = {text for check in bound.checks for path in check.paths for text in path}

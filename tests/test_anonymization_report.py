@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import as_html, as_markdown, as_text
 from rich.cells import cell_len
 
 from kanon_sql.anonymization_result import (
@@ -20,7 +21,7 @@ from kanon_sql.anonymization_result import (
     Metrics,
     Release,
 )
-from kanon_sql.report.anonymization import render, render_html, render_markdown, step_line
+from kanon_sql.report.steps import step_line
 from kanon_sql.result import CheckResult, Summary, TableResult
 
 TEXTS = Path(__file__).parent / "reports"
@@ -215,7 +216,7 @@ def text(name: str) -> str:
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_release_says_how_it_was_made_what_it_cost_and_whether_it_holds(name: str) -> None:
-    assert render(RESULTS[name]) == text(f"anonymized_{name}.txt")
+    assert as_text(RESULTS[name]) == text(f"anonymized_{name}.txt")
 
 
 @pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
@@ -223,30 +224,30 @@ def test_a_release_says_how_it_was_made_what_it_cost_and_whether_it_holds(name: 
 def test_no_line_is_wider_than_asked_and_no_number_is_broken(
     result: AnonymizationResult, width: int
 ) -> None:
-    whole, folded = render(result, width=1_000), render(result, width=width)
+    whole, folded = as_text(result, width=1_000), as_text(result, width=width)
 
     assert [line for line in folded.splitlines()[:-1] if cell_len(line) > width] == []
     assert set(re.findall(r"\d[\d,.]*", folded)) == set(re.findall(r"\d[\d,.]*", whole))
 
 
 def test_a_wide_terminal_has_the_steps_in_columns() -> None:
-    assert render(WIDE, width=150).splitlines()[7:9] == [
+    assert as_text(WIDE, width=150).splitlines()[7:9] == [
         f"     1  {_LONG}  0 → 1  column 1 of admission_dates.csv  61,204     812,340  < 0.1 %",
         f"     2  住所の郵便番号{' ' * 36}0 → 1  prefix{' ' * 25}   9,310     300,811  < 0.1 %",
     ]
 
 
 def test_colour_adds_nothing_but_colour() -> None:
-    coloured = render(FAILS, colour=True)
+    coloured = as_text(FAILS, colour=True)
 
     assert "\x1b[1;31m  VIOLATED" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render(FAILS)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == as_text(FAILS)
 
 
 def test_a_release_that_fails_is_written_with_force() -> None:
     forced = replace(FAILS.anonymization, release=Release("release.parquet", 1_202_334, 14))
 
-    assert _words(render(replace(FAILS, anonymization=forced))).count(
+    assert _words(as_text(replace(FAILS, anonymization=forced))).count(
         "The release fails its own audit: t-closeness diagnosis. It was written all the same "
         "(--force). release.parquet written: 1,202,334 records, 14 columns."
     )
@@ -255,7 +256,7 @@ def test_a_release_that_fails_is_written_with_force() -> None:
 def test_a_table_that_is_suppressed_whole_has_no_release() -> None:
     nothing = released(status="no_data", summary=Summary(0), checks=())
 
-    assert _words(render(nothing)) == (
+    assert _words(as_text(nothing)) == (
         "patients.parquet: all 1,204,311 records would be suppressed, so nothing is left to "
         "release (exit code 4). With a lower --max-suppressed the values are generalised further "
         "instead."
@@ -267,14 +268,14 @@ def test_a_table_without_records_has_no_release() -> None:
         replace(MADE, before=Before("patients.parquet", Summary(0), ())), status="no_data"
     )
 
-    assert render(empty).startswith("patients.parquet: no data.")
-    assert render_markdown(empty).startswith("**patients.parquet: no data.")
-    assert "patients.parquet: no data." in render_html(empty)
+    assert as_text(empty).startswith("patients.parquet: no data.")
+    assert as_markdown(empty).startswith("**patients.parquet: no data.")
+    assert "patients.parquet: no data." in as_html(empty)
 
 
 def test_metrics_that_are_undefined_are_no_numbers() -> None:
     undefined = Metrics(None, None, None, None, None, None, None, {})
-    page = _words(render(released(replace(MADE, metrics=undefined))))
+    page = _words(as_text(released(replace(MADE, metrics=undefined))))
 
     assert "before 1,204,311 812,001 1 – – 1.5 after 1,202,334 44,120 5 – – –" in page  # noqa: RUF001
     assert "geometric loss –, non-uniform entropy –, discernibility –." in page  # noqa: RUF001
@@ -294,16 +295,16 @@ def test_the_steps_of_a_run_stand_below_each_other() -> None:
 
 
 def test_markdown() -> None:
-    assert render_markdown(STEP_4) == text("anonymized_step_4.md")
+    assert as_markdown(STEP_4) == text("anonymized_step_4.md")
 
 
 def test_notebook() -> None:
-    assert render_html(ONE) == text("anonymized_one.html")
+    assert as_html(ONE) == text("anonymized_one.html")
 
 
 def test_a_result_prints_itself() -> None:
-    assert str(STAR) == render(STAR)
-    assert STAR._repr_html_() == render_html(STAR)
+    assert str(STAR) == as_text(STAR)
+    assert STAR._repr_html_() == as_html(STAR)
 
 
 def test_no_name_is_read_as_a_mark() -> None:
@@ -312,12 +313,12 @@ def test_no_name_is_read_as_a_mark() -> None:
         MADE, steps=(step,), levels={step.attribute: 1}, labels={step.attribute: "month"}
     )
 
-    assert "<b>*zip" not in render_html(released(made))
-    assert "&lt;b&gt;*zip*|x" in render_html(released(made))
-    assert r"\<b\>\*zip\*\|x" in render_markdown(released(made))
+    assert "<b>*zip" not in as_html(released(made))
+    assert "&lt;b&gt;*zip*|x" in as_html(released(made))
+    assert r"\<b\>\*zip\*\|x" in as_markdown(released(made))
 
 
-@pytest.mark.parametrize("shown", [render, render_markdown, render_html])
+@pytest.mark.parametrize("shown", [as_text, as_markdown, as_html])
 @pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
 def test_no_report_calls_a_release_safe_or_anonymous(
     shown: Callable[[AnonymizationResult], str], result: AnonymizationResult

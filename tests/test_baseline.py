@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pages import as_text
 from test_report import HOLDS, VIOLATED, audited, text, with_checks
 
 import kanon_sql as kanon
@@ -20,7 +21,6 @@ from kanon_sql.cli import main
 from kanon_sql.comparison import By
 from kanon_sql.errors import InputError, PrivacyViolation, SpecError
 from kanon_sql.models import MODELS
-from kanon_sql.report import human
 from kanon_sql.report.wording import KEPT_TOGETHER
 from kanon_sql.result import CheckResult, InBaseline, TableResult
 
@@ -192,7 +192,7 @@ def test_what_share_of_the_records_violates_counts_and_not_how_many(now, by_shar
 )
 def test_a_share_is_told_with_its_counts(now, words):
     result = baseline_of(of_size(4_000, 647)).held_against(audited(now))
-    assert f"; {words}\n" in human.render(result, width=400)
+    assert f"; {words}\n" in as_text(result, width=400)
 
 
 def test_a_baseline_without_sizes_compares_counts_and_says_so():
@@ -478,7 +478,7 @@ def test_without_a_baseline_nothing_is_said_of_one():
 
 def test_people_read_what_is_accepted():
     result = baseline_of(VIOLATED).held_against(audited(VIOLATED))
-    assert human.render(result) == text("accepted.txt")
+    assert as_text(result) == text("accepted.txt")
 
 
 @pytest.mark.parametrize(
@@ -496,7 +496,7 @@ def test_people_read_what_is_accepted():
 def test_a_violated_check_says_what_the_baseline_has_to_do_with_it(check, words):
     table = with_checks(dataclasses.replace(VIOLATED.checks[0], **check))
     result = baseline_of(VIOLATED).held_against(audited(table))
-    assert f"; {words}\n" in human.render(result, width=400)
+    assert f"; {words}\n" in as_text(result, width=400)
 
 
 def test_a_check_that_held_says_so():
@@ -504,7 +504,7 @@ def test_a_check_that_held_says_so():
         VIOLATED, checks=(dataclasses.replace(VIOLATED.checks[0], holds=True),)
     )
     result = baseline_of(held).held_against(audited(VIOLATED))
-    assert "; it held in the baseline\n" in human.render(result, width=400)
+    assert "; it held in the baseline\n" in as_text(result, width=400)
 
 
 def test_what_is_better_is_worth_a_new_baseline():
@@ -513,7 +513,7 @@ def test_what_is_better_is_worth_a_new_baseline():
     assert (
         "Better than the baseline accepts: k-anonymity. kanon-sql baseline writes it again, so "
         "that it stays so.\n"
-    ) in human.render(result, width=400).replace("\n  ", " ") + "\n"
+    ) in as_text(result, width=400).replace("\n  ", " ") + "\n"
 
 
 def test_some_accepted_and_some_not():
@@ -521,9 +521,7 @@ def test_some_accepted_and_some_not():
     result = baseline_of(VIOLATED).held_against(
         audited(with_checks(VIOLATED.checks[0], dataclasses.replace(new, achieved=0.15)))
     )
-    assert "1 of 2 checks is violated; the baseline accepts 1 more." in human.render(
-        result, width=99
-    )
+    assert "1 of 2 checks is violated; the baseline accepts 1 more." in as_text(result, width=99)
 
 
 # What it is made of

@@ -26,7 +26,6 @@ from test_house import HOUSE
 from warehouses import Database, postgres
 
 import kanon_sql as kanon
-from kanon_sql.asking import time_limit
 from kanon_sql.engines import SCHEMES, connect, sqlite
 from kanon_sql.engines.canaries import CANARIES, CANARIES_OF, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
@@ -34,6 +33,7 @@ from kanon_sql.engines.duckdb import DuckDBEngine
 from kanon_sql.engines.names import named
 from kanon_sql.engines.servers import SERVERS, DuckDB
 from kanon_sql.engines.urls import url_of
+from kanon_sql.session import time_limit
 
 PEOPLE = """
 create table people as

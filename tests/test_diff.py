@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import as_markdown, as_text
 from test_anonymization_report import FEASIBLE, IN_VAIN
 from test_report import HOLDS, LINKED, MADE_FOR_PEOPLE, VIOLATED, audited, text, with_checks
 
@@ -18,7 +19,6 @@ from kanon_sql.cli import main
 from kanon_sql.diff import SEVERAL_RELEASES, Diff, diff
 from kanon_sql.errors import InputError
 from kanon_sql.models import MODELS
-from kanon_sql.report.diff import render, render_markdown
 from kanon_sql.report.wording import KEPT_TOGETHER
 from kanon_sql.result import AuditResult, CheckResult, Summary, TableResult
 from kanon_sql.result_file import read_result
@@ -59,29 +59,29 @@ OLD, NEW = audited(RELEASE, GONE), audited(NEXT, CAME)
 
 
 def test_people_read_what_changed_and_in_which_direction():
-    assert render(between(OLD, NEW)) == text("diff.txt")
+    assert as_text(between(OLD, NEW)) == text("diff.txt")
 
 
 def test_markdown():
-    assert render_markdown(between(OLD, NEW)) == text("diff.md")
+    assert as_markdown(between(OLD, NEW)) == text("diff.md")
 
 
 def test_two_releases_are_compared_by_how_they_were_made_too():
-    assert render(between(FEASIBLE, IN_VAIN)) == text("diff_of_releases.txt")
+    assert as_text(between(FEASIBLE, IN_VAIN)) == text("diff_of_releases.txt")
 
 
 def test_a_comparison_prints_itself_as_the_command_line_does():
     found = between(OLD, NEW)
-    assert str(found) == render(found)
+    assert str(found) == as_text(found)
 
 
 @pytest.mark.parametrize("width", [80, 100, 133])
 def test_no_line_is_wider_than_asked(width):
-    lines = render(between(OLD, NEW), width=width).splitlines()
+    lines = as_text(between(OLD, NEW), width=width).splitlines()
     assert max(map(len, lines)) <= width
 
 
-@pytest.mark.parametrize("show", [render, render_markdown])
+@pytest.mark.parametrize("show", [as_text, as_markdown])
 @pytest.mark.parametrize(("old", "new"), [(OLD, NEW), (NEW, OLD), (OLD, OLD)])
 def test_it_says_what_no_model_measures(show, old, new):
     found = between(old, new)
@@ -90,14 +90,14 @@ def test_it_says_what_no_model_measures(show, old, new):
 
 
 def test_colour_adds_nothing_but_colour():
-    coloured = render(between(OLD, NEW), colour=True)
+    coloured = as_text(between(OLD, NEW), colour=True)
     assert "\x1b[1;31mworse" in coloured
 
 
 def test_nothing_changed():
     found = between(OLD, OLD)
     assert not found.is_worse
-    assert "Nothing that these models judge got worse." in render(found)
+    assert "Nothing that these models judge got worse." in as_text(found)
     assert {check.change for table in found.tables for check in table.checks} == {"same"}
 
 
@@ -133,7 +133,7 @@ def test_shares_are_compared_and_not_counts(now, by_share, by_count):
 
 def test_a_share_is_told_with_its_counts():
     found = between(audited(of_size(4_000, 647, 100)), audited(of_size(4_856, 765, 110)))
-    said = " ".join(render(found, width=120).replace(KEPT_TOGETHER, " ").split())
+    said = " ".join(as_text(found, width=120).replace(KEPT_TOGETHER, " ").split())
 
     assert "violating records 647 of 4,000, 16.2 % → 765 of 4,856, 15.8 %" in said
     assert "uniques 100, 2.5 % 110, 2.3 % better" in said
@@ -269,7 +269,7 @@ def test_a_table_that_appears_is_worse_where_it_is_violated():
 def test_the_only_tables_are_compared_whatever_they_are_called():
     found = between(audited(RELEASE), audited(dataclasses.replace(NEXT, name="2026.csv")))
     assert presences(found) == [("release.csv", "2026.csv", "in_both")]
-    assert "release.csv → 2026.csv · holds → VIOLATED" in render(found)
+    assert "release.csv → 2026.csv · holds → VIOLATED" in as_text(found)
 
 
 def test_one_table_asked_two_questions_is_compared_question_by_question():
@@ -295,7 +295,7 @@ def test_tables_that_can_not_be_told_apart_are_not_compared():
 def test_another_question_is_said_with_what_it_was():
     found = between(audited(HOLDS), audited(dataclasses.replace(HOLDS, where="sex = 'F'")))
     assert found.to_dict()["tables"][0]["question"] == {"where": {"old": None, "new": "sex = 'F'"}}
-    assert "The question is another one (filter), so" in render(found)
+    assert "The question is another one (filter), so" in as_text(found)
 
 
 @pytest.mark.parametrize(
@@ -522,19 +522,19 @@ def test_what_is_demanded_no_more_is_worse():
 
     found = between(audited(HOLDS), audited(dropped))
     assert (found.is_worse, found.tables[0].got_worse) == (True, False)
-    assert "Less is demanded of release.csv than before." in " ".join(render(found).split())
+    assert "Less is demanded of release.csv than before." in " ".join(as_text(found).split())
     assert not between(audited(HOLDS), audited(HOLDS)).is_worse
 
 
 def test_the_same_table_under_another_name_is_not_gone():
     renamed = between(audited(HOLDS), audited(dataclasses.replace(HOLDS, name="2026.csv")))
     assert not renamed.is_worse
-    assert "Nothing that these models judge got worse." in render(renamed)
+    assert "Nothing that these models judge got worse." in as_text(renamed)
 
 
 def test_a_table_that_vanished_is_said_where_it_counts():
     found = between(audited(HOLDS, GONE), audited(HOLDS))
-    said = " ".join(render(found).split())
+    said = " ".join(as_text(found).split())
     assert found.is_worse
     assert "Nothing that these models judge got worse." not in said
     assert "Vanished, so nothing is shown of it any more: gone.csv." in said
@@ -576,7 +576,7 @@ def test_less_that_is_demanded_hides_no_figure_that_fell(new, change, demand, is
     [check] = found.tables[0].checks
     assert (check.change, check.demand, found.is_worse) == (change, demand, is_worse)
     assert found.to_dict()["tables"][0]["checks"][0]["demand"] == demand
-    said = " ".join(render(found).split())
+    said = " ".join(as_text(found).split())
     assert ("Less is demanded of" in said) == (demand == "weaker")
 
 
@@ -633,7 +633,7 @@ def test_a_narrower_question_makes_nothing_better():
     assert {check.change for check in table.checks} == {"changed"}
     assert (table.is_comparable, table.left_out) == (False, ("zip", "birth_date"))
     assert found.is_worse
-    said = " ".join(render(found).split())
+    said = " ".join(as_text(found).split())
     assert "No longer counted as known: zip, birth_date. Less is asked than before." in said
     assert "so no figure can be held against what it was." in said
     assert "so whether it got worse can't be seen." in said

@@ -32,13 +32,14 @@ expressions engines profile_result anonymization_result
 result_file
 baseline diff
 binding
-steps measures beforehand withholding
+steps measures facts withholding
 precautions
 plan
 answers violations
-verdicts caveats report explain asking
+verdicts caveats report explain session
+opening
 fetching
-auditor frequency_sets elsewhere
+auditor frequency_sets unconnected
 compiler
 utility release
 dbt_model

@@ -19,10 +19,10 @@ import pytest
 from generated import few
 from hypothesis import given
 from hypothesis import strategies as st
+from pages import as_markdown
 
 import kanon_sql as kanon
 from kanon_sql.engines.duckdb import without_values
-from kanon_sql.report import markdown
 
 ZIPS = ("Zeppelin-4711", "Zeppelin-0815", "<b>Zeppelin</b>", "*Zeppelin*")
 NAMES = ("Xanthippe", "Xenophon", "Xanthippe ")
@@ -57,7 +57,7 @@ def outputs(result: kanon.AuditResult) -> str:
     """Everything that a result can be turned into, as one text; how long it took is chance."""
     timeless = tuple(replace(table, seconds=0.0) for table in result.tables)
     result = replace(result, tables=timeless)
-    forms = (str(result), repr(result), result.to_json(), markdown.render(result))
+    forms = (str(result), repr(result), result.to_json(), as_markdown(result))
     return "\n".join([*forms, result._repr_html_()])
 
 

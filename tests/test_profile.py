@@ -25,15 +25,17 @@ import sqlglot
 from generated import KINDS, NAMES, PERSON, Filled, Kind, few, filled
 from hypothesis import given
 from hypothesis import strategies as st
+from pages import as_markdown, as_text
 from rich.text import Text
 from test_privacy import BIRTHS, DIAGNOSES, INCOMES, ROW, ZIPS, people, traces
 
 import kanon_sql as kanon
+from kanon_sql.binding import bind, resolve
 from kanon_sql.cli import main
 from kanon_sql.engines import connect
 from kanon_sql.profile_result import Elimination, KnownColumn, LackedColumn, TableProfile
-from kanon_sql.profiler import plan_profile
-from kanon_sql.report.profile import ONE_BY_ONE, render, render_markdown
+from kanon_sql.profiler import plan_profile, profile_question
+from kanon_sql.report.profile import ONE_BY_ONE
 from kanon_sql.spec import table_spec
 
 # --- worked examples ------------------------------------------------------------------------
@@ -567,7 +569,7 @@ def test_it_fits_whatever_the_columns_are_called(width: int) -> None:
     names = {name: f"{name} of whom nobody would think, {name}" for name in VISITS.column_names}
     data = VISITS.rename_columns([names[name] for name in VISITS.column_names])
 
-    text = render(
+    text = as_text(
         kanon.profile(data, quasi_identifiers=names["zip"], sensitive=names["disease"]),
         width=width,
     )
@@ -579,14 +581,14 @@ def test_it_fits_whatever_the_columns_are_called(width: int) -> None:
 def test_colours_change_no_word() -> None:
     result = seen()
 
-    coloured = render(result, colour=True)
+    coloured = as_text(result, colour=True)
 
     assert "\x1b[" in coloured
-    assert Text.from_ansi(coloured).plain == render(result)
+    assert Text.from_ansi(coloured).plain == as_text(result)
 
 
 def test_markdown_holds_the_same_figures() -> None:
-    text = render_markdown(seen())
+    text = as_markdown(seen())
 
     assert "| disease (sensitive) | 1 | 8.3 % | 100 % | 1 |" in text
     assert "| visit | identifier-like: 12 values |  |  |  |" in text
@@ -627,7 +629,7 @@ def test_no_output_holds_a_value(rows: list[tuple[Any, ...]], by_person: bool) -
     # How long it took is chance, and so are its digits.
     result = replace(result, tables=tuple(replace(table, seconds=0.0) for table in result.tables))
 
-    forms = (str(result), repr(result), result.to_json(), render_markdown(result))
+    forms = (str(result), repr(result), result.to_json(), as_markdown(result))
     assert traces("\n".join(forms)) == []
 
 
@@ -710,9 +712,8 @@ def test_the_text_is_the_one_that_was_read(name: str, clinic: duckdb.DuckDBPyCon
     more, step, _ = READ[name]
     file = GOLDEN / f"{name}.sql"
     engine = connect(clinic)
-    plan = plan_profile(
-        table_spec(source="patients", **question(more)), engine.table("patients"), k=2
-    )
+    asked = profile_question(table_spec(source="patients", **question(more)))
+    plan = plan_profile(bind(resolve(asked, engine.table("patients"), {})), k=2)
     [asked] = [
         asked
         for each in (*plan.knows, *plan.lacks, *plan.eliminations)

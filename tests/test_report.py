@@ -9,9 +9,10 @@ import re
 from pathlib import Path
 
 import pytest
+from pages import as_html, as_markdown, as_text
 
 from kanon_sql.models import MODELS
-from kanon_sql.report import human, markdown, notebook, wording
+from kanon_sql.report import wording
 from kanon_sql.result import AuditResult, CheckResult, HistogramBin, Summary, TableResult
 
 TEXTS = Path(__file__).parent / "reports"
@@ -195,15 +196,15 @@ def with_checks(*checks: CheckResult, table: TableResult = VIOLATED) -> TableRes
 
 
 def test_a_violated_table_says_how_bad_it_is_and_what_to_try():
-    assert human.render(audited(VIOLATED)) == text("violated.txt")
+    assert as_text(audited(VIOLATED)) == text("violated.txt")
 
 
 def test_a_table_that_holds_says_what_the_models_leave_open():
-    assert human.render(audited(HOLDS)) == text("holds.txt")
+    assert as_text(audited(HOLDS)) == text("holds.txt")
 
 
 def test_a_wide_terminal_has_a_line_a_check():
-    assert human.render(audited(VIOLATED), width=150).splitlines()[2:4] == [
+    assert as_text(audited(VIOLATED), width=150).splitlines()[2:4] == [
         "  VIOLATED  k-anonymity            k is 1, asked for 5                  "
         "1,200 records (60.0 %) in 600 classes of fewer than 5 records",
         "  measured  homogeneity diagnosis  310 classes with a single diagnosis  "
@@ -212,7 +213,7 @@ def test_a_wide_terminal_has_a_line_a_check():
 
 
 def test_people_are_counted_as_people_and_records_as_records():
-    assert human.render(audited(MADE_FOR_PEOPLE)) == text("people.txt")
+    assert as_text(audited(MADE_FOR_PEOPLE)) == text("people.txt")
 
 
 def test_the_reading_of_null_that_protects_less_comes_first():
@@ -220,7 +221,7 @@ def test_the_reading_of_null_that_protects_less_comes_first():
     table = dataclasses.replace(
         HOLDS, nulls="wildcard", sensitive=(), checks=(wildcard,), seconds=0.0
     )
-    assert human.render(audited(table)).splitlines()[:4] == [
+    assert as_text(audited(table)).splitlines()[:4] == [
         "release.csv · 1,030 records · quasi-identifiers zip · NULL matches every value",
         "",
         "  holds     k-anonymity  k is 1 with NULL as a value, 3 with NULL as a wildcard,",
@@ -236,7 +237,7 @@ def test_a_reference_is_named_with_the_attacker_and_the_journalist_risk():
             "journalist": {"highest": 0.5, "average": 0.1, "at_risk": 0.04, "threshold": 0.2},
         },
     )
-    lines = human.render(audited(table)).splitlines()
+    lines = as_text(audited(table)).splitlines()
     assert lines[3:5] == [
         "  VIOLATED  k-map voters  k is 0 in voters, asked for 10",
         "            8 records (0.4 %) in 2 classes that match fewer than 10 in voters",
@@ -254,7 +255,7 @@ def test_a_reference_is_named_with_the_attacker_and_the_journalist_risk():
 def test_nothing_demanded_is_measured_and_says_how_to_demand():
     measured = CheckResult("k_anonymity", {}, None, 1)
     table = dataclasses.replace(with_checks(measured), status="measured")
-    lines = human.render(audited(table)).splitlines()
+    lines = as_text(audited(table)).splitlines()
     assert lines[3] == "  measured  k-anonymity  k is 1  the smallest class has 1 record"
     assert lines[-3:-1] == [
         "  Nothing was demanded, so nothing can fail.",
@@ -267,7 +268,7 @@ def test_warnings_stand_between_the_verdicts_and_the_histogram():
         HOLDS,
         warnings=('"ssn" differs in every record, so it may point at people. Is it published?',),
     )
-    assert human.render(audited(table)).splitlines()[6:11] == [
+    assert as_text(audited(table)).splitlines()[6:11] == [
         "",
         '  warning   "ssn" differs in every record, so it may point at people. Is it',
         "            published?",
@@ -286,7 +287,7 @@ def test_values_are_shown_under_a_warning():
             ]
         },
     )
-    lines = human.render(audited(table)).splitlines()
+    lines = as_text(audited(table)).splitlines()
     assert lines[-7:-1] == [
         "  This output now contains personal data (--show-values). Handle it as such.",
         "",
@@ -300,7 +301,7 @@ def test_values_are_shown_under_a_warning():
 def test_shown_values_that_are_too_wide_for_columns_fold_between_values():
     row = {f"column {number}": "x" * 20 for number in range(5)}
     table = dataclasses.replace(VIOLATED, shown={"small_classes": [row]})
-    assert human.render(audited(table)).splitlines()[-5:-1] == [
+    assert as_text(audited(table)).splitlines()[-5:-1] == [
         "  Classes that are too small",
         "    column 0 · column 1 · column 2 · column 3 · column 4",
         "    xxxxxxxxxxxxxxxxxxxx · xxxxxxxxxxxxxxxxxxxx · xxxxxxxxxxxxxxxxxxxx ·",
@@ -313,7 +314,7 @@ def test_several_tables_have_a_section_each_and_a_closing_line():
     broken = dataclasses.replace(
         HOLDS, name="big.parquet", status="error", error="the memory limit was reached."
     )
-    assert human.render(audited(nothing, broken, HOLDS)) == "\n".join(
+    assert as_text(audited(nothing, broken, HOLDS)) == "\n".join(
         [
             "empty.csv: no data. No record was found, so nothing is shown to hold (exit code",
             "4). Look at the source and at the filter.",
@@ -333,19 +334,19 @@ def test_every_model_has_words_of_its_own(name):
 
 
 def test_colour_adds_nothing_but_colour():
-    coloured = human.render(audited(VIOLATED), colour=True)
+    coloured = as_text(audited(VIOLATED), colour=True)
     assert "\x1b[1;31m  VIOLATED" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == human.render(audited(VIOLATED))
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == as_text(audited(VIOLATED))
 
 
 @pytest.mark.parametrize("table", [VIOLATED, HOLDS, MADE_FOR_PEOPLE, with_checks(LINKED)])
 @pytest.mark.parametrize("width", [80, 100, 133])
 def test_no_line_is_wider_than_asked(table, width):
-    lines = human.render(audited(table), width=width).splitlines()
+    lines = as_text(audited(table), width=width).splitlines()
     assert max(map(len, lines)) <= width
 
 
-@pytest.mark.parametrize("render", [human.render, markdown.render, notebook.render])
+@pytest.mark.parametrize("render", [as_text, as_markdown, as_html])
 @pytest.mark.parametrize("table", [VIOLATED, HOLDS, MADE_FOR_PEOPLE, with_checks(LINKED)])
 def test_no_report_calls_a_table_safe_or_anonymous(render, table):
     words = set(re.findall(r"[a-z-]+", render(audited(table)).lower()))
@@ -355,7 +356,7 @@ def test_no_report_calls_a_table_safe_or_anonymous(render, table):
 
 def test_a_name_can_not_move_the_cursor():
     table = dataclasses.replace(HOLDS, name="a\x1b[2Jb\n.csv")
-    first, *_ = human.render(audited(table)).splitlines()
+    first, *_ = as_text(audited(table)).splitlines()
     assert first.startswith(r"a\x1b[2Jb\n.csv · ")
 
 
@@ -380,14 +381,14 @@ def test_every_demanded_k_begins_a_bin(sizes, k, labels):
 
 
 def test_markdown():
-    assert markdown.render(audited(VIOLATED)) == text("violated.md")
+    assert as_markdown(audited(VIOLATED)) == text("violated.md")
 
 
 def test_markdown_reads_no_marks_in_names():
     table = dataclasses.replace(
         VIOLATED, name="a|b*c*.csv", quasi_identifiers=("birth_date", "_x_")
     )
-    assert markdown.render(audited(table)).splitlines()[:3] == [
+    assert as_markdown(audited(table)).splitlines()[:3] == [
         r"## a\|b\*c\*.csv",
         "",
         r"2,000 records · quasi-identifiers birth_date, \_x\_ · sensitive diagnosis",
@@ -395,18 +396,18 @@ def test_markdown_reads_no_marks_in_names():
 
 
 def test_notebook():
-    assert notebook.render(audited(HOLDS)) == text("holds.html")
+    assert as_html(audited(HOLDS)) == text("holds.html")
 
 
 def test_notebook_runs_nothing_that_a_name_holds():
     table = dataclasses.replace(VIOLATED, name="<script>alert(1)</script>")
-    assert "<script>" not in notebook.render(audited(table))
-    assert "&lt;script&gt;" in notebook.render(audited(table))
+    assert "<script>" not in as_html(audited(table))
+    assert "&lt;script&gt;" in as_html(audited(table))
 
 
 def test_a_result_prints_itself():
-    assert str(audited(HOLDS)) == human.render(audited(HOLDS))
-    assert audited(HOLDS)._repr_html_() == notebook.render(audited(HOLDS))
+    assert str(audited(HOLDS)) == as_text(audited(HOLDS))
+    assert audited(HOLDS)._repr_html_() == as_html(audited(HOLDS))
 
 
 def test_a_result_with_values_says_so_in_its_json():

@@ -1,58 +1,54 @@
-"""What changed between two results, for a terminal and as Markdown."""
+"""A comparison of two results as a page: what changed, and whether it got worse."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from kanon_sql.comparison import QUESTION, Figure
 from kanon_sql.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
 from kanon_sql.errors import InputError
-from kanon_sql.report import human, markdown, wording
-from kanon_sql.report.human import Line, Part
+from kanon_sql.report import wording
+from kanon_sql.report.document import (
+    NONE,
+    Block,
+    Change,
+    ChangedCheck,
+    ChangedChecks,
+    Changes,
+    Heading,
+    Prose,
+    Strong,
+)
 from kanon_sql.report.wording import STATUS_WORDS, Verdict, figure_name, percent, printable
 from kanon_sql.result import CheckResult, TableResult
 
-_INDENT = "  "
-_WIDEST_PROSE = 100
-_STYLES = {"worse": "bold red", "better": "bold green", "new": "bold", "gone": "bold"}
 _SHARES = ("highest", "average", "at_risk")
 _SHARE_FIGURES = ("average", "at_risk")
 _ALWAYS = ("records", "classes", "k")
 """What is worth a line though nothing changed."""
 
 
-class Row(NamedTuple):
-    """A number in both results; `word` is worse, better, or nothing."""
-
-    name: str
-    old: str
-    new: str
-    word: str
-
-
-def render(diff: Diff, *, colour: bool = False, width: int = 80) -> str:
-    """The comparison as people read it, without a newline at its end."""
-    prose = min(width, _WIDEST_PROSE)
-    blocks = [human.folded(_heading(diff), width, style="bold")]
+def page(diff: Diff) -> Iterator[Block]:
+    """What changed in each table, and what that means."""
+    yield Heading([_heading(diff)], of_page=True)
     for table in diff.tables:
-        blocks += _section(table, width)
+        yield from _section(table)
     if diff.made:
-        blocks.append(_rows("How the release was made", [_made(each) for each in diff.made]))
-    blocks += [human.folded(text, prose) for text in (_outcome(diff), SEVERAL_RELEASES)]
-    lines = [line for block in human.separated(blocks) for line in block]
-    return human.coloured(lines) if colour else "\n".join(human.plain(line) for line in lines)
+        yield Changes("How the release was made", [_made(each) for each in diff.made])
+    yield Strong(_outcome(diff))
+    yield Prose([SEVERAL_RELEASES], indented=False)
 
 
-def render_markdown(diff: Diff) -> str:
-    """The comparison as Markdown, without a newline at its end."""
-    blocks = [f"# {markdown.escaped(_heading(diff))}"]
-    for table in diff.tables:
-        blocks += _markdown_section(table)
-    if diff.made:
-        blocks += ["How the release was made:", _markdown_rows(map(_made, diff.made))]
-    blocks += [f"**{markdown.escaped(_outcome(diff))}**", markdown.escaped(SEVERAL_RELEASES)]
-    return wording.plain("\n\n".join(blocks))
+def _section(table: TableDiff) -> Iterator[Block]:
+    yield Heading([_headline(table)])
+    for note in _notes(table):
+        yield Prose([note])
+    numbers = _numbers(table)
+    if numbers:
+        yield Changes("", numbers)
+    if table.checks:
+        yield ChangedChecks([_changed(check, table) for check in table.checks])
 
 
 # --- the words ------------------------------------------------------------------------------
@@ -91,28 +87,28 @@ def _notes(table: TableDiff) -> Iterator[str]:
         yield unanswered
 
 
-def _numbers(table: TableDiff) -> list[Row]:
+def _numbers(table: TableDiff) -> list[Change]:
     """What changed of the summary and the risks; records, classes and k in any case."""
     summary = [
-        Row(figure_name(each.name), *_both(each, _text, "{}, {share}"), _word(each))
+        Change(figure_name(each.name), *_both(each, _text, "{}, {share}"), _word(each))
         for each in table.summary
         if each.change != "same" or each.name in _ALWAYS
     ]
     return [*summary, *(_risk(each) for each in table.risks if each.change != "same")]
 
 
-def _risk(figure: Figure) -> Row:
+def _risk(figure: Figure) -> Change:
     attacker, _, name = figure.name.partition(".")
     show = _share if name in _SHARES else _text
     cells = _both(figure, show, "{}, {share}")
-    return Row(f"{attacker} risk, {figure_name(name)}", *cells, _word(figure))
+    return Change(f"{attacker} risk, {figure_name(name)}", *cells, _word(figure))
 
 
-def _made(figure: Figure) -> Row:
+def _made(figure: Figure) -> Change:
     first, _, name = figure.name.partition(".")
     is_level = first == "level" and name
     words = f"level of {printable(name)}" if is_level else figure_name(name or first)
-    return Row(words, _text(figure.old), _text(figure.new), "")
+    return Change(words, _text(figure.old), _text(figure.new), "")
 
 
 def _word(figure: Figure) -> str:
@@ -122,11 +118,11 @@ def _word(figure: Figure) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return printable(value)
-    return wording.figure(value) if value is not None else "\u2013"
+    return wording.figure(value) if value is not None else NONE
 
 
 def _share(value: Any) -> str:
-    return percent(value) if value is not None else "\u2013"
+    return percent(value) if value is not None else NONE
 
 
 def _check_word(check: CheckDiff) -> str:
@@ -150,6 +146,10 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
         found = f"{old.word}: {old.achieved} → {new.word}: {new.achieved}"
     counts = [each for each in check.figures if each.change != "same" and each.name != "achieved"]
     return found, "; ".join(f"{figure_name(each.name)} {_then_and_now(each)}" for each in counts)
+
+
+def _changed(check: CheckDiff, table: TableDiff) -> ChangedCheck:
+    return ChangedCheck(_check_word(check), wording.title(check.check), *_check_text(check, table))
 
 
 def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:
@@ -197,81 +197,3 @@ def _outcome(diff: Diff) -> str:
     if not (worse or diff.gone or other):
         sentences.insert(0, "Nothing that these models judge got worse.")
     return " ".join(sentences)
-
-
-# --- for a terminal -------------------------------------------------------------------------
-
-
-def _section(table: TableDiff, width: int) -> Iterator[list[Line]]:
-    yield human.folded(_headline(table), width, style="bold")
-    for note in _notes(table):
-        yield human.folded(note, min(width, _WIDEST_PROSE), _INDENT)
-    numbers = _numbers(table)
-    if numbers:
-        yield _rows("", numbers)
-    if table.checks:
-        yield list(_checks(table, width))
-
-
-def _rows(title: str, rows: Sequence[Row]) -> list[Line]:
-    names, old, new = (
-        max(human.width_of(text) for text in column)
-        for column in zip(*((row.name, row.old, row.new) for row in rows), strict=True)
-    )
-    names, old, new = max(names, human.width_of(title)), max(old, 3), max(new, 3)
-    lines: list[Line] = [
-        (Part(f"{_INDENT}{human.padded(title, names)}   {'old':>{old}}   {'new':>{new}}", "dim"),)
-    ]
-    for row in rows:
-        cells = f"{human.padded(row.name, names)}   {row.old:>{old}}   {row.new:>{new}}"
-        lines.append((Part(f"{_INDENT}{cells}   "), Part(row.word, _STYLES.get(row.word, ""))))
-    return lines
-
-
-def _checks(table: TableDiff, width: int) -> Iterator[Line]:
-    """Each check with its word, what was found below it where that does not fit beside it."""
-    titles = max(human.width_of(wording.title(each.check)) for each in table.checks)
-    under = " " * len(f"{_INDENT}changed{_INDENT}")
-    for each in table.checks:
-        word = _check_word(each)
-        found, counts = _check_text(each, table)
-        text = f"{human.padded(wording.title(each.check), titles)}  {found}"
-        first, *rest = human.folded(text.rstrip(), width, under)
-        yield (
-            Part(f"{_INDENT}{word:<7}{_INDENT}", _STYLES.get(word, "")),
-            Part(first[0].text.removeprefix(under)),
-        )
-        yield from rest
-        if counts:
-            yield from human.folded(counts, width, under)
-
-
-# --- as Markdown ----------------------------------------------------------------------------
-
-
-def _markdown_section(table: TableDiff) -> Iterator[str]:
-    yield f"## {markdown.escaped(_headline(table))}"
-    yield from (markdown.escaped(note) for note in _notes(table))
-    numbers = _numbers(table)
-    if numbers:
-        yield _markdown_rows(numbers)
-    if table.checks:
-        yield markdown.grid(["", "check", "found", "figures"], _markdown_checks(table))
-
-
-def _markdown_rows(rows: Iterable[Row]) -> str:
-    return markdown.grid(
-        ["", "old", "new", ""],
-        ([markdown.escaped(cell) for cell in row[:3]] + [_bold(row.word)] for row in rows),
-    )
-
-
-def _markdown_checks(table: TableDiff) -> Iterator[list[str]]:
-    for each in table.checks:
-        found, counts = _check_text(each, table)
-        cells = (wording.title(each.check), found, counts)
-        yield [_bold(_check_word(each)), *map(markdown.escaped, cells)]
-
-
-def _bold(word: str) -> str:
-    return f"**{word}**" if word in _STYLES else word

@@ -1,4 +1,4 @@
-"""What an audit or a search for levels would run, for a terminal."""
+"""A dry run as a page: what an audit or a search for levels would ask."""
 
 from __future__ import annotations
 
@@ -6,43 +6,29 @@ from collections.abc import Iterator, Sequence
 
 from kanon_sql.engines.base import Estimate
 from kanon_sql.errors import plural
-from kanon_sql.report import human
-from kanon_sql.report.human import Line
+from kanon_sql.report.document import Block, Heading, Item, Strong
 from kanon_sql.report.wording import printable
 from kanon_sql.steps import ExpectedSearch, ExpectedStep, ExpectedTable
 
-_INDENT = "  "
-_UNDER_NAME = " " * 4
+
+def page(tables: Sequence[ExpectedTable]) -> Iterator[Block]:
+    """The statements of each table, with what the engine expects of them."""
+    for table in tables:
+        yield from _section(table)
 
 
-def render(tables: Sequence[ExpectedTable], *, colour: bool = False, width: int = 80) -> str:
-    """The statements of each table with what the engine expects, without a newline at the end."""
-    blocks = [block for table in tables for block in _section(table, width)]
-    lines = [line for block in human.separated(blocks) for line in block]
-    return human.coloured(lines) if colour else "\n".join(human.plain(line) for line in lines)
-
-
-def _section(table: ExpectedTable, width: int) -> Iterator[list[Line]]:
+def _section(table: ExpectedTable) -> Iterator[Block]:
     reads = ", ".join(map(printable, table.reads))
-    headline = f"{printable(table.name)} · {table.engine} · reads {reads}"
-    yield human.folded(headline, width, rest=_INDENT, style="bold")
+    yield Heading([printable(table.name), table.engine, f"reads {reads}"])
     for expected in table.steps:
-        yield [
-            line
-            for text in (f"{_INDENT}{expected.step.name}", *_words(expected))
-            for line in human.folded(text, width, rest=_UNDER_NAME)
-        ]
+        yield Item(expected.step.name, list(_words(expected)))
     if table.search is None:
         closing = f"{plural(len(table.steps), 'statement')}, kanon-sql compile shows them."
     else:
-        yield [
-            line
-            for text in (f"{_INDENT}search", *_of_search(table.search))
-            for line in human.folded(text, width, rest=_UNDER_NAME)
-        ]
+        yield Item("search", list(_of_search(table.search)))
         certain = sum(not expected.step.only for expected in table.steps)
         closing = f"{plural(certain, 'statement')} for certain, and what their answers lead to."
-    yield human.folded(f"Nothing was run: {closing}", width, style="bold")
+    yield Strong(f"Nothing was run: {closing}")
 
 
 def _of_search(search: ExpectedSearch) -> Iterator[str]:
@@ -53,7 +39,7 @@ def _of_search(search: ExpectedSearch) -> Iterator[str]:
         f"{printable(name)} {_high(height, masked=name in search.masked)}"
         for name, height in search.heights.items()
     )
-    sentences = [
+    yield from [
         f"At most {most}{masks}: {heights}.",
         "Each raises one quasi-identifier by a level, and asks how many records are in violating "
         "classes then.",
@@ -62,7 +48,6 @@ def _of_search(search: ExpectedSearch) -> Iterator[str]:
         else "Each reads the records, as the first frequency set does.",
         "The release is then audited by the same statements as the table.",
     ]
-    yield from (f"{_UNDER_NAME}{sentence}" for sentence in sentences)
 
 
 def _high(height: int, *, masked: bool) -> str:
@@ -73,11 +58,11 @@ def _high(height: int, *, masked: bool) -> str:
 
 
 def _words(expected: ExpectedStep) -> Iterator[str]:
-    yield f"{_UNDER_NAME}{printable(expected.step.question)}"
+    yield printable(expected.step.question)
     if expected.step.only:
-        yield f"{_UNDER_NAME}Runs {expected.step.only}."
+        yield f"Runs {expected.step.only}."
     if words := _estimated(expected.estimate):
-        yield f"{_UNDER_NAME}{words}"
+        yield words
 
 
 def _estimated(estimate: Estimate) -> str:

@@ -1,4 +1,4 @@
-"""An audit as Markdown, for a pull request or a document."""
+"""Writes a page as Markdown, for a pull request or a document."""
 
 from __future__ import annotations
 
@@ -6,84 +6,94 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from kanon_sql.report import wording
-from kanon_sql.report.wording import Verdict
-from kanon_sql.result import AuditResult, TableResult
+from kanon_sql.report.document import (
+    Bars,
+    Block,
+    ChangedChecks,
+    Changes,
+    Footer,
+    Grid,
+    Heading,
+    Item,
+    Limits,
+    Prose,
+    Strong,
+    Values,
+    Verdicts,
+    Warnings,
+    cells_of,
+)
 
 _MARKS = re.compile(r"[\\`*|<>\[\]~]|(?<!\w)_|_(?!\w)")
+_UNMARKED = ("", "same", "changed")
+"""Words of a comparison that nobody must look for."""
 
 
-def render(result: AuditResult) -> str:
-    """The result as Markdown, without a newline at its end."""
-    blocks = [block for table in result.tables for block in _section(table)]
-    closing = wording.closing(result)
-    if closing:
-        blocks.append(f"**{escaped(closing)}**")
-    return wording.plain("\n\n".join(blocks))
+def write(page: Iterable[Block]) -> str:
+    """The page as Markdown, without a newline at its end."""
+    return wording.plain("\n\n".join(text for block in page for text in _texts(block)))
 
 
-def _section(table: TableResult) -> Iterator[str]:
-    unanswered = wording.unanswered(table)
-    if unanswered:
-        yield f"**{escaped(unanswered)}**"
-        return
-    name, *rest = wording.headline(table)
-    yield f"## {escaped(name)}"
-    yield escaped(" · ".join(rest))
-    yield verdicts(wording.verdicts(table))
-    yield from warnings(table)
-    if table.histogram:
-        yield _histogram(table)
-    yield from (escaped(text) for text in wording.findings(table))
-    yield from silences(table)
-    yield escaped(" ".join([wording.outcome(table), *wording.advice(table)]))
-    yield from _shown(table)
-    yield f"*{escaped(wording.footer(table))}*"
+def _texts(block: Block) -> Iterator[str]:
+    match block:
+        case Heading([name, *rest], of_page):
+            yield f"{'#' if of_page else '##'} {escaped(name)}"
+            if rest:
+                yield escaped(" · ".join(rest))
+        case Prose(sentences):
+            yield escaped(" ".join(sentences))
+        case Strong(sentence):
+            yield f"**{escaped(sentence)}**"
+        case Warnings(sentences):
+            yield "\n>\n".join(f"> **Warning:** {escaped(each)}" for each in sentences)
+        case Verdicts(checks):
+            found = (
+                [f"**{each.word}**", *_cells(each.title, each.achieved, each.extent)]
+                for each in checks
+            )
+            yield _table(["", "check", "found", "reach"], found)
+        case Limits(of_models):
+            for title, sentence in of_models:
+                yield f"What {escaped(title)} does not promise: {escaped(sentence)}"
+        case Bars(_, header, bins):
+            counts = ([each.label, wording.number(each.count), each.share] for each in bins)
+            yield _table(header, counts, numbers=True)
+        case Grid(title, _, _, below):
+            if title:
+                yield escaped(title)
+            heads, *cells = ([escaped(cell) for cell in row] for row in cells_of(block))
+            yield _table(heads, cells, numbers=True)
+            if below:
+                yield escaped(below)
+        case Changes(title, figures):
+            if title:
+                yield f"{escaped(title)}:"
+            changes = ([*_cells(*each[:3]), _marked(each.word)] for each in figures)
+            yield _table(["", "old", "new", ""], changes)
+        case ChangedChecks(checks):
+            changed = ([_marked(word), *_cells(*texts)] for word, *texts in checks)
+            yield _table(["", "check", "found", "figures"], changed)
+        case Values(warning, lists):
+            yield f"> **{escaped(warning)}**"
+            for heading, rows in lists:
+                yield f"### {escaped(heading)}"
+                values = [_cells(*row) for row in rows]
+                yield _table(values[0], values[1:]) if values else "none"
+        case Item(name, sentences):
+            yield f"**{escaped(name)}** {escaped(' '.join(sentences))}"
+        case Footer(text):
+            yield f"*{escaped(text)}*"
 
 
-def verdicts(found: Iterable[Verdict]) -> str:
-    """A row a check."""
-    return grid(
-        ["", "check", "found", "reach"],
-        (
-            [f"**{each.word}**", *map(escaped, (each.title, each.achieved, each.extent))]
-            for each in found
-        ),
-    )
+def _cells(*texts: str) -> list[str]:
+    return [escaped(text) for text in texts]
 
 
-def warnings(table: TableResult) -> Iterator[str]:
-    """The warnings as one quotation, if there are any."""
-    if table.warnings:
-        yield "\n>\n".join(
-            f"> **Warning:** {escaped(warning)}" for warning in wording.warnings(table)
-        )
+def _marked(word: str) -> str:
+    return word if word in _UNMARKED else f"**{word}**"
 
 
-def silences(table: TableResult) -> Iterator[str]:
-    """What each model that holds does not protect against."""
-    for title, sentence in wording.silences(table):
-        yield f"What {escaped(title)} does not promise: {escaped(sentence)}"
-
-
-def _histogram(table: TableResult) -> str:
-    return grid(
-        ["class size", wording.members(table), "share"],
-        ([size.label, wording.number(size.count), size.share] for size in wording.histogram(table)),
-        numbers=True,
-    )
-
-
-def _shown(table: TableResult) -> Iterator[str]:
-    if not table.shown:
-        return
-    yield f"> **{escaped(wording.PERSONAL_DATA)}**"
-    for name, rows in table.shown.items():
-        yield f"### {escaped(wording.shown_heading(name, rows))}"
-        cells = [[escaped(cell) for cell in row] for row in wording.cells(rows)]
-        yield grid(cells[0], cells[1:]) if cells else "none"
-
-
-def grid(header: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
+def _table(header: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
     columns = list(header)
     rule = ["---:" if numbers else "---"] * len(columns)
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, rule, *rows))

@@ -1,20 +1,29 @@
-"""A profile in words and in tables: for a terminal, and as Markdown."""
+"""A profile as a page: what each column that someone may know singles out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from kanon_sql.profile_result import KnownColumn, ProfileResult, TableProfile
-from kanon_sql.report import human, markdown
-from kanon_sql.report.human import Line, Part
+from kanon_sql.profile_result import (
+    Elimination,
+    KnownColumn,
+    LackedColumn,
+    ProfileResult,
+    TableProfile,
+)
+from kanon_sql.report.document import (
+    NONE,
+    Block,
+    Footer,
+    Grid,
+    Heading,
+    Prose,
+    Row,
+    Strong,
+    Warnings,
+)
 from kanon_sql.report.wording import KEPT_TOGETHER, counted, listed, number, percent, printable
 
-_INDENT = "  "
-_GAP = "   "
-_NONE = "\u2013"
-_WIDEST_PROSE = 100
 _MUCH = 0.1
 """From which share of outliers on clipping is worth a word."""
 ONE_BY_ONE = (
@@ -23,28 +32,24 @@ ONE_BY_ONE = (
 )
 
 
-class Grid(NamedTuple):
-    """A table of figures under a sentence: the first column is names, the others numbers.
-
-    A row with a single cell beside its name holds words in place of figures.
-    """
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+def page(result: ProfileResult) -> Iterator[Block]:
+    """The blocks of every table."""
+    for table in result.tables:
+        yield from _section(table)
 
 
-def render(result: ProfileResult, *, colour: bool = False, width: int = 80) -> str:
-    """The result as people read it, without a newline at its end."""
-    sections = [_section(table, width) for table in result.tables]
-    lines = list(chain.from_iterable(human.separated(sections)))
-    return human.coloured(lines) if colour else "\n".join(human.plain(line) for line in lines)
-
-
-def render_markdown(result: ProfileResult) -> str:
-    """The result as Markdown, without a newline at its end."""
-    blocks = [block for table in result.tables for block in _markdown_section(table)]
-    return "\n\n".join(blocks).replace(KEPT_TOGETHER, " ")
+def _section(table: TableProfile) -> Iterator[Block]:
+    sentence = unanswered(table)
+    if sentence:
+        yield Strong(sentence)
+        return
+    yield Heading(headline(table))
+    if table.warnings:
+        yield Warnings([printable(text) for text in table.warnings])
+    yield Prose([as_it_is(table)])
+    yield from grids(table)
+    yield Prose(list(advice(table)))
+    yield Footer(footer(table))
 
 
 # --- the words ------------------------------------------------------------------------------
@@ -98,23 +103,29 @@ def _knows(table: TableProfile) -> Grid:
     return Grid(
         f"What if someone knows one column more? {_members(table).capitalize()} newly alone in "
         f"their class, and in classes below {number(table.k_threshold)}:",
-        ("also known", "newly alone", "share", f"below {number(table.k_threshold)}", "k"),
-        tuple(_known_row(column, table) for column in table.attacker_knows),
+        Row(
+            ("also known",),
+            ("newly alone", "share", f"below {number(table.k_threshold)}", "k"),
+        ),
+        [_known_row(column, table) for column in table.attacker_knows],
+        spacious=True,
     )
 
 
-def _known_row(column: KnownColumn, table: TableProfile) -> tuple[str, ...]:
+def _known_row(column: KnownColumn, table: TableProfile) -> Row:
     name = f"{printable(column.column)}{' (sensitive)' if column.role else ''}"
     if column.identifier_like:
-        return name, f"identifier-like: {counted(column.distinct, 'value')}"
+        return Row((name,), (f"identifier-like: {counted(column.distinct, 'value')}",))
     members = column.members or 0
     newly = column.newly_unique_records or 0
-    return (
-        name,
-        number(newly),
-        _share(newly, members),
-        _share(column.records_below_k or 0, members),
-        number(column.k or 0),
+    return Row(
+        (name,),
+        (
+            number(newly),
+            _share(newly, members),
+            _share(column.records_below_k or 0, members),
+            number(column.k or 0),
+        ),
     )
 
 
@@ -124,19 +135,22 @@ def _without(table: TableProfile) -> Grid:
     return Grid(
         f"What if a quasi-identifier were not known? {_members(table).capitalize()} that would "
         f"leave the classes below {k}, and how many of them lie in its outer 1{KEPT_TOGETHER}%:",
-        ("left out", "would leave", "share", f"in its outer 1{KEPT_TOGETHER}%"),
-        tuple(
-            (
-                printable(column.column),
-                number(column.records_leaving),
-                _share(column.records_leaving, below),
-                _NONE if column.share_in_outer_percent is None
-                else _short(column.share_in_outer_percent),
-            )
-            for column in table.without
-            if below
+        Row(("left out",), ("would leave", "share", f"in its outer 1{KEPT_TOGETHER}%")),
+        [_left_out(column, below) for column in table.without if below],
+        spacious=True,
+    )
+
+
+def _left_out(column: LackedColumn, below: int) -> Row:
+    share = column.share_in_outer_percent
+    return Row(
+        (printable(column.column),),
+        (
+            number(column.records_leaving),
+            _share(column.records_leaving, below),
+            NONE if share is None else _short(share),
         ),
-    )  # fmt: skip
+    )
 
 
 def _elimination(table: TableProfile) -> Grid:
@@ -144,17 +158,21 @@ def _elimination(table: TableProfile) -> Grid:
     return Grid(
         "How sure is someone of a sensitive value in the worst class, after ruling out its most "
         "frequent other values?",
-        ("ruled out", *(str(place) for place in range(ruled_out)), "certain after"),
-        tuple(
-            (
-                printable(each.sensitive),
-                *(_NONE if share is None else _short(share) for share in each.confidence),
-                _NONE if each.eliminations_to_certainty is None
-                else number(each.eliminations_to_certainty),
-            )
-            for each in table.elimination
+        Row(("ruled out",), (*(str(place) for place in range(ruled_out)), "certain after")),
+        [_ruled_out(each) for each in table.elimination],
+        spacious=True,
+    )
+
+
+def _ruled_out(each: Elimination) -> Row:
+    certain = each.eliminations_to_certainty
+    return Row(
+        (printable(each.sensitive),),
+        (
+            *(NONE if share is None else _short(share) for share in each.confidence),
+            NONE if certain is None else number(certain),
         ),
-    )  # fmt: skip
+    )
 
 
 def advice(table: TableProfile) -> Iterator[str]:
@@ -238,7 +256,7 @@ def _of(part: int, whole: int) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    return _short(part / whole) if whole else _NONE
+    return _short(part / whole) if whole else NONE
 
 
 def _short(fraction: float) -> str:
@@ -247,81 +265,3 @@ def _short(fraction: float) -> str:
     ['< 0.1 %', '25.0 %', '100 %']
     """
     return percent(fraction).replace("less than", "<").replace("more than", ">")
-
-
-# --- for a terminal -------------------------------------------------------------------------
-
-
-def _section(table: TableProfile, width: int) -> list[Line]:
-    sentence = unanswered(table)
-    if sentence:
-        return human.folded(sentence, width, style="bold")
-    prose = min(width, _WIDEST_PROSE)
-    blocks = [
-        human.folded(" · ".join(headline(table)), width, rest=_INDENT, style="bold"),
-        [line for text in table.warnings for line in _warning(text, prose)],
-        human.folded(as_it_is(table), prose, _INDENT),
-        *(_grid(grid, width, prose) for grid in grids(table)),
-        [line for text in advice(table) for line in human.folded(text, prose, _INDENT)],
-    ]
-    lines = list(chain.from_iterable(human.separated([block for block in blocks if block])))
-    return [*lines, (Part(footer(table), "dim"),)]
-
-
-def _warning(text: str, width: int) -> list[Line]:
-    first = f"{_INDENT}warning   {printable(text)}"
-    return human.folded(first, width, rest=" " * 12, style="yellow")
-
-
-def _grid(grid: Grid, width: int, prose: int) -> list[Line]:
-    """The title, then a line a row; a name too long for the line has one of its own."""
-    lines = human.folded(grid.title, prose, _INDENT)
-    figures = [row[1:] for row in (grid.header, *grid.rows) if len(row) == len(grid.header)]
-    sizes = [max(human.width_of(row[place]) for row in figures) for place in range(len(figures[0]))]
-    room = width - 2 * len(_INDENT) - sum(sizes) - len(_GAP) * len(sizes)
-    longest = max(human.width_of(row[0]) for row in (grid.header, *grid.rows))
-    names = longest if longest <= room else min(room, human.width_of(grid.header[0]))
-    for row in (grid.header, *grid.rows):
-        name, *cells = row
-        if len(row) < len(grid.header):
-            lines += human.folded(
-                f"{human.padded(name, names)}{_GAP}{cells[0]}", width, _INDENT * 2
-            )
-            continue
-        if human.width_of(name) > names:
-            lines += human.folded(name, width, _INDENT * 2)
-            name = ""
-        text = human.padded(name, names) + "".join(
-            f"{_GAP}{' ' * (size - human.width_of(cell))}{cell}"
-            for cell, size in zip(cells, sizes, strict=True)
-        )
-        lines.append((Part(f"{_INDENT * 2}{text}", "dim" if row is grid.header else ""),))
-    return lines
-
-
-# --- as Markdown ----------------------------------------------------------------------------
-
-
-def _markdown_section(table: TableProfile) -> Iterator[str]:
-    sentence = unanswered(table)
-    if sentence:
-        yield f"**{markdown.escaped(sentence)}**"
-        return
-    name, *rest = headline(table)
-    yield f"## {markdown.escaped(name)}"
-    yield markdown.escaped(" · ".join(rest))
-    for text in table.warnings:
-        yield f"> **Warning:** {markdown.escaped(printable(text))}"
-    yield markdown.escaped(as_it_is(table))
-    for grid in grids(table):
-        yield markdown.escaped(grid.title)
-        yield markdown.grid(grid.header, _even_rows(grid), numbers=True)
-    yield markdown.escaped(" ".join(advice(table)))
-    yield f"*{markdown.escaped(footer(table))}*"
-
-
-def _even_rows(grid: Grid) -> Iterator[Sequence[str]]:
-    """Every row with as many cells as the header has."""
-    for row in grid.rows:
-        cells = [markdown.escaped(cell) for cell in row]
-        yield [*cells, *[""] * (len(grid.header) - len(row))]

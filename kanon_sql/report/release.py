@@ -1,12 +1,9 @@
-"""A release in words and in tables: how it was made, what it cost, whether it holds."""
+"""A release as a page: how it was made, what it cost, whether it holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from html import escape
-from itertools import chain
-from typing import NamedTuple
 
 from kanon_sql.anonymization_result import (
     Anonymization,
@@ -15,8 +12,18 @@ from kanon_sql.anonymization_result import (
     Release,
 )
 from kanon_sql.metrics import METRICS
-from kanon_sql.report import human, markdown, notebook, wording
-from kanon_sql.report.human import Line, Part
+from kanon_sql.report import audit, wording
+from kanon_sql.report.document import (
+    NONE,
+    Block,
+    Footer,
+    Grid,
+    Heading,
+    Prose,
+    Row,
+    Strong,
+    Verdicts,
+)
 from kanon_sql.report.wording import (
     KEPT_TOGETHER,
     Verdict,
@@ -28,12 +35,6 @@ from kanon_sql.report.wording import (
 )
 from kanon_sql.result import CheckResult, TableResult
 
-_INDENT = "  "
-_GAP = "  "
-_NONE = "\u2013"
-_WIDEST_PROSE = 100
-_LIVE = (4, 12, 5, 22, 9, 11)
-"""How wide the columns of a step are while the steps to come are not known."""
 _MADE = {
     "datafly": "Datafly generalises one quasi-identifier at a time, the one with most distinct "
     "values. Before each step, and at the end:",
@@ -57,58 +58,24 @@ _WHAT_HELPS = (
 )
 
 
-class Row(NamedTuple):
-    """Words, then figures. With fewer words than columns the last reaches over the rest."""
-
-    words: tuple[str, ...]
-    figures: tuple[str, ...]
-
-
-class Grid(NamedTuple):
-    """A table under a sentence. A heading of several lines stands on the last of them."""
-
-    title: str
-    header: Row
-    rows: tuple[Row, ...]
-
-
-def render(result: AnonymizationResult, *, colour: bool = False, width: int = 80) -> str:
-    """The result as people read it, without a newline at its end."""
-    lines = _page(result, width)
-    return human.coloured(lines) if colour else "\n".join(human.plain(line) for line in lines)
-
-
-def render_markdown(result: AnonymizationResult) -> str:
-    """The result as Markdown, without a newline at its end."""
-    return wording.plain("\n\n".join(_markdown_page(result)))
-
-
-def render_html(result: AnonymizationResult) -> str:
-    """The result as a fragment of HTML, for a notebook."""
-    return notebook.whole(list(_html_page(result)))
-
-
-def step_heading() -> str:
-    """What stands above the steps while they are taken."""
-    *sizes, of_distinct, of_violating = _LIVE
-    words = ("step", "attribute", "level", "")
-    cells = [human.padded(word, size) for word, size in zip(words, sizes, strict=True)]
-    figures = (f"{'values':>{of_distinct}}", f"{'violating':>{of_violating}}")
-    return f"{_INDENT}{_INDENT.join(cells)}{_GAP}{_GAP.join(figures)}"
-
-
-def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
-    """A step while it is taken, in the columns of the table of steps.
-
-    >>> month = GeneralizationStep("birth_date", 1, "month", 61_204, 812_340)
-    >>> step_line(month, 1, 0)
-    '     1  birth_date    0 → 1  month                      61,204      812,340'
-    """
-    words, (distinct, violating, _) = _step(step, number, from_level)
-    *sizes, of_distinct, of_violating = _LIVE
-    cells = [human.padded(word, size) for word, size in zip(words, sizes, strict=True)]
-    figures = (f"{distinct:>{of_distinct}}", f"{violating:>{of_violating}}")
-    return f"{_INDENT}{_INDENT.join(cells)}{_GAP}{_GAP.join(figures)}"
+def page(result: AnonymizationResult) -> Iterator[Block]:
+    """How the release was made, what it cost, and whether it holds."""
+    sentence = unanswered(result)
+    if sentence:
+        yield Strong(sentence)
+        return
+    [table] = result.tables
+    steps, comparison, *others = grids(result)
+    yield Heading(headline(result))
+    yield steps
+    yield comparison
+    yield Prose([other_metrics(result)])
+    yield from others
+    yield Verdicts(verdicts(result))
+    yield from audit.warnings(table)
+    yield from audit.limits(table)
+    yield Prose(outcome(result))
+    yield Footer(footer(result))
 
 
 # --- the words ------------------------------------------------------------------------------
@@ -155,7 +122,7 @@ def _steps(result: AnonymizationResult) -> Grid:
     k = _only_k(result)
     violating = "violating\nclasses" if k is None else f"classes\nbelow{KEPT_TOGETHER}{number(k)}"
     steps = (
-        _step(step, place, step.to_level - 1, whole)
+        step_row(step, place, step.to_level - 1, whole)
         for place, step in enumerate(made.steps, start=1)
     )
     idle = made.algorithm == "datafly" and not made.steps
@@ -166,10 +133,12 @@ def _steps(result: AnonymizationResult) -> Grid:
             ("values", f"records in\n{violating}", "share"),
         ),
         (*steps, *_ends(result)),
+        below=step_4(result) or "",
     )
 
 
-def _step(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> Row:
+def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> Row:
+    """A step in the columns of the table of steps."""
     return Row(
         (
             f"{place:>4}",
@@ -394,184 +363,17 @@ def _share(part: int, whole: int) -> str:
 
 def _percentage(fraction: float | None) -> str:
     if fraction is None:
-        return _NONE
+        return NONE
     return percent(fraction).replace("less than", "<").replace("more than", ">")
 
 
 def _figure(value: int | None) -> str:
-    return _NONE if value is None else number(value)
+    return NONE if value is None else number(value)
 
 
 def _tenths(value: float | None) -> str:
-    return _NONE if value is None else f"{value:,.1f}"
+    return NONE if value is None else f"{value:,.1f}"
 
 
 def _hundredths(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.2f}"
-
-
-# --- for a terminal -------------------------------------------------------------------------
-
-
-def _page(result: AnonymizationResult, width: int) -> list[Line]:
-    sentence = unanswered(result)
-    if sentence:
-        return human.folded(sentence, width, style="bold")
-    [table] = result.tables
-    prose = min(width, _WIDEST_PROSE)
-    steps, comparison, *others = (_lines(grid, width, prose) for grid in grids(result))
-    more = step_4(result)
-    blocks = (
-        human.folded(" · ".join(headline(result)), width, rest=_INDENT, style="bold"),
-        [*steps, *(human.folded(more, prose, _INDENT) if more else [])],
-        comparison,
-        human.folded(other_metrics(result), prose, _INDENT),
-        *others,
-        human.verdicts(verdicts(result), width),
-        human.warnings(table, prose),
-        human.silences(table, prose),
-        [line for text in outcome(result) for line in human.folded(text, prose, _INDENT)],
-    )
-    lines = chain.from_iterable(human.separated([block for block in blocks if block]))
-    return [*lines, (Part(footer(result), "dim"),)]
-
-
-def _lines(grid: Grid, width: int, prose: int) -> list[Line]:
-    """The title, then the rows. Columns for which there is no room stand below, after the words
-    again; words that are too wide have lines of their own."""
-    lines = human.folded(grid.title, prose, _INDENT) if grid.title else []
-    rows, room = (grid.header, *grid.rows), width - len(_INDENT)
-    sizes = [_widest(row.figures[place] for row in rows) for place in range(len(rows[0].figures))]
-    names = _aligned(rows)
-    if _widest(names) + _taken(sizes) > room:
-        names = [_INDENT.join(word.strip() for word in row.words if word) for row in rows]
-    for columns in _portions(sizes, room - min(_widest(names), room // 2)):
-        lines += _portion(rows, names, {place: sizes[place] for place in columns}, width)
-    return lines
-
-
-def _aligned(rows: Sequence[Row]) -> list[str]:
-    """The words of each row, in columns; the last word of a row reaches as far as it does."""
-    columns = len(rows[0].words)
-    whole = [row.words for row in rows if len(row.words) == columns]
-    sizes = [_widest(words[place] for words in whole) for place in range(columns)]
-    return [
-        _INDENT.join([*map(human.padded, row.words[:-1], sizes), row.words[-1]]) for row in rows
-    ]
-
-
-def _portions(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
-    """The columns of figures, as many at a time as there is room for."""
-    portion: list[int] = []
-    for place in range(len(sizes)):
-        if portion and _taken(sizes[column] for column in (*portion, place)) > room:
-            yield portion
-            portion = []
-        portion.append(place)
-    yield portion
-
-
-def _portion(
-    rows: Sequence[Row], names: Sequence[str], sizes: Mapping[int, int], width: int
-) -> Iterator[Line]:
-    room = width - len(_INDENT) - _taken(sizes.values())
-    beside = max((size for size in map(human.width_of, names) if size <= room), default=0)
-    for row, words in zip(rows, names, strict=True):
-        style = "dim" if row is rows[0] else ""
-        *above, figures = _figure_lines(row, sizes)
-        name = words
-        if human.width_of(name) > beside:
-            yield from human.folded(name, width, _INDENT, rest=_INDENT * 2, style=style)
-            name = ""
-        for upper in above:
-            yield (Part(f"{_INDENT}{' ' * beside}{upper}".rstrip(" "), style),)
-        yield (Part(f"{_INDENT}{human.padded(name, beside)}{figures}".rstrip(" "), style),)
-
-
-def _figure_lines(row: Row, sizes: Mapping[int, int]) -> list[str]:
-    """The figures of a row, on as many lines as the tallest heading has; the last line is full."""
-    cells = {place: row.figures[place].split("\n") for place in sizes}
-    height = max(map(len, cells.values()))
-    stacked = {place: [""] * (height - len(cell)) + cell for place, cell in cells.items()}
-    return [
-        "".join(
-            f"{_GAP}{' ' * (size - human.width_of(stacked[place][line]))}{stacked[place][line]}"
-            for place, size in sizes.items()
-        )
-        for line in range(height)
-    ]
-
-
-def _widest(texts: Iterable[str]) -> int:
-    return max(human.width_of(line) for text in texts for line in text.split("\n"))
-
-
-def _taken(sizes: Iterable[int]) -> int:
-    """The room that columns of figures take."""
-    return sum(size + len(_GAP) for size in sizes)
-
-
-# --- as Markdown, and in a notebook ---------------------------------------------------------
-
-
-def _markdown_page(result: AnonymizationResult) -> Iterator[str]:
-    sentence = unanswered(result)
-    if sentence:
-        yield f"**{markdown.escaped(sentence)}**"
-        return
-    [table] = result.tables
-    name, *rest = headline(result)
-    yield f"## {markdown.escaped(name)}"
-    yield markdown.escaped(" · ".join(rest))
-    for block in _blocks(result):
-        if isinstance(block, str):
-            yield markdown.escaped(block)
-            continue
-        header, *rows = ([markdown.escaped(cell) for cell in row] for row in _cells(block))
-        yield markdown.grid(header, rows, numbers=True)
-    yield markdown.verdicts(verdicts(result))
-    yield from markdown.warnings(table)
-    yield from markdown.silences(table)
-    yield markdown.escaped(" ".join(outcome(result)))
-    yield f"*{markdown.escaped(footer(result))}*"
-
-
-def _html_page(result: AnonymizationResult) -> Iterator[str]:
-    sentence = unanswered(result)
-    if sentence:
-        yield notebook.paragraph(f"<b>{escape(sentence)}</b>")
-        return
-    [table] = result.tables
-    name, *rest = headline(result)
-    yield notebook.paragraph(f"<b>{escape(name)}</b> · {escape(' · '.join(rest))}")
-    for block in _blocks(result):
-        if isinstance(block, str):
-            yield notebook.paragraph(escape(block))
-            continue
-        header, *rows = ([escape(cell) for cell in row] for row in _cells(block))
-        words = len(block.header.words)
-        styles = [notebook.CELL] * words + [notebook.FIGURE] * (len(header) - words)
-        yield notebook.rows([[f"<b>{cell}</b>" for cell in header], *rows], styles)
-    yield notebook.verdicts(verdicts(result))
-    yield from notebook.warnings(table)
-    yield from notebook.silences(table)
-    yield notebook.paragraph(escape(" ".join(outcome(result))))
-    yield notebook.paragraph(f"<small>{escape(footer(result))}</small>")
-
-
-def _blocks(result: AnonymizationResult) -> Iterator[str | Grid]:
-    """What comes before the verdicts: sentences, and tables below theirs."""
-    steps, comparison, *others = grids(result)
-    parts = (steps.title, steps, step_4(result), comparison, other_metrics(result))
-    yield from (part for part in parts if part)
-    for grid in others:
-        yield grid.title
-        yield grid
-
-
-def _cells(grid: Grid) -> Iterator[list[str]]:
-    """Every row, the header first, with as many cells as it has columns."""
-    columns = len(grid.header.words)
-    for row in (grid.header, *grid.rows):
-        words = (*row.words, *[""] * (columns - len(row.words)))
-        yield [cell.strip().replace("\n", " ") for cell in (*words, *row.figures)]
+    return NONE if value is None else f"{value:.2f}"

@@ -1,19 +1,19 @@
-"""Opening what holds the data, and asking it one step after the other within a time limit."""
+"""Asks an engine one statement after the other within a time limit, and keeps what was asked."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
-from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Row
-from kanon_sql.errors import EngineError, SpecError, no_first_records
-from kanon_sql.spec import TableSpec
+from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.steps import Step
 
+Found = TypeVar("Found")
 Progress = Callable[[], str]
 """How far the running statement is, in a few words, or in none."""
 Watch = Callable[[str, Progress], None]
@@ -23,58 +23,8 @@ GRACE = 1.0
 here to do it: whoever waits is told of the time limit."""
 
 
-@contextmanager
-def opened(
-    table: TableSpec,
-    engine: Any,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-) -> Iterator[Engine]:
-    """The engine that a table is asked on, closed in the end unless it was opened elsewhere."""
-    where = engine if engine is not None else table.connect
-    if table.first and isinstance(where, str) and not is_embedded(where):
-        # Before a driver is asked for, which could not change it.
-        raise no_first_records(str(table.source))
-    hub = connect(
-        engine if engine is not None else table.connect,
-        memory_limit=memory_limit,
-        threads=threads,
-        delimiter=table.delimiter,
-        null_strings=table.null_strings,
-    )
-    try:
-        yield hub
-    finally:
-        if hub is engine:
-            hub.renew()
-        else:
-            hub.close()
-
-
-@contextmanager
-def opening(
-    engine: Any, memory_limit: str | None = None, threads: int | None = None
-) -> Iterator[Callable[[TableSpec], Engine]]:
-    """What opens the engine of each table; all are closed in the end.
-
-    Tables that lie in one database are asked through one connection, in one snapshot. The
-    embedded engine is one for each, as it reads text files in one way.
-    """
-    shared: dict[Any, Engine] = {}
-    with ExitStack() as stack:
-
-        def engine_of(table: TableSpec) -> Engine:
-            target = engine if engine is not None else table.connect
-            place = target if isinstance(target, str) else id(target)
-            if is_embedded(target) or place not in shared:
-                shared[place] = stack.enter_context(opened(table, engine, memory_limit, threads))
-            return shared[place]
-
-        yield engine_of
-
-
 @dataclass(frozen=True)
-class Asker:
+class Session:
     """Asks one step after the other, keeps what it asked, and tells who watches."""
 
     engine: Engine
@@ -158,3 +108,42 @@ def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
             else f"a time limit can't be kept in {engine.name}, whose driver can't stop a query. "
             "Set one in the database, and leave out timeout."
         )
+
+
+def asked_within(
+    engine: Engine,
+    timeout: float | None,
+    watch: Watch | None,
+    answer: Callable[[Session], Found],
+    failed: Callable[[Session, str], Found],
+    *,
+    spent: float,
+) -> Found:
+    """What `answer` finds in a session that keeps the time limit, of which some seconds are
+    `spent`, once the engine is sure that nothing changed meanwhile.
+
+    Where the engine fails it is what `failed` makes of its words, and the engine is fit for the
+    next question.
+    """
+    refuse_time_limit(engine, timeout)
+    left = None if timeout is None else max(timeout - spent, 0.001)
+    expired = threading.Event()
+    session = Session(engine, watch, expired, started=time.monotonic() - spent)
+    try:
+        with time_limit(engine, left, expired):
+            found = _unless_changed(engine, lambda: answer(session))
+            engine.verify_unchanged()
+    except EngineError as error:
+        engine.renew()
+        return failed(session, str(error))
+    return found
+
+
+def _unless_changed(engine: Engine, answer: Callable[[], Found]) -> Found:
+    """What is found. Of data at fault it is said first whether they changed since they were
+    opened."""
+    try:
+        return answer()
+    except InputError:
+        engine.verify_unchanged()
+        raise

@@ -3,13 +3,13 @@ how long the values are that a mask is for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from kanon_sql.binding import (
     BoundColumn,
-    Known,
-    bound_condition,
+    Facts,
+    Roles,
     column_levels,
     hierarchy_sources,
     masked_columns,
@@ -17,52 +17,67 @@ from kanon_sql.binding import (
     refuse_merging,
 )
 from kanon_sql.engines.base import Engine, Row, Table
+from kanon_sql.errors import SpecError
 from kanon_sql.hierarchy import HierarchyTable, table_of_rows
-from kanon_sql.spec import TableSpec
 from kanon_sql.templates import checked_select, render
 
-Looked = Literal["read", "opened", "asked"]
+HierarchyReading = Literal["read", "opened"]
 """How hierarchies that lie in tables are looked at."""
 
 
-def read_beforehand(
+def read_facts(
     engine: Engine,
-    spec: TableSpec,
-    table: Table,
-    references: Mapping[str, Table],
+    roles: Roles,
     *,
-    hierarchies: Looked = "read",
+    hierarchies: HierarchyReading = "read",
     show_values: bool = False,
-) -> Known:
+) -> Facts:
     """What a bound question needs to know of the data, once every hierarchy that it names was
-    read. Those in tables of which no level is asked may only be `opened`, or be left alone where
-    just what is `asked` can be looked at.
+    read. Those in tables of which no level is asked may only be `opened`.
 
     Raises `SpecError` for a hierarchy that has no levels or has faults, `InputError` for one that
     can't be read.
     """
-    sources = hierarchy_sources(spec, table, every=True)
-    asked = hierarchy_sources(spec, table)
+    sources, asked = hierarchy_sources(roles, every=True), hierarchy_sources(roles)
     # An engine shuts off every file that is not named before its first query.
-    tables = {
-        name: engine.table(source)
-        for name, source in (asked if hierarchies == "asked" else sources).items()
-    }
+    tables = {name: engine.table(source) for name, source in sources.items()}
     rows = {
         name: hierarchy_rows(engine, sources[name], tables[name])
         for name in (tables if hierarchies == "read" else asked)
     }
     unread = sources.keys() - rows.keys()
-    known = Known(hierarchies=rows, show_values=show_values)
-    levels = column_levels(spec, table, known, without=unread)
-    return Known(
+    read = Facts(hierarchies=rows, show_values=show_values)
+    levels = column_levels(roles, read, without=unread)
+    return Facts(
         longest={
-            column.name: longest_value(engine, table, column, _chosen(spec, table, column))
-            for column in masked_columns(spec, table)
+            column.name: longest_value(engine, roles.table, column, _chosen(roles, column))
+            for column in masked_columns(roles)
         },
         hierarchies={name: each.table for name, each in levels.items() if each.table is not None},
-        referred=dict(_longest_referred(engine, spec, table, references)),
+        referred=dict(_longest_referred(engine, roles)),
         show_values=show_values,
+    )
+
+
+def facts_unread(roles: Roles) -> Facts:
+    """The facts of tables that nobody can look at: what the question itself says.
+
+    Raises `SpecError` where a level that is asked needs more.
+    """
+    for source in hierarchy_sources(roles).values():
+        raise SpecError(
+            f"{source} would have to be read first, and nothing is read where only SQL is made. "
+            "Write the hierarchy down in a CSV file."
+        )
+    levels = column_levels(roles, without=hierarchy_sources(roles, every=True))
+    masked = [masked_references(roles, each) for each in roles.references.values()]
+    if masked_columns(roles) or any(masked):
+        raise SpecError(
+            "a mask is as long as the longest value, and nobody has looked at the values of the "
+            "table there. Connect to it, or take a prefix."
+        )
+    return Facts(
+        hierarchies={name: each.table for name, each in levels.items() if each.table is not None}
     )
 
 
@@ -75,15 +90,14 @@ def longest_value(
     return int(row["kanon_longest"])
 
 
-def _chosen(spec: TableSpec, table: Table, column: BoundColumn) -> str:
+def _chosen(roles: Roles, column: BoundColumn) -> str:
     """The records that a question is about."""
-    where = bound_condition(spec.where, table, ("where",))
     return render(
         "records",
-        relation=table.sql,
+        relation=roles.table.sql,
         columns=[column],
-        where=where.sql if where else None,
-        first=spec.first,
+        where=roles.where.sql if roles.where else None,
+        first=roles.spec.first,
     )
 
 
@@ -95,21 +109,18 @@ def hierarchy_rows(engine: Engine, name: str, table: Table) -> HierarchyTable:
     return table_of_rows(name, table.column_names, [tuple(row.values()) for row in rows])
 
 
-def _longest_referred(
-    engine: Engine, spec: TableSpec, table: Table, references: Mapping[str, Table]
-) -> Iterator[tuple[str, dict[str, int]]]:
+def _longest_referred(engine: Engine, roles: Roles) -> Iterator[tuple[str, dict[str, int]]]:
     """A mask of a reference is as long as the longest value of either side: the release is masked
     already, to the length of its own, and what can't be as long there must not match here."""
-    for name, reference in references.items():
-        pairs = masked_references(spec, table, name, reference)
+    for name, reference in roles.references.items():
         yield (
             name,
             {
                 column.name: max(
-                    longest_value(engine, table, column, _chosen(spec, table, column)),
-                    longest_value(engine, reference, other),
+                    longest_value(engine, roles.table, column, _chosen(roles, column)),
+                    longest_value(engine, reference.table, other),
                 )
-                for column, other in pairs
+                for column, other in masked_references(roles, reference)
             },
         )
 

@@ -1,0 +1,180 @@
+"""What a page is made of: blocks of words and figures, which every writer can write.
+
+A subject (an audit, a release, a profile, a comparison) yields blocks and knows no writer; a writer
+(for a terminal, Markdown, HTML) writes any blocks and knows no subject. A space that must not be
+folded is `\\u00a0`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kanon_sql.report.wording import Bin, Verdict
+
+NONE = "\u2013"
+"""What stands where there is no figure."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the next blocks are about. The first part is its name, the others follow it."""
+
+    parts: Sequence[str]
+    of_page: bool = False
+    """Whether it is the heading of all that follows, and not of one table."""
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Sentences that belong together."""
+
+    sentences: Sequence[str]
+    indented: bool = True
+
+
+@dataclass(frozen=True)
+class Strong:
+    """A sentence that must not be overlooked."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Warnings:
+    """What to be careful about before the figures are believed."""
+
+    sentences: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """A line a check."""
+
+    checks: Sequence[Verdict]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What each model that holds does not promise: its title, and a sentence."""
+
+    of_models: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """How many there are of each size, with a bar for each share."""
+
+    title: str
+    header: tuple[str, str, str]
+    """What a label, a count and a share are."""
+    bins: Sequence[Bin]
+
+
+class Row(NamedTuple):
+    """Words, then figures.
+
+    With fewer words than columns the last word reaches over the rest, and so does the last figure.
+    """
+
+    words: tuple[str, ...]
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table between two sentences. A heading of several lines stands on the last of them."""
+
+    title: str
+    header: Row
+    rows: Sequence[Row]
+    below: str = ""
+    spacious: bool = False
+    """Whether a terminal sets it in, and its columns farther apart."""
+
+
+def cells_of(grid: Grid) -> Iterator[list[str]]:
+    """Every row, the header first, each cell in one line and as many as there are columns."""
+    words, figures = map(len, grid.header)
+    for row in (grid.header, *grid.rows):
+        cells = (
+            *row.words,
+            *[""] * (words - len(row.words)),
+            *row.figures,
+            *[""] * (figures - len(row.figures)),
+        )
+        yield [cell.strip().replace("\n", " ") for cell in cells]
+
+
+class Change(NamedTuple):
+    """A figure then and now; the word is worse, better, or nothing."""
+
+    name: str
+    old: str
+    new: str
+    word: str
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Figures then and now."""
+
+    title: str
+    figures: Sequence[Change]
+
+
+class ChangedCheck(NamedTuple):
+    """A check then and now: what became of it, what was found, and which figures differ."""
+
+    word: str
+    title: str
+    found: str
+    figures: str
+
+
+@dataclass(frozen=True)
+class ChangedChecks:
+    """Checks then and now."""
+
+    checks: Sequence[ChangedCheck]
+
+
+@dataclass(frozen=True)
+class Values:
+    """Rows of values that were asked for, under a warning; each with what they are."""
+
+    warning: str
+    lists: Sequence[tuple[str, Sequence[Sequence[str]]]]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A name, and sentences about it."""
+
+    name: str
+    sentences: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Footer:
+    """How the figures above were come by."""
+
+    text: str
+
+
+Block = (
+    Heading
+    | Prose
+    | Strong
+    | Warnings
+    | Verdicts
+    | Limits
+    | Bars
+    | Grid
+    | Changes
+    | ChangedChecks
+    | Values
+    | Item
+    | Footer
+)

@@ -1,0 +1,99 @@
+"""Lays out a table of words and figures in the lines of a terminal, however narrow it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kanon_sql.report.document import Grid, Row
+from kanon_sql.report.lines import INDENT, Line, Part, folded, padded, widest, width_of
+
+
+class _Room(NamedTuple):
+    """How far a table is set in, what stands between its figures, and where a line ends."""
+
+    indent: str
+    gap: str
+    width: int
+
+    @property
+    def inner(self) -> int:
+        return self.width - len(self.indent)
+
+    def taken(self, sizes: Iterable[int]) -> int:
+        """What columns of figures take."""
+        return sum(size + len(self.gap) for size in sizes)
+
+
+def grid_lines(grid: Grid, width: int) -> Iterator[Line]:
+    """The header, then a line a row. Columns for which there is no room stand below, after the
+    words again; words that are too wide have lines of their own."""
+    room = _Room(INDENT * 2, "   ", width) if grid.spacious else _Room(INDENT, INDENT, width)
+    rows = (grid.header, *grid.rows)
+    columns = range(len(grid.header.figures))
+    full = [row.figures for row in rows if len(row.figures) == len(columns)]
+    sizes = [widest(figures[place] for figures in full) for place in columns]
+    names = _aligned(rows)
+    if widest(names) + room.taken(sizes) > room.inner:
+        names = [INDENT.join(word.strip() for word in row.words if word) for row in rows]
+    for some in _portions(sizes, room.inner - min(widest(names), room.inner // 2), room):
+        yield from _portion(rows, names, {place: sizes[place] for place in some}, room)
+
+
+def _aligned(rows: Sequence[Row]) -> list[str]:
+    """The words of each row, in columns; the last word of a row reaches as far as it does."""
+    columns = len(rows[0].words)
+    whole = [row.words for row in rows if len(row.words) == columns]
+    sizes = [widest(words[place] for words in whole) for place in range(columns)]
+    return [INDENT.join([*map(padded, row.words[:-1], sizes), row.words[-1]]) for row in rows]
+
+
+def _portions(sizes: Sequence[int], width: int, room: _Room) -> Iterator[list[int]]:
+    """The columns of figures, as many at a time as there is room for."""
+    portion: list[int] = []
+    for place in range(len(sizes)):
+        if portion and room.taken(sizes[column] for column in (*portion, place)) > width:
+            yield portion
+            portion = []
+        portion.append(place)
+    yield portion
+
+
+def _portion(
+    rows: Sequence[Row], names: Sequence[str], sizes: Mapping[int, int], room: _Room
+) -> Iterator[Line]:
+    """Each row with some of its columns of figures."""
+    left = room.inner - room.taken(sizes.values())
+    beside = max((size for size in map(width_of, names) if size <= left), default=0)
+    for row, words in zip(rows, names, strict=True):
+        style = "dim" if row is rows[0] else ""
+        if len(row.figures) < len(rows[0].figures):
+            if 0 in sizes:
+                yield from folded(
+                    f"{padded(words, beside)}{room.gap}{row.figures[-1]}", room.width, room.indent
+                )
+            continue
+        *above, figures = _figure_lines(row, sizes, room.gap)
+        name = words
+        if width_of(name) > beside:
+            yield from folded(
+                name, room.width, room.indent, rest=f"{room.indent}{INDENT}", style=style
+            )
+            name = ""
+        for upper in above:
+            yield (Part(f"{room.indent}{' ' * beside}{upper}".rstrip(" "), style),)
+        yield (Part(f"{room.indent}{padded(name, beside)}{figures}".rstrip(" "), style),)
+
+
+def _figure_lines(row: Row, sizes: Mapping[int, int], gap: str) -> list[str]:
+    """The figures of a row, on as many lines as the tallest heading has; the last line is full."""
+    cells = {place: row.figures[place].split("\n") for place in sizes}
+    height = max(map(len, cells.values()))
+    stacked = {place: [""] * (height - len(cell)) + cell for place, cell in cells.items()}
+    return [
+        "".join(
+            f"{gap}{' ' * (size - width_of(stacked[place][line]))}{stacked[place][line]}"
+            for place, size in sizes.items()
+        )
+        for line in range(height)
+    ]
