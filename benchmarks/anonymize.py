@@ -143,7 +143,7 @@ def searched(source: Path, columns: list[str], new: Path | None = None) -> Itera
     )
     with opened(asked, None) as engine:
         if new is not None:
-            engine.will_write(new)
+            engine.will_write(new, new)
         plan = planned(AuditSpec(tables=[asked]), 0, engine).plan
         bound, ask = plan.bound, Session(engine, None, threading.Event(), time.monotonic())
         sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))
