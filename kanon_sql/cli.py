@@ -6,6 +6,7 @@ is violated, 2 a bad question or input, 3 the engine failed, 4 no data, 130 inte
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -122,12 +123,17 @@ class _Stops:
                 stop = getattr(signal, name, None)
                 if stop is not None and signal.getsignal(stop) in (signal.SIG_DFL, self._hear):
                     signal.signal(stop, self._hear)
+                    # As it ends, Python has every signal kill that it still hears.
+                    atexit.register(signal.signal, stop, signal.SIG_IGN)
             if before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, self._hear)
         try:
             yield
         finally:
             self._is_over = True
+            # An interrupt that came while some text was executed, as when a dataclass is made,
+            # would have Python kill itself in the end, whoever caught it; the next text forgets it.
+            exec("")
             if before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, before)
 
@@ -144,8 +150,8 @@ class _Stops:
     @property
     def wrote(self) -> bool:
         """Whether a file is in place."""
-        output = sys.modules.get("kanon_sql.output")
-        return bool(output and output.placed)
+        # It may just be on its way in.
+        return bool(getattr(sys.modules.get("kanon_sql.output"), "placed", None))
 
 
 _stops = _Stops()

@@ -658,6 +658,31 @@ def test_a_signal_ends_with_130_or_once_a_file_is_in_place_with_what_was_decided
     assert {*os.listdir()} - {"release.csv"} == {"patients.csv", "voters.csv", "kanon.yml"}
 
 
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "sys.modules['kanon_sql.output'] = type(sys)('half')\n    stop()",
+        "exec('stop()')",
+        "atexit.register(stop)\n    stop()",
+        "atexit.register(signal.raise_signal, signal.SIGHUP)\n    stop()",
+    ],
+    ids=["while a room is imported", "in a text", "again at the end", "another at the end"],
+)
+def test_a_signal_at_an_awkward_moment_ends_with_130(moment):
+    program = STOPPED.format(
+        room="options",
+        step="question",
+        before=f"import atexit\n    {moment}",
+        after="pass",
+        name="SIGTERM",
+        arguments="audit patients.csv --qi zip",
+    ).replace("options as room", "cli as room")
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (130, ""), ended.stderr
+
+
 def test_an_interrupt_that_is_lost_in_c_ends_with_130_all_the_same(tmp_path):
     lost = "class Lost:\n    def __del__(self):\n        stop()\nLost()"
     program = STOPPED.format(
