@@ -42,8 +42,8 @@ NUMBERS = (
     "create type made as (zip text, pay numeric)",
     "create table numbers (zip text, pay numeric, cost price, rounded rounded, "
     "exact numeric(9, 1), whole numeric, rest numeric, plain numeric, words jsonb, "
-    "listed numeric[], made made, "
-    "ranged numrange, days int4range, spans interval[], rough double precision)",
+    "listed numeric[], made made, ranged numrange, days int4range, "
+    "spans interval[], rough double precision)",
     "insert into numbers select '1', x::numeric, x::numeric, x::numeric, x::numeric, "
     "i, i + 0.25, (i + 0.5)::numeric, ('{\"a\": ' || x || '}')::jsonb, array[x::numeric], "
     "('a', x::numeric)::made, numrange(x::numeric, 9), int4range(i, 9), array[interval '1 day'], "
