@@ -31,6 +31,7 @@ from kanon_sql.datafly import Levels, SearchPath, Step, datafly
 from kanon_sql.dbt_model import dbt_model, name_of
 from kanon_sql.engines import connect
 from kanon_sql.engines.base import Engine, Hub, Table
+from kanon_sql.engines.files import file_kind
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets, first_set
 from kanon_sql.hierarchy import summary as summary_of_faults
@@ -41,7 +42,7 @@ from kanon_sql.release import Chain, as_text, refuse_taken_names
 from kanon_sql.result import TableResult
 from kanon_sql.spec import AuditSpec, TableSpec
 from kanon_sql.steps import ExpectedSearch, ExpectedTable, spoken
-from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
+from kanon_sql.suppression import RELEASED, Suppression, nothing_suppressed, suppress
 from kanon_sql.utility import associations, losses, metrics
 from kanon_sql.version import VERSION
 from kanon_sql.violations import class_size, is_judged_by_class
@@ -377,6 +378,7 @@ class _Run:
             self.chain = chain
             after = self._audited_release(chain, new)
             self._refuse_another_count(before, after, left_out.records)
+            self._refuse_other_classes(before, after, left_out)
         return AnonymizationResult(
             (
                 replace(
@@ -447,6 +449,28 @@ class _Run:
                 f"{before.name} changed while its release was being made; run again. Nothing was "
                 "written."
             )
+
+    def _refuse_other_classes(
+        self, before: TableResult, after: TableResult, left_out: Suppression
+    ) -> None:
+        """Raise unless the release has the classes that were counted: beside them there may be one
+        of the suppressed records."""
+        counted, found = int(left_out.classes["kanon_classes"]), after.summary.classes
+        starred = self._wanted.suppressed == "star" and left_out.records > 0
+        if found in (counted, counted + starred):
+            return
+        output = self._wanted.output
+        if output is not None and file_kind(output.name) == "csv":
+            raise InputError(
+                f"{output} can't hold the classes of the release apart: {counted:,} became "
+                f"{found or 0:,}. In a text file NULL is an empty field, and so are an empty text "
+                "and whatever stands for NULL (null_strings). Write a .parquet, or give one of "
+                "them another value. Nothing was written."
+            )
+        raise EngineError(
+            f"{before.name} changed while its release was being made; run again. Nothing was "
+            "written."
+        )
 
     def _audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
         """The audit of the table at some levels, none of its records left out."""

@@ -294,3 +294,82 @@ def test_the_views_are_those_that_were_read_and_run_as_they_stand(
             [(0,)],
             [(0,)],
         ]
+
+
+# --- one definition of a value: in the sets, in the views and in the file ------------------------
+
+
+@pytest.mark.parametrize(
+    "how", [{"clip": [10, 90], "levels": ["suppress"]}, {"levels": [{"width": 50}, "suppress"]}]
+)
+@pytest.mark.parametrize("suppressed", ["remove", "star"])
+def test_a_suppressed_null_is_in_the_class_of_the_others(
+    tmp_path: Path, how: dict[str, Any], suppressed: Any
+) -> None:
+    """A text column whose levels read numbers: NULL has no number, and becomes `*` all the same."""
+    source, path = tmp_path / "ages.csv", tmp_path / "release.csv"
+    source.write_text("age,n\n" + "".join(f"{age},{n}\n" for n, age in enumerate([21, 22, 71, ""])))
+
+    result = kanon.anonymize(
+        source,
+        quasi_identifiers={"age": how},
+        k=3,
+        max_suppressed=0,
+        suppressed=suppressed,
+        output=path,
+    )
+
+    metrics, summary = result.anonymization.metrics, result.tables[0].summary
+    assert (result.status, summary.classes, summary.k) == ("holds", 1, 4)
+    assert (metrics.average_class_size, metrics.discernibility) == (4, 16)
+    assert [row.partition(",")[0] for row in path.read_text().splitlines()[1:]] == ["*"] * 4
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        ([0.0, -0.0], 1),
+        ([float("nan"), -float("nan")], 1),
+        ([float("inf"), -float("inf")], 2),
+        ([1e22, 1e-7], 2),
+    ],
+    ids=str,
+)
+def test_floats_that_are_equal_are_spelled_alike(
+    tmp_path: Path, ending: str, values: list[float], classes: int
+) -> None:
+    path = tmp_path / f"release.{ending}"
+
+    result = kanon.anonymize(
+        pa.table({"q": values * 3}), quasi_identifiers="q", k=3, max_suppressed=0, output=path
+    )
+
+    found = (
+        pq.read_table(path)["q"].to_pylist()
+        if ending == "parquet"
+        else path.read_text().split()[1:]
+    )
+    assert (result.status, result.anonymization.classes, len(set(map(repr, found)))) == (
+        "holds",
+        classes,
+        classes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "null_strings"),
+    [(["", None], ()), (["NA", None], ["NA"]), (["NA", "-"], ["NA", "-"])],
+)
+def test_classes_that_a_text_file_would_merge_are_not_written_to_one(
+    tmp_path: Path, values: list[str | None], null_strings: list[str]
+) -> None:
+    table = pa.table({"q": values * 3})
+    asked: dict[str, Any] = {"quasi_identifiers": "q", "k": 3, "max_suppressed": 0}
+
+    with pytest.raises(kanon.InputError, match="2 became 1"):
+        kanon.anonymize(table, **asked, null_strings=null_strings, output=tmp_path / "r.csv")
+    made = kanon.anonymize(table, **asked, output=tmp_path / "r.parquet")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.parquet"]
+    assert made.anonymization.classes == 2

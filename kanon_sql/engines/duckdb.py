@@ -53,6 +53,8 @@ HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",
 }
 
+_NOT_IN_PARQUET = "HUGEINT|INTERVAL|TIME WITH TIME ZONE"
+
 ABOUT_THE_STATEMENT = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
 """These speak of names and SQL, where it is not a function that makes names or SQL of values."""
 
@@ -232,9 +234,9 @@ class DuckDBEngine:
         if file_kind(path.name) == "csv":
             delimiter = self._delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
             form = f"format csv, header true, delimiter {literal(delimiter)}"
-            columns = "*"
         else:
-            form, columns = "format parquet", self._as_parquet_has_them(name)
+            form = "format parquet"
+        columns = ", ".join(self._as_files_have_them(name, parquet=form == "format parquet"))
         try:
             with ctrl_c():
                 self._session.execute(
@@ -249,22 +251,29 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise explained(error) from None
 
-    def _as_parquet_has_them(self, name: str) -> str:
-        """The columns of what is kept, such that no value changes in a Parquet file.
+    def _as_files_have_them(self, name: str, *, parquet: bool) -> Iterator[str]:
+        """The columns of what is kept, such that no value changes in a file, and equal ones are
+        spelled alike there: NaN has a sign in DuckDB. An ENUM would bring all its categories.
 
         Raises `InputError` for a column of which Parquet has no like.
         """
-        columns = []
         for column in self._columns(identifier(name)):
             huge = column.type in ("HUGEINT", "UHUGEINT")
-            if not huge and re.search("HUGEINT|INTERVAL|TIME WITH TIME ZONE", column.type):
+            if parquet and not huge and re.search(_NOT_IN_PARQUET, column.type):
                 raise InputError(
                     f'a Parquet file can\'t hold the values of "{column.name}" ({column.type}) as '
                     "they are. Write a .csv, or cast the column in a view."
                 )
             quoted = identifier(column.name)
-            columns.append(f"cast({quoted} as decimal(38, 0)) as {quoted}" if huge else quoted)
-        return ", ".join(columns)
+            if parquet and huge:
+                yield f"cast({quoted} as decimal(38, 0)) as {quoted}"
+            elif column.type in ("DOUBLE", "FLOAT"):
+                nan = f"cast('nan' as {column.type})"
+                yield f"case when isnan({quoted}) then {nan} else {quoted} end as {quoted}"
+            elif column.type == "ENUM":
+                yield f"cast({quoted} as varchar) as {quoted}"
+            else:
+                yield quoted
 
     def check(self, sql: str) -> None:
         """Raise `SpecError` if DuckDB can't read the statement; nothing of it runs."""

@@ -238,8 +238,20 @@ from (
 {% set quasi = quasi_identifiers | selectattr("name", "equalto", column.name) | list %}
     {{ kanon_sql.text_or_star(quasi[0], shown_where)
         if shown_where is not none and quasi
-        else "records." ~ kanon_sql.ident(column) }}{{ ",\n" if not loop.last }}
+        else kanon_sql.one_zero(column) }}{{ ",\n" if not loop.last }}
 {%- endfor %}
+{%- endmacro %}
+
+
+{# A value; of floats 0 is spelled in one way, because 0 and -0 are one value of a class and would
+   be told apart where they are read as text. #}
+{% macro one_zero(column) -%}
+{% set value = "records." ~ kanon_sql.ident(column) %}
+{% if kanon_sql.type_of(column).startswith(("DOUBLE", "FLOAT", "REAL")) and not kanon_sql.type_of(column).endswith("]") -%}
+case when {{ value }} = 0 then 0 else {{ value }} end as {{ kanon_sql.ident(column) }}
+{%- else -%}
+{{ value }}
+{%- endif %}
 {%- endmacro %}
 
 
