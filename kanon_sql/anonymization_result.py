@@ -80,6 +80,19 @@ class Before:
 
 
 @dataclass(frozen=True)
+class Untouched:
+    """What goes out as it is although no part was given to it."""
+
+    columns: tuple[str, ...] = ()
+    alone: int | None = None
+    """How many records of the release are alone in the quasi-identifiers and these columns
+    together; None where there is no release."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"columns": list(self.columns), "alone": self.alone}
+
+
+@dataclass(frozen=True)
 class Release:
     """A file that was written."""
 
@@ -120,6 +133,7 @@ class Anonymization:
     associations: tuple[Association, ...]
     views: tuple[str, ...]
     before: Before
+    untouched: Untouched = Untouched()
     release: Release | None = None
     """What was written; None where nothing was asked for or may be published."""
 
@@ -139,6 +153,7 @@ class Anonymization:
             "classes": self.classes,
             "metrics": self.metrics.to_dict(),
             "associations": [each.to_dict() for each in self.associations],
+            "untouched": self.untouched.to_dict(),
             "views": list(self.views),
             "before": self.before.to_dict(),
             "release": vars(self.release) if self.release else None,

@@ -15,7 +15,7 @@ from kanon_sql.errors import SpecError
 from kanon_sql.models import KAnonymity, Model
 from kanon_sql.profile_result import ProfileResult
 from kanon_sql.result import AuditResult
-from kanon_sql.spec import AuditSpec, ReferenceSpec, table_spec
+from kanon_sql.spec import AuditSpec, ReferenceSpec, Unassigned, table_spec
 
 Names = str | Iterable[str]
 
@@ -130,6 +130,10 @@ def anonymize(
     output: str | Path | None = None,
     dialect: str | None = None,
     emit: Emitted = "views",
+    view_name: str | None = None,
+    single_view: bool = False,
+    keep_order: bool = False,
+    untouched: Unassigned | None = None,
     force: bool = False,
     engine: Any = None,
     memory_limit: str | None = None,
@@ -145,7 +149,14 @@ def anonymize(
     quasi-identifier. The release is audited again, and what fails is not written. `output` is a
     .parquet, .csv or .tsv file for the release, or a .sql file for the views that make it, in
     some `dialect` (that of the database without one), or with `emit="dbt-model"` a dbt model and
-    its .yml. `force` replaces files, and writes a release that fails.
+    its .yml. The views are called `view_name`, or after the table; with `single_view` they are
+    one. `force` replaces files, and writes a release that fails.
+
+    A release is in the order of what it publishes. With `keep_order` it stays in that of its
+    source, which links it to other releases, and the result warns of it. Columns that no part was
+    given to are published as they are, with a warning that says how many records they identify
+    ("warn"), or left out ("drop"), or refused ("error"): that is `untouched`, or `unassigned` of
+    the table; `insensitive` columns are those that somebody decided about.
 
     Where the table lies in a warehouse, nothing is created there and no rows are fetched: each
     step is a query, and the release is its views. With `pull_frequencies` the frequency set is
@@ -174,6 +185,10 @@ def anonymize(
         output=Path(output) if output is not None else None,
         dialect=dialect,
         emit=emit,
+        view_name=view_name,
+        single_view=single_view,
+        keep_order=keep_order,
+        untouched=untouched,
         force=force,
     )
     return anonymizer.anonymize(
@@ -254,7 +269,7 @@ def _spec(
     }
     if isinstance(data, AuditSpec):
         unsaid: tuple[Any, ...] = (None, False, [], {}, "value", "error")
-        beside = [key for key, value in asked.items() if value not in unsaid]
+        beside = [key for key, value in asked.items() if value not in unsaid or key == "unassigned"]
         if beside:
             raise SpecError(
                 f"an AuditSpec asks the question itself, so {', '.join(beside)} has no place "
@@ -264,7 +279,7 @@ def _spec(
     return AuditSpec(tables=[table_spec(source=data, **asked)])
 
 
-_LISTS = ("identifiers", "null_strings")
+_LISTS = ("identifiers", "insensitive", "null_strings")
 
 
 def _list(names: Names) -> list[str]:

@@ -210,7 +210,8 @@ class BoundSpec:
     def unassigned(self) -> tuple[Column, ...]:
         """The columns that no part was given to."""
         assigned = {column.name for column in (*self.quasi_identifiers, *self.sensitive)}
-        assigned |= {find(name, self.table).name for name in self.spec.identifiers}
+        named = (*self.spec.identifiers, *self.spec.insensitive)
+        assigned |= {find(name, self.table).name for name in named}
         assigned |= {column.name for column in (self.entity, self.weight) if column}
         return tuple(column for column in self.table.columns if column.name not in assigned)
 
@@ -241,12 +242,14 @@ def bind(
             f"{'is one' if sensitive else 'are none'}."
         )
     identifiers = [_found(name, table, ("identifiers", name)) for name in spec.identifiers]
+    insensitive = [_found(name, table, ("insensitive", name)) for name in spec.insensitive]
     entity = _column(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
     weight = _column(spec.weight, table, ("weight",)) if spec.weight else None
     _refuse_two_parts(
         [(column, "a quasi-identifier") for column in quasi_identifiers]
         + [(column, "sensitive") for column in sensitive]
         + [(column, "an identifier") for column in identifiers]
+        + [(column, "insensitive") for column in insensitive]
         + ([(entity, "the entity")] if entity else [])
         + ([(weight, "the weight")] if weight else [])
     )
@@ -342,6 +345,7 @@ def named_columns(spec: TableSpec) -> list[str]:
         *spec.sensitive,
         *of_checks,
         *spec.identifiers,
+        *spec.insensitive,
         spec.entity,
         spec.weight,
         *columns_of(spec.where),
@@ -389,6 +393,7 @@ def raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn
         other = [
             *_sensitive_names(spec, table),
             *spec.identifiers,
+            *spec.insensitive,
             *(name for name in (spec.entity, spec.weight) if name),
         ]
         taken = {find(name, table).name for name in other}

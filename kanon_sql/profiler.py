@@ -155,7 +155,13 @@ def _question(spec: TableSpec) -> TableSpec:
     named = [check.sensitive for check in spec.checks if isinstance(check, SensitiveModel)]
     checks = [Homogeneity(sensitive=name) for name in named if name is not None]
     return spec.model_copy(
-        update={"checks": checks, "references": {}, "with_other_sensitive": False}
+        # What a person decided to publish may be known to whoever reads it.
+        update={
+            "checks": checks,
+            "references": {},
+            "with_other_sensitive": False,
+            "insensitive": [],
+        }
     )
 
 
