@@ -509,7 +509,7 @@ class _Run:
     ) -> None:
         """Raise unless the release has the classes that were counted: beside them there may be one
         of the suppressed records."""
-        counted, found = int(left_out.classes["kanon_classes"]), after.summary.classes
+        counted, found = int(left_out.classes["kanon_classes"]), after.summary.classes or 0
         starred = self._wanted.suppressed == "star" and left_out.records > 0
         if found in (counted, counted + starred):
             return
@@ -517,7 +517,7 @@ class _Run:
         if output is not None and file_kind(output.name) == "csv":
             raise InputError(
                 f"{output} can't hold the classes of the release apart: {counted:,} became "
-                f"{found or 0:,}. In a text file NULL is an empty field, and so are an empty text "
+                f"{found:,}. In a text file NULL is an empty field, and so are an empty text "
                 "and whatever stands for NULL (null_strings). Write a .parquet, or give one of "
                 "them another value. Nothing was written."
             )

@@ -132,7 +132,7 @@ These people are made up. What to try next:
   # the SQL behind each number
   kanon-sql compile {spec}
   # the same table without the year of birth, and without a spec
-  kanon-sql audit {table} --qi sex,zip --sensitive diagnosis --k 5
+  kanon-sql audit {table} --qi sex,zip --sensitive diagnosis --identifiers patient_id,name --k 5
   # what a program reads
   kanon-sql audit {spec} --format json"""
 
