@@ -308,8 +308,8 @@ class FrequencySets:
             [row] = self.ask(f"longest_{place}", f"How long is {column.name}?", sql)
             levels = levels.with_longest(int(row["kanon_longest"]))
         for level in filter(levels.is_joined, range(1, levels.height + 1)):
-            labels = kept_labels(place, level)
-            self.keep_rows(labels, ("kanon_value", "kanon_label"), levels.mapping(level))
+            kept = kept_labels(place, level)
+            self.keep_rows(kept, ("kanon_value", "kanon_label"), levels.mapping(level))
         labels = [
             label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
             for level in range(1, levels.height + 1)
