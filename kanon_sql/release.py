@@ -36,6 +36,8 @@ PUBLISHED = "published_records"
 _RAW = "kanon_raw_"
 _UNORDERED = ("tsql",)
 """The dialects whose views can have no order."""
+_NULL_FIRST = ("bigquery", "mysql")
+"""The dialects in which NULL comes first, and that have no words for anything else."""
 _CREATE = {"sqlite": "create view", "tsql": "create or alter view"}
 """What creates a view, or replaces it, where that is called otherwise than elsewhere."""
 _WITHOUT_REPLACE = ("sqlite",)
@@ -228,6 +230,7 @@ class Chain:
             order=list(self.published_order),
             by_bytes=self.dialect in COLLATING,
             embedded=self.bound.table.embedded,
+            by_flags=self.dialect in _NULL_FIRST,
         )
 
     @property

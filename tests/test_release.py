@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -676,6 +677,9 @@ def test_a_script_that_can_be_run_again_in_each_dialect(tmp_path: Path, dialect:
     assert f"\n{creating.get(dialect, 'create or replace view')} staff_release as" in text
     assert ("drop view if exists staff_release;" in text) == (dialect == "sqlite")
     assert ("order by all of its columns" in text) == (dialect == "tsql")
+    *_, last = text.partition("from published_records")
+    by_flag = re.search(r"case when .q. is null then 1 else 0 end,\s+.q.", last) is not None
+    assert by_flag == (dialect in ("mysql", "bigquery"))
     assert text.rstrip().endswith("-- drop view staff_release_step_0;")
 
 

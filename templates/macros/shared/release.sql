@@ -247,21 +247,27 @@ where records.kanon_number > records.kanon_donated
     Sweeney 2002, k-anonymity: a model for protecting privacy, International Journal of
     Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), section 4.1 (unsorted matching).
 #}
-{% macro records_in_published_order(published, columns, order, by_bytes=false, embedded=true) %}
+{% macro records_in_published_order(published, columns, order, by_bytes=false, embedded=true, by_flags=false) %}
 select
 {{ kanon_sql.names(columns) }}
 from {{ published }}
 order by
-{{ kanon_sql.published_order(order, by_bytes, embedded) }}
+{{ kanon_sql.published_order(order, by_bytes, embedded, by_flags) }}
 {%- endmacro %}
 
 
-{# By what records are in order that shows nothing but them: values, or their texts. #}
-{% macro published_order(columns, by_bytes=false, embedded=true) -%}
-{% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ kanon_sql.in_order(
+{# By what records are in order that shows nothing but them: values, or their texts. `by_flags` says
+   that there are no words for where NULL comes. #}
+{% macro published_order(columns, by_bytes=false, embedded=true, by_flags=false) -%}
+{% for column in columns %}
+{% set value = kanon_sql.in_order(
     kanon_sql.comparable(column, embedded and kanon_sql.type_of(column) != "ENUM"),
     by_bytes and kanon_sql.type_of(column) in ("VARCHAR", "ENUM")
-) }} nulls last{% endfor %}
+) %}
+    {{ "case when " ~ kanon_sql.ident(column) ~ " is null then 1 else 0 end,\n    " ~ value
+        if by_flags
+        else value ~ " nulls last" }}{{ ",\n" if not loop.last }}
+{%- endfor %}
 {%- endmacro %}
 
 
