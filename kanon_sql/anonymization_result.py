@@ -85,6 +85,19 @@ class Before:
 
 
 @dataclass(frozen=True)
+class Untouched:
+    """What goes out as it is although no part was given to it."""
+
+    columns: tuple[str, ...] = ()
+    alone: int | None = None
+    """How many records of the release are alone in the quasi-identifiers and these columns
+    together; None where there is no release."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"columns": list(self.columns), "alone": self.alone}
+
+
+@dataclass(frozen=True)
 class Release:
     """A file that was written."""
 
@@ -126,6 +139,7 @@ class Anonymization:
     views: tuple[str, ...] = field(repr=False)
     """What makes the release, to be run: with the values of its hierarchies."""
     before: Before
+    untouched: Untouched = Untouched()
     release: Release | None = None
     """What was written; None where nothing was asked for or may be published."""
     views_without_values: tuple[str, ...] | None = None
@@ -151,6 +165,7 @@ class Anonymization:
             "classes": self.classes,
             "metrics": self.metrics.to_dict(),
             "associations": [each.to_dict() for each in self.associations],
+            "untouched": self.untouched.to_dict(),
             "views": list(
                 self.views if self.views_without_values is None else self.views_without_values
             ),

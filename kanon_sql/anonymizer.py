@@ -23,14 +23,17 @@ from kanon_sql.anonymization_result import (
     Metrics,
     Release,
     Suppressed,
+    Untouched,
 )
 from kanon_sql.auditor import answered, expected, planned
-from kanon_sql.binding import bind, column_levels, resolve
-from kanon_sql.datafly import Levels, SearchPath, Step, datafly
+from kanon_sql.binding import BoundSpec, bind, column_levels, find, resolve
+from kanon_sql.datafly import Levels, SearchPath, datafly
+from kanon_sql.datafly import Step as Taken
 from kanon_sql.dbt_model import dbt_model, is_unchanged, name_of
 from kanon_sql.dialects.spelling import without_texts
 from kanon_sql.engines import connect, is_embedded
-from kanon_sql.engines.base import Engine, Hub
+from kanon_sql.engines.base import Column, Engine, Hub, Table
+from kanon_sql.engines.files import file_kind
 from kanon_sql.errors import EngineError, InputError, SpecError, plural
 from kanon_sql.frequency_sets import FrequencySets, first_set
 from kanon_sql.hierarchy import summary as summary_of_faults
@@ -45,12 +48,21 @@ from kanon_sql.output import (
     write_whole,
 )
 from kanon_sql.plan import Plan, plan_audit
-from kanon_sql.release import Chain, as_text, refuse_taken_names
+from kanon_sql.release import (
+    LONGEST_NAME,
+    Chain,
+    as_text,
+    dropped_columns,
+    refuse_single_view,
+    refuse_taken_names,
+    view_name,
+)
 from kanon_sql.result import Rows, TableResult
 from kanon_sql.session import Session, Watch, refuse_time_limit, time_limit
-from kanon_sql.spec import AuditSpec, TableSpec
-from kanon_sql.steps import ExpectedSearch, ExpectedTable, spoken
-from kanon_sql.suppression import RELEASED, nothing_suppressed, suppress
+from kanon_sql.spec import AuditSpec, TableSpec, Unassigned
+from kanon_sql.steps import ExpectedSearch, ExpectedTable, Step, spoken
+from kanon_sql.suppression import IN_ORDER, RELEASED, Suppression, nothing_suppressed, suppress
+from kanon_sql.templates import render
 from kanon_sql.utility import associations, losses, metrics
 from kanon_sql.version import VERSION
 from kanon_sql.violations import class_size, is_judged_by_class
@@ -77,6 +89,14 @@ class Wanted:
     """That of the views; the engine's own without it."""
     emit: Emitted = "views"
     """What a .sql file holds."""
+    view_name: str | None = None
+    """What the views are called, or begin with; after the table without it."""
+    single_view: bool = False
+    """Whether the views are one, with the steps as sets within it."""
+    keep_order: bool = False
+    """Whether the release stays in the order of its source, which links it to other releases."""
+    untouched: Unassigned | None = None
+    """What becomes of the columns that no part was given to; what the spec says without it."""
     force: bool = False
 
     def __post_init__(self) -> None:
@@ -97,6 +117,22 @@ class Wanted:
             raise SpecError("a dbt model is a .sql file without a dialect: --output released.sql.")
         if self.is_translated and not self.writes_views:
             raise SpecError("a dialect is for views: --output release.sql.")
+        if self.emit == "dbt-model" and (self.view_name or self.single_view):
+            raise SpecError(
+                "a dbt model is one SELECT that is called as its file is: leave out what the views "
+                "are called (--name) and --single-view."
+            )
+        plain = rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}"
+        if self.view_name and not re.fullmatch(plain, self.view_name, re.ASCII):
+            raise SpecError(
+                "the name of a release is one of letters, digits and underscores, not beginning "
+                f"with a digit and {LONGEST_NAME} characters long at most; found "
+                f"{self.view_name!r}."
+            )
+        if self.untouched not in (None, "warn", "drop", "error"):
+            raise SpecError(f"untouched must be warn, drop or error; found {self.untouched!r}.")
+        if self.is_translated and self.single_view:
+            refuse_single_view(str(self.dialect))
 
     @property
     def is_translated(self) -> bool:
@@ -219,7 +255,8 @@ def dry_run(spec: AuditSpec, wanted: Wanted, *, engine: Any = None) -> ExpectedT
     with opened(asked, engine) as database:
         _refuse_what_it_can_t(database, wanted)
         plan = planned(spec, 0, database).plan
-        refuse_taken_names(plan.bound)
+        _refuse_names(plan.bound, wanted)
+        _refuse_untouched(plan.bound, wanted)
         levels = column_levels(plan.bound.roles, plan.bound.facts)
         masked = frozenset(name for name, each in levels.items() if each.needs_longest)
         search = ExpectedSearch(
@@ -416,6 +453,8 @@ class _Run:
         self._tell = tell or (lambda step: None)
         self._started = time.monotonic()
         self._plan = planned(spec, 0, engine).plan
+        _refuse_names(self._plan.bound, wanted)
+        _refuse_untouched(self._plan.bound, wanted)
         self.chain: Chain | None = None
         """The views of the release, where there is one."""
 
@@ -430,7 +469,6 @@ class _Run:
         if before.status == "no_data":
             return _without_data(before, self._wanted)
         self._refuse_large_k(before)
-        refuse_taken_names(self._plan.bound)
         sets = self._sets()
         allowed = self._wanted.allowed(records=before.summary.records or 0, k=self._k)
         path = datafly(
@@ -447,21 +485,31 @@ class _Run:
             max(self._k, class_size(self._plan.bound.checks) or 0),
             self._wanted.suppressed,
             has_donors=False,
+            name=_view_name(self._plan.bound, self._wanted),
+            dropped=dropped_columns(self._plan.bound, untouched=self._untouched == "drop"),
+            keeps_order=self._wanted.keep_order,
+            is_single=self._wanted.single_view,
             dialect=self._engine.dialect,
         )
+        untouched = Untouched(tuple(each.name for each in self._untouched_columns))
         if path.reached_top:
             left_out = nothing_suppressed(sets, path.levels)
             after = self._audited_at(sets, path.levels)
         else:
             left_out, chain = suppress(sets, chain, path.levels, in_step4=allowed >= self._k)
             self.chain = chain
-            after = self._audited_release(chain, new)
+            published = self._published(chain, new)
+            after = self._audited(published)
+            untouched = replace(untouched, alone=self._alone(chain, published))
             self._refuse_another_count(before, after, left_out.records)
+            self._refuse_other_classes(before, after, left_out)
         return AnonymizationResult(
             (
                 replace(
                     after,
-                    warnings=tuple(dict.fromkeys((*self._warnings(sets, path), *after.warnings))),
+                    warnings=tuple(
+                        dict.fromkeys((*self._warnings(sets, path, untouched), *after.warnings))
+                    ),
                     seconds=time.monotonic() - self._started,
                 ),
             ),
@@ -492,8 +540,18 @@ class _Run:
                 views=self.statements,
                 views_without_values=self._without_values(self.statements),
                 before=Before(before.name, before.summary, before.checks),
+                untouched=untouched,
             ),
         )
+
+    @property
+    def _untouched(self) -> Unassigned:
+        return _untouched(self._plan.bound, self._wanted)
+
+    @property
+    def _untouched_columns(self) -> tuple[Column, ...]:
+        """The columns without a part that go out as they are."""
+        return () if self._untouched == "drop" else self._plan.bound.roles.unassigned
 
     def _session(self, engine: Engine | None = None) -> Session:
         asked = engine or self._engine
@@ -529,6 +587,28 @@ class _Run:
                 "written."
             )
 
+    def _refuse_other_classes(
+        self, before: TableResult, after: TableResult, left_out: Suppression
+    ) -> None:
+        """Raise unless the release has the classes that were counted: beside them there may be one
+        of the suppressed records."""
+        counted, found = int(left_out.classes["kanon_classes"]), after.summary.classes or 0
+        starred = self._wanted.suppressed == "star" and left_out.records > 0
+        if found in (counted, counted + starred):
+            return
+        output = self._wanted.output
+        if output is not None and file_kind(output.name) == "csv":
+            raise InputError(
+                f"{output} can't hold the classes of the release apart: {counted:,} became "
+                f"{found:,}. In a text file NULL is an empty field, and so are an empty text "
+                "and whatever stands for NULL (null_strings). Write a .parquet, or give one of "
+                "them another value. Nothing was written."
+            )
+        raise EngineError(
+            f"{before.name} changed while its release was being made; run again. Nothing was "
+            "written."
+        )
+
     def _audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
         """The audit of the table at some levels, none of its records left out."""
         bound = self._plan.bound
@@ -543,14 +623,28 @@ class _Run:
         at_levels = bind(bound.roles.at(levels), facts)
         return answered(plan_audit(at_levels), self._session())
 
-    def _audited_release(self, chain: Chain, new: Path | None) -> TableResult:
-        """The audit of the release: of the file that was written, where there is one."""
-        table = replace(chain, kept=self._engine.keeps_rows).published
-        if new is not None and isinstance(self._engine, Hub):
-            self._engine.write(RELEASED, new)
-            table = self._engine.table(str(new))
+    def _published(self, chain: Chain, new: Path | None) -> Table:
+        """The release as a table: the file that is written, where there is one."""
+        if new is None or not isinstance(self._engine, Hub):
+            return replace(chain, kept=self._engine.keeps_rows).published
+        self._engine.write(RELEASED if chain.keeps_order else IN_ORDER, new)
+        return self._engine.table(str(new))
+
+    def _alone(self, chain: Chain, table: Table) -> int:
+        """How many records are alone in the quasi-identifiers and what is untouched together."""
+        names = [each.name for each in self._plan.bound.quasi_identifiers]
+        names += [each.name for each in self._untouched_columns]
+        columns = [find(name, table) for name in names]
+        sql = render("records_alone", relation=table.sql, columns=columns, embedded=table.embedded)
+        question = "How many records are alone in what is published untouched?"
+        asked = Step("untouched", question, sql, tables=frozenset([table.sql]))
+        return int(self._session().row(asked)["kanon_alone"])
+
+    def _audited(self, table: Table) -> TableResult:
+        """The audit of the release."""
         bound = self._plan.bound
-        named = self._wanted.output.name if new and self._wanted.output else _name(self._plan)
+        writes = self._wanted.output is not None and self._wanted.writes_records
+        named = self._wanted.output.name if writes and self._wanted.output else _name(self._plan)
         asked = self._asked.model_copy(
             update={
                 "name": named,
@@ -570,7 +664,16 @@ class _Run:
         withheld = texts_of_files(self._plan.bound)
         return tuple(without_texts(each, self._engine.dialect, withheld) for each in statements)
 
-    def _warnings(self, sets: FrequencySets, path: SearchPath) -> Iterator[str]:
+    def _warnings(
+        self, sets: FrequencySets, path: SearchPath, untouched: Untouched
+    ) -> Iterator[str]:
+        yield from _said_of(untouched, self._plan.bound)
+        if self._wanted.keep_order:
+            yield (
+                "The release keeps the order of its source: laid beside another release of it in "
+                "that order, record for record, it shows which belong together. Leave out "
+                "keep_order."
+            )
         for each in sets.quasi_identifiers:
             if path.levels[each.name]:
                 yield from summary_of_faults(each.levels.faults).splitlines()
@@ -583,6 +686,11 @@ class _Run:
             yield (
                 f'The entity "{self._plan.bound.entity.name}" is in the release, where it tells '
                 "which records are one person's. If it means anything outside of it, replace it."
+            )
+        if self._plan.bound.weight:
+            yield (
+                f'The weight "{self._plan.bound.weight.name}" is in the release as it is. Where it '
+                "was made of what is generalised here, it tells that apart again."
             )
         if self._here:
             yield (
@@ -598,7 +706,7 @@ class _Run:
             )
 
 
-def _as_taken(sets: FrequencySets, step: Step) -> GeneralizationStep:
+def _as_taken(sets: FrequencySets, step: Taken) -> GeneralizationStep:
     levels = next(each.levels for each in sets.quasi_identifiers if each.name == step.attribute)
     return GeneralizationStep(
         step.attribute,
@@ -607,6 +715,62 @@ def _as_taken(sets: FrequencySets, step: Step) -> GeneralizationStep:
         step.distinct_before,
         step.records_violating,
     )
+
+
+def _untouched(bound: BoundSpec, wanted: Wanted) -> Unassigned:
+    """What becomes of the columns that no part was given to."""
+    return wanted.untouched or bound.spec.unassigned
+
+
+def _refuse_untouched(bound: BoundSpec, wanted: Wanted) -> None:
+    columns = [each.name for each in bound.roles.unassigned]
+    if columns and _untouched(bound, wanted) == "error":
+        raise SpecError(
+            f"{bound.table.name} has {plural(len(columns), 'column')} without a part: "
+            f"{_listed(columns)}. Name each as what it is: quasi-identifier, sensitive, "
+            "identifier (left out), or insensitive in a spec."
+        )
+
+
+def _said_of(untouched: Untouched, bound: BoundSpec) -> Iterator[str]:
+    """What goes out as it is, although nobody said so."""
+    if not untouched.columns:
+        return
+    them = "it" if len(untouched.columns) == 1 else "them"
+    alone = ""
+    if untouched.alone is not None:
+        verb = "is" if untouched.alone == 1 else "are"
+        alone = (
+            f" {plural(untouched.alone, 'record')} {verb} alone in {them} and the "
+            "quasi-identifiers together."
+        )
+    yield (
+        f"Released as {'it is' if them == 'it' else 'they are'}, because no part was given to "
+        f"{them}: {_listed(untouched.columns)}.{alone} Leave {them} out (--untouched drop, or "
+        f"--identifiers), make {them} quasi-identifiers, or say in a spec that nothing of a person "
+        "is in them (insensitive)."
+    )
+
+
+def _listed(columns: Sequence[str]) -> str:
+    """The names of columns, the first of many."""
+    shown = [f'"{name}"' for name in columns[:_SHOWN_COLUMNS]]
+    more = len(columns) - len(shown)
+    return ", ".join([*shown, *([f"and {more:,} more"] if more else [])])
+
+
+_SHOWN_COLUMNS = 12
+"""How many columns a sentence names."""
+
+
+def _view_name(bound: BoundSpec, wanted: Wanted) -> str:
+    """What the release is called, and its views begin with."""
+    return wanted.view_name or view_name(name_of(bound.spec.name or bound.table.name))
+
+
+def _refuse_names(bound: BoundSpec, wanted: Wanted) -> None:
+    shipped = wanted.writes_views and wanted.emit == "views"
+    refuse_taken_names(bound, _view_name(bound, wanted), shipped=shipped)
 
 
 def _name(plan: Plan) -> str:

@@ -30,7 +30,14 @@ from kanon_sql.models import Model, short_checks
 from kanon_sql.profile_result import ProfileResult
 from kanon_sql.result import AuditResult
 from kanon_sql.result_file import result_of
-from kanon_sql.spec import AuditSpec, ReferenceSpec, TableSpec, advice, table_spec
+from kanon_sql.spec import (
+    AuditSpec,
+    ReferenceSpec,
+    TableSpec,
+    Unassigned,
+    advice,
+    table_spec,
+)
 
 Names = str | Iterable[str]
 QuasiIdentifiers = Names | Mapping[str, Any]
@@ -42,6 +49,8 @@ class Parts(TypedDict, total=False):
 
     entity: str | None
     identifiers: Names
+    insensitive: Names
+    unassigned: Unassigned
     where: str | None
     first: int | None
     nulls: Literal["value", "wildcard"]
@@ -226,6 +235,10 @@ def anonymize(
     output: str | Path | None = None,
     dialect: str | None = None,
     emit: Emitted = "views",
+    view_name: str | None = None,
+    single_view: bool = False,
+    keep_order: bool = False,
+    untouched: Unassigned | None = None,
     force: bool = False,
     engine: Any = None,
     memory_limit: str | None = None,
@@ -242,8 +255,15 @@ def anonymize(
     result gives its records as a data frame. `output` is a
     .parquet, .csv or .tsv file for the release, or a .sql file for the views that make it, in
     some `dialect` (that of the database without one; of a data frame they need its `name` in
-    the database), or with `emit="dbt-model"` a dbt model and
-    its .yml. `force` replaces files, and writes a release that fails.
+    the database), or with `emit="dbt-model"` a dbt model and its .yml. The views are called
+    `view_name`, or after the table; with `single_view` they are one. `force` replaces files, and
+    writes a release that fails.
+
+    A release is in the order of what it publishes. With `keep_order` it stays in that of its
+    source, which links it to other releases, and the result warns of it. Columns that no part was
+    given to are published as they are, with a warning that says how many records they identify
+    ("warn"), or left out ("drop"), or refused ("error"): that is `untouched`, or `unassigned` of
+    the table; `insensitive` columns are those that somebody decided about.
 
     Where the table lies in a warehouse, nothing is created there and no rows are fetched: each
     step is a query, and the release is its views. With `pull_frequencies` the frequency set is
@@ -274,6 +294,10 @@ def anonymize(
         output=_path(output),
         dialect=dialect,
         emit=emit,
+        view_name=view_name,
+        single_view=single_view,
+        keep_order=keep_order,
+        untouched=untouched,
         force=force,
     )
     _require_name(spec.tables[0], wanted)
@@ -410,7 +434,11 @@ def _spec(
     }
     if isinstance(data, AuditSpec):
         unsaid: tuple[Any, ...] = (None, False, [], {}, "value", "error")
-        beside = [key for key, value in {**asked, **demands}.items() if value not in unsaid]
+        beside = [
+            key
+            for key, value in {**asked, **demands}.items()
+            if value not in unsaid or key == "unassigned"
+        ]
         if beside:
             raise SpecError(
                 f"an AuditSpec asks the question itself, so {', '.join(beside)} has no place "
@@ -466,7 +494,7 @@ def _references(references: Any) -> dict[str, Any]:
 
 def _part(key: str, value: Any) -> Any:
     """A part of the question as a spec has it; None is what is not said."""
-    if key in ("identifiers", "null_strings"):
+    if key in ("identifiers", "insensitive", "null_strings"):
         return _list(key, value)
     if key == "levels":
         if not isinstance(value, Mapping | None):

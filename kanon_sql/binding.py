@@ -130,6 +130,7 @@ class Roles:
     quasi_identifiers: tuple[BoundColumn, ...]
     sensitive: tuple[BoundColumn, ...]
     identifiers: tuple[Column, ...]
+    insensitive: tuple[Column, ...]
     entity: BoundColumn | None
     weight: BoundColumn | None
     where: Condition | None
@@ -142,7 +143,7 @@ class Roles:
     def unassigned(self) -> tuple[Column, ...]:
         """The columns that no part was given to."""
         assigned = {column.name for column in (*self.quasi_identifiers, *self.sensitive)}
-        assigned |= {column.name for column in self.identifiers}
+        assigned |= {column.name for column in (*self.identifiers, *self.insensitive)}
         assigned |= {column.name for column in (self.entity, self.weight) if column}
         return tuple(column for column in self.table.columns if column.name not in assigned)
 
@@ -293,12 +294,14 @@ def resolve(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> R
             f"{'is one' if sensitive else 'are none'}."
         )
     identifiers = tuple(_found(name, table, ("identifiers", name)) for name in spec.identifiers)
+    insensitive = tuple(_found(name, table, ("insensitive", name)) for name in spec.insensitive)
     entity = _column(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
     weight = _column(spec.weight, table, ("weight",)) if spec.weight else None
     _refuse_two_parts(
         [(column, "a quasi-identifier") for column in quasi_identifiers]
         + [(column, "sensitive") for column in sensitive]
         + [(column, "an identifier") for column in identifiers]
+        + [(column, "insensitive") for column in insensitive]
         + ([(entity, "the entity")] if entity else [])
         + ([(weight, "the weight")] if weight else [])
     )
@@ -323,6 +326,7 @@ def resolve(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> R
         quasi_identifiers=quasi_identifiers,
         sensitive=sensitive,
         identifiers=identifiers,
+        insensitive=insensitive,
         entity=entity,
         weight=weight,
         where=_condition(spec.where, table, ("where",)),
@@ -479,6 +483,7 @@ def named_columns(spec: TableSpec) -> list[str]:
         *spec.sensitive,
         *of_checks,
         *spec.identifiers,
+        *spec.insensitive,
         spec.entity,
         spec.weight,
         *columns_of(spec.where),
@@ -526,6 +531,7 @@ def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColum
         other = [
             *_sensitive_names(spec, table),
             *spec.identifiers,
+            *spec.insensitive,
             *(name for name in (spec.entity, spec.weight) if name),
         ]
         taken = {find(name, table).name for name in other}

@@ -401,6 +401,10 @@ def anonymize(
     pull_frequencies: bool,
     dialect: str | None,
     emit: Any,
+    view_name: str | None,
+    single_view: bool,
+    keep_order: bool,
+    untouched: Any,
     **values: Any,
 ) -> int:
     """Generalise and suppress until the demands hold.
@@ -424,6 +428,10 @@ def anonymize(
         output=_writable(values["output"], spec.files(), values),
         dialect=dialect,
         emit=emit,
+        view_name=view_name,
+        single_view=single_view,
+        keep_order=keep_order,
+        untouched=untouched,
         force=values["force"],
     )
     if wanted.output is not None and wanted.output == result_file:

@@ -20,7 +20,7 @@ from kanon_sql.errors import SpecError
 from kanon_sql.frequency_sets import QuasiIdentifier
 from kanon_sql.levels import CASE_ROWS
 from kanon_sql.models import ReferenceModel, SensitiveModel
-from kanon_sql.release import VIOLATING, Chain
+from kanon_sql.release import PUBLISHED, VIOLATING, Chain
 from kanon_sql.templates import render
 from kanon_sql.violations import violating_classes
 from kanon_sql.yaml_document import as_yaml
@@ -102,7 +102,7 @@ def _sql(chain: Chain, source: str, levels: Mapping[str, int]) -> str:
         for each in chain.quasi_identifiers
         if levels[each.name]
     }
-    dropped = list(chain.bound.spec.identifiers)
+    dropped = list(chain.dropped)
     released = chain.released
     columns = list(chain.columns)
     comment = _comment(chain, source, levels)
@@ -116,6 +116,7 @@ def _sql(chain: Chain, source: str, levels: Mapping[str, int]) -> str:
         quasi_identifiers=list(released.quasi_identifiers),
         star=chain.suppressed_as == "star",
     )
+    in_order = chain.in_order(PUBLISHED) if chain.is_ordered else None
     return render(
         "dbt_model",
         comment=comment,
@@ -124,6 +125,7 @@ def _sql(chain: Chain, source: str, levels: Mapping[str, int]) -> str:
         identifiers=_jinja(dropped) if dropped else None,
         violating=violating,
         released=translated(published, chain.dialect),
+        in_order=in_order and translated(in_order, chain.dialect),
     )
 
 

@@ -149,7 +149,7 @@ These people are made up. What to try next:
   # the SQL behind each number
   {command} compile {spec}
   # the same table without the year of birth, and without a spec
-  {command} audit {table} --qi sex,zip --sensitive diagnosis --k 5
+  {command} audit {table} --qi sex,zip --sensitive diagnosis --identifiers patient_id,name --k 5
   # what a program reads
   {command} audit {spec} --format json"""
 

@@ -217,6 +217,13 @@ SETTLED_OF_DATAFLY = (
     "order of all columns as text. If these are too few, the smallest whole class goes as well.",
     "Suppressed records are removed; --suppressed star keeps them with * in every "
     "quasi-identifier.",
+    "Order: a release is in the order of what it publishes, the quasi-identifiers as they were "
+    "named, then the other columns, texts by themselves, NULL last; suppressed records that are "
+    "kept are where * comes. In the order of its source it could be laid beside another release, "
+    "record for record (Sweeney 2002, unsorted matching); --keep-order keeps it, with a warning.",
+    "Columns without a part are published as they are. A warning names them, with how many "
+    "records are alone in them and the quasi-identifiers together; --untouched drop leaves them "
+    "out, error refuses them, and insensitive in a spec says that somebody decided about them.",
 )
 SILENCE_OF_DATAFLY = (
     "That the release is minimal. Every step generalises a whole column, and none is taken back: "

@@ -41,6 +41,8 @@ class Label:
 
     sql: str
     joined: JoinedLabels | None = None
+    exact: str | None = None
+    """Whether it is the label of the value itself, where that may be rounded."""
 
 
 @dataclass(frozen=True)
@@ -330,21 +332,23 @@ class FrequencySets:
             [row] = self.ask(f"longest_{place}", f"How long is {column.name}?", sql)
             levels = levels.with_longest(int(row["kanon_longest"]))
         for level in filter(levels.is_joined, range(1, levels.height + 1)):
-            labels = kept_labels(place, level)
-            self.keep_rows(labels, ("kanon_value", "kanon_label"), levels.mapping(level))
+            kept = kept_labels(place, level)
+            self.keep_rows(kept, ("kanon_value", "kanon_label"), levels.mapping(level))
+        labels = [
+            label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
+            for level in range(1, levels.height + 1)
+        ]
         values = self._keep(
             f"{PRIVATE}values_{place}",
             f"What does each value of {column.name} become at each level?",
             render(
                 "values_at_levels",
                 values=raw,
-                labels=[
-                    label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
-                    for level in range(1, levels.height + 1)
-                ],
+                labels=labels,
             ),
         )
-        sql = render("values_in_short", values=values, height=levels.height)
+        inexact = [level for level, label in enumerate(labels, start=1) if label.exact]
+        sql = render("values_in_short", values=values, height=levels.height, inexact=inexact)
         [row] = self.ask(
             f"values_in_short_{place}", f"How many are the values of {column.name}?", sql
         )
@@ -468,10 +472,11 @@ def label_of(
     *,
     portable: bool = False,
 ) -> Label:
-    """What a raw value becomes at a level; `value` is its own expression. The labels of a large
-    hierarchy are `kept` under a name, or else stand in the SQL, which may be `portable`."""
+    """What a raw value becomes at a level, in the sets and in the views alike; `value` is its own
+    expression. The labels of a large hierarchy are `kept` under a name, or else stand in the SQL,
+    which may be `portable`."""
     if not levels.is_joined(level):
-        return Label(levels.checked_sql(level, value) if kept else levels.sql(level, value))
+        return Label(levels.sql(level, value), exact=levels.exact_sql(level, value))
     name = f"kanon_hierarchy_{level}"
     joined = JoinedLabels(
         name, kept or levels.labels_sql(level, portable=portable), levels.key(value)

@@ -220,12 +220,19 @@ class ColumnLevels:
             case part:
                 return render("period", date=self._date(value), part=part)
 
+    def exact_sql(self, level: int, value: str) -> str | None:
+        """Whether the label of a text is that of the number it spells, as a condition that is true
+        of nothing that a float would round; None where no label of the level reads a number."""
+        reads_number = self.needs == "number" and family(self.type) == "text"
+        if level == 0 or not reads_number or self._step(level) == SUPPRESS:
+            return None
+        return render("held_exactly", number=self._number(value))
+
     def checked_sql(self, level: int, value: str) -> str:
-        """The same, and NULL for a text whose number a float would round."""
-        label = self.sql(level, value)
-        if self.needs != "number" or family(self.type) != "text":
-            return label
-        return render("where_exact", number=self._number(value), label=label)
+        """The label, and NULL for a text whose number a float would round; to look for these,
+        where NULL itself is left aside."""
+        label, exact = self.sql(level, value), self.exact_sql(level, value)
+        return render("where_exact", exact=exact, label=label) if exact else label
 
     def mapping(self, level: int) -> list[tuple[str, str]]:
         """Each raw value of the hierarchy, as text, with its label; for a join in place of a CASE.

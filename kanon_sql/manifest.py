@@ -256,6 +256,7 @@ class _Manifest:
                 quasi_identifiers={name: _hierarchy(node, name) for name in quasi_identifiers},
                 sensitive=sensitive,
                 identifiers=node.with_role("identifier"),
+                insensitive=node.with_role("insensitive"),
                 entity=entity,
                 weight=weight,
                 references=references,

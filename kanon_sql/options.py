@@ -100,20 +100,22 @@ class QuestionOption(click.Option):
     """An option that is a part of the question."""
 
 
-def _option(flag: str, cls: type[click.Option], **settings: Any) -> Callable[[Command], Command]:
+def _option(
+    flag: str, *parameter: str, cls: type[click.Option], **settings: Any
+) -> Callable[[Command], Command]:
     """An option that the environment can set too: `--memory-limit` is KANON_SQL_MEMORY_LIMIT."""
     variable = f"KANON_SQL_{flag.removeprefix('--').replace('-', '_').upper()}"
-    return click.option(flag, cls=cls, envvar=variable, **settings)
+    return click.option(flag, *parameter, cls=cls, envvar=variable, **settings)
 
 
 def _asked(flag: str, **settings: Any) -> Callable[[Command], Command]:
     if settings.get("multiple"):
         settings["type"] = OneALine()
-    return _option(flag, QuestionOption, **settings)
+    return _option(flag, cls=QuestionOption, **settings)
 
 
-def _run(flag: str, **settings: Any) -> Callable[[Command], Command]:
-    return _option(flag, click.Option, **settings)
+def _run(flag: str, *parameter: str, **settings: Any) -> Callable[[Command], Command]:
+    return _option(flag, *parameter, cls=click.Option, **settings)
 
 
 def _remember_verbosity(context: click.Context, _: click.Parameter, value: int) -> int:
@@ -336,6 +338,25 @@ _RELEASE = (
         default="views",
         show_default=True,
         help="What the .sql file holds; a dbt model has a .yml with its tests beside it.",
+    ),
+    _run(
+        "--name",
+        "view_name",
+        metavar="NAME",
+        help="What the views are called, as in patients_release; after the table without it.",
+    ),
+    _run("--single-view", is_flag=True, help="One view in place of one a step."),
+    _run(
+        "--keep-order",
+        is_flag=True,
+        help="Leave the records in the order of their source, which links them to other releases "
+        "of it; without it they are in the order of what is published.",
+    ),
+    _run(
+        "--untouched",
+        metavar="warn|drop|error",
+        help="Columns without a part: released as they are with a warning (default), left out, "
+        "or refused.",
     ),
     _run(
         "--result",

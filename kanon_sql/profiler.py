@@ -178,11 +178,13 @@ def profile_question(spec: TableSpec) -> TableSpec:
     named = [check.sensitive for check in spec.checks if isinstance(check, SensitiveModel)]
     checks = [Homogeneity(sensitive=name) for name in named if name is not None]
     return spec.model_copy(
+        # What a person decided to publish may be known to whoever reads it.
         update={
             "checks": checks,
             "references": {},
             "levels": {},
             "with_other_sensitive": False,
+            "insensitive": [],
         }
     )
 

@@ -28,11 +28,23 @@ CLASSES = "classes"
 DONORS = "donor_classes"
 NUMBERED = "numbered_records"
 RELEASE = "release"
-_SHIPPED = "kanon_"
-_OURS = re.compile(
-    rf"{_SHIPPED}(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED}|{RELEASE})|{PRIVATE}.*"
-)
+IN_ORDER = "release_in_order"
+LONGEST_NAME = 40
+"""How many characters the name of a release may have: Postgres cuts off those of a view's after 63,
+and what stands after it must stay."""
+_STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED})"
+PUBLISHED = "published_records"
 _RAW = "kanon_raw_"
+_UNORDERED = ("tsql",)
+"""The dialects whose views can have no order."""
+_NULL_FIRST = ("bigquery", "mysql")
+"""The dialects in which NULL comes first, and that have no words for anything else."""
+_CREATE = {"sqlite": "create view", "tsql": "create or alter view"}
+"""What creates a view, or replaces it, where that is called otherwise than elsewhere."""
+_WITHOUT_REPLACE = ("sqlite",)
+"""The dialects in which a view must be dropped before it is created again."""
+_NOT_NESTING = ("tsql",)
+"""The dialects in which WITH can't stand within WITH."""
 
 
 class Ordered(NamedTuple):
@@ -49,10 +61,13 @@ class View:
     name: str
     words: tuple[str, ...]
     sql: str
+    is_personal: bool = True
+    """Whether it shows what may not be published."""
 
-    def statement(self, in_own_words: Callable[[str], str]) -> str:
-        """What creates the view, in the words of an engine."""
-        return f"create view {self.name} as\n{in_own_words(self.sql)}"
+    def statement(self, in_own_words: Callable[[str], str], dialect: str) -> str:
+        """What creates the view, in the words of an engine of this dialect."""
+        create = _CREATE.get(dialect, "create or replace view")
+        return f"{create} {self.name} as\n{in_own_words(self.sql)}"
 
 
 @dataclass(frozen=True)
@@ -69,6 +84,14 @@ class Chain:
     suppressed_as: Suppressed
     has_donors: bool
     """Whether records are suppressed in step 4."""
+    name: str
+    """What the release is called, and what the names of the other views begin with."""
+    dropped: tuple[str, ...] = ()
+    """The columns that are not published."""
+    keeps_order: bool = False
+    """Whether the records stay in the order of their source."""
+    is_single: bool = False
+    """Whether what is shipped is one view, with the others in it."""
     kept: bool = False
     """Whether the views are for this run: under names of their own, with the labels of large
     hierarchies kept beside them."""
@@ -76,7 +99,9 @@ class Chain:
 
     def named(self, what: str) -> str:
         """What a view is called: where it is kept for a run, as no table of the user's is."""
-        return f"{PRIVATE if self.kept else _SHIPPED}{what}"
+        if self.kept:
+            return f"{PRIVATE}{what}"
+        return self.name if what == RELEASE else f"{self.name}_{what}"
 
     @property
     def records(self) -> tuple[View, ...]:
@@ -155,6 +180,7 @@ class Chain:
 
     @property
     def release(self) -> View:
+        """What may be published, in no order."""
         what = "are *" if self.suppressed_as == "star" else "are left out"
         return View(
             self.named(RELEASE),
@@ -168,24 +194,86 @@ class Chain:
                 star=self.suppressed_as == "star",
                 donors=self.named(DONORS) if self.has_donors else None,
                 numbered=self.named(NUMBERED) if self.has_donors else None,
+                kept_order=self.keeps_order,
             ),
+            is_personal=False,
         )
 
     @property
+    def shipped_release(self) -> View:
+        """What may be published, as it is shipped: in the order of itself, unless that of the
+        source is kept."""
+        release = self.release
+        if self.keeps_order:
+            words = "In the order of their source, which links them to other releases of it."
+        elif self.is_ordered:
+            words = "In the order of what is published, which says nothing else."
+        else:
+            words = (
+                f"A view of {self.dialect} has no order: read it with order by all of its columns, "
+                "because the order of the source links it to other releases."
+            )
+        sets = [(PUBLISHED, release.sql)]
+        sql = self._with_sets(sets, self.in_order(PUBLISHED)) if self.is_ordered else release.sql
+        return replace(release, words=(*release.words, words), sql=sql)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the last view puts the records in an order."""
+        return not self.keeps_order and self.dialect not in _UNORDERED
+
+    def in_order(self, published: str) -> str:
+        """What may be published, in the order of itself."""
+        return render(
+            "records_in_published_order",
+            published=published,
+            columns=list(self.columns),
+            order=list(self.published_order),
+            by_bytes=self.dialect in COLLATING,
+            embedded=self.bound.table.embedded,
+            by_flags=self.dialect in _NULL_FIRST,
+        )
+
+    @property
+    def published_order(self) -> tuple[Column | BoundColumn, ...]:
+        """What a release is in the order of: the quasi-identifiers, then the other columns."""
+        columns = {each.name: each for each in self.published.columns}
+        first = [each.name for each in self.bound.quasi_identifiers]
+        return tuple(columns[name] for name in dict.fromkeys([*first, *columns]))
+
+    @property
     def views(self) -> tuple[View, ...]:
-        """The chain in the order in which it can be created."""
-        return (*self.records, self.violating, *self.donors, self.release)
+        """What is shipped, in the order in which it can be created."""
+        if self.is_single:
+            return (self._all_in_one,)
+        return (*self.records, self.violating, *self.donors, self.shipped_release)
+
+    @property
+    def _all_in_one(self) -> View:
+        """The release with the views before it as sets of its own."""
+        refuse_single_view(self.dialect)
+        before, last = (*self.records, self.violating, *self.donors), self.shipped_release
+        sets = [(view.name, view.sql) for view in before]
+        if self.is_ordered:
+            sets.append((PUBLISHED, self.release.sql))
+        select = self.in_order(PUBLISHED) if self.is_ordered else self.release.sql
+        words = (*(word for view in before for word in view.words), *last.words)
+        return replace(last, words=words, sql=self._with_sets(sets, select))
+
+    @staticmethod
+    def _with_sets(sets: Sequence[tuple[str, str]], select: str) -> str:
+        return render("with_sets", sets=sets, select=select)
 
     @property
     def views_to_run(self) -> tuple[View, ...]:
         """Those that a run defines: the classes are known where it has kept them."""
         if not self.kept:
-            return self.views
+            return (*self.records, self.violating, *self.donors, self.release)
         return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
 
     def statements(self, in_own_words: Callable[[str], str]) -> tuple[str, ...]:
         """What creates each view, in the words of an engine."""
-        return tuple(view.statement(in_own_words) for view in self.views)
+        return tuple(view.statement(in_own_words, self.dialect) for view in self.views)
 
     @property
     def published(self) -> Table:
@@ -212,8 +300,7 @@ class Chain:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that are published, in the order of the table."""
-        dropped = {find(name, self.bound.table).name for name in self.bound.spec.identifiers}
-        return tuple(each for each in self.bound.table.columns if each.name not in dropped)
+        return tuple(each for each in self.bound.table.columns if each.name not in self.dropped)
 
     @property
     def released(self) -> BoundSpec:
@@ -300,15 +387,49 @@ class Chain:
             )
 
 
-def refuse_taken_names(bound: BoundSpec) -> None:
+def view_name(name: str) -> str:
+    """What the release of a table or file of this name is called.
+
+    >>> view_name("patients"), view_name("2025 visits"), view_name("patients_release")
+    ('patients_release', '_2025_visits_release', 'patients_release')
+    """
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "table"
+    plain = f"_{plain}" if plain[0].isdigit() else plain
+    if re.search(r"released?$", plain) and len(plain) <= LONGEST_NAME:
+        return plain
+    return f"{plain[: LONGEST_NAME - len('_release')]}_release"
+
+
+def refuse_single_view(dialect: str) -> None:
+    """Raise `SpecError` where a set can't define others, as the views do."""
+    if dialect in _NOT_NESTING:
+        raise SpecError(
+            f"WITH can't stand within WITH in {dialect}, so a release is no single view there. "
+            "Leave out single_view."
+        )
+
+
+def dropped_columns(bound: BoundSpec, *, untouched: bool) -> tuple[str, ...]:
+    """The columns that a release leaves out: the identifiers, and if `untouched` is true those
+    that no part was given to."""
+    identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
+    left_out = {each.name for each in bound.roles.unassigned} if untouched else set()
+    return tuple(each.name for each in bound.table.columns if each.name in identifiers | left_out)
+
+
+def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
     """Raise `SpecError` for a column that is called as the views call one of their own, or for a
-    table without a schema that would be taken for one of the views."""
+    table that would be taken for one of the views of the release `name`: for lack of a schema,
+    or where the views are `shipped`, to be created beside it."""
     table = bound.table
+    ours = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
     for each in (table, *(reference.table for reference in bound.references.values())):
-        if not each.embedded and _OURS.fullmatch(each.sql.strip('"`')):
+        *schema, own = re.split(r"""["`]\.["`]""", each.sql.strip('"`'))
+        is_named = not each.embedded or schema
+        if is_named and (shipped or not schema) and ours.fullmatch(own):
             raise SpecError(
-                f"{each.name} is called as a view of a release is, and has no schema that would "
-                "tell them apart. Rename it."
+                f"{each.name} is called as a view of the release {name} is, and would be taken "
+                "for it. Call the views something else: --name."
             )
     needed = {"kanon_donated", "kanon_number"}
     needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}
@@ -336,6 +457,8 @@ def as_text(chain: Chain, run: Sequence[str], closing: Sequence[str], dialect: s
     """
     executed = dialect == chain.dialect
     label = _as_executed(chain) if executed else f"{dialect}, generated and not executed"
+    shipped = chain if executed else replace(chain, dialect=dialect)
+    views = shipped.views
     head = [
         f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} with Datafly "
         "(Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
@@ -343,19 +466,52 @@ def as_text(chain: Chain, run: Sequence[str], closing: Sequence[str], dialect: s
         f"Demanded: {'; '.join(_demands(chain.bound))}.",
         *closing,
         f"Dialect: {label}.",
+        *_what_is_personal(views, chain.bound.table.name),
     ]
     if not executed and chain.bound.table.sql.startswith("read_"):
-        head.append("Put the name of your table where kanon_step_0 reads it.")
-    statements = run if executed else _generated(chain, dialect)
-    views = zip(chain.views, statements, strict=True)
-    parts = [f"{_comment(view.words)}\n{statement};" for view, statement in views]
-    return "\n\n\n".join([_comment(head), *parts]) + "\n"
+        head.append(f"Put the name of your table where {views[0].name} reads it.")
+    statements = run if executed else _generated(shipped)
+    again = [f"drop view if exists {view.name};" for view in reversed(views)]
+    parts = ["\n".join(again)] if dialect in _WITHOUT_REPLACE else []
+    parts += [
+        f"{_comment(_words_of(view))}\n{statement};"
+        for view, statement in zip(views, statements, strict=True)
+    ]
+    between = "\ngo\n\n\n" if dialect == "tsql" else "\n\n\n"
+    return between.join([f"{_comment(head)}\n\n\n{parts[0]}", *parts[1:], _drops(views)]) + "\n"
 
 
-def _generated(chain: Chain, dialect: str) -> tuple[str, ...]:
-    """The statements in another dialect."""
-    views = replace(chain, dialect=dialect).views
-    return tuple(translated(view.statement(str), dialect) for view in views)
+def _what_is_personal(views: Sequence[View], table: str) -> Iterator[str]:
+    """Which views nobody else may read, and how a second run is meant."""
+    *before, release = views
+    if before:
+        yield (
+            f"Personal data: {', '.join(view.name for view in before)}. They show raw values and "
+            f"records that are left out: nobody may read them who may not read {table}. Only "
+            f"{release.name} may be published."
+        )
+    else:
+        yield f"{release.name} shows nothing but what may be published."
+    yield "Views of these names are replaced."
+
+
+def _words_of(view: View) -> tuple[str, ...]:
+    return (*view.words, "Personal data.") if view.is_personal else view.words
+
+
+def _drops(views: Sequence[View]) -> str:
+    """What drops the views, for those who want it to."""
+    release = views[-1]
+    reads = ", which reads the others, " if len(views) > 1 else " "
+    words = _comment(
+        [f"To drop the views again, once {release.name}{reads}has been copied into a table:"]
+    )
+    return "\n".join([words, *(f"-- drop view {view.name};" for view in reversed(views))])
+
+
+def _generated(chain: Chain) -> tuple[str, ...]:
+    """The statements in a dialect in which nothing was run."""
+    return chain.statements(lambda sql: translated(sql, chain.dialect))
 
 
 def _as_executed(chain: Chain) -> str:

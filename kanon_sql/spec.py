@@ -32,6 +32,7 @@ from kanon_sql.yaml_document import Place, YamlDocument
 
 Nulls = Literal["value", "wildcard"]
 SensitiveNulls = Literal["value", "unknown"]
+Unassigned = Literal["warn", "drop", "error"]
 
 
 class _Part(Described, BaseModel):
@@ -173,6 +174,12 @@ class TableSpec(_Part):
     """The column that says which person a record is about; k then counts distinct people."""
     identifiers: ColumnNames = []
     """Columns that name a person outright and are never published."""
+    insensitive: ColumnNames = []
+    """Columns of which somebody decided that they tell nothing of a person; they are published as
+    they are."""
+    unassigned: Unassigned = "warn"
+    """What becomes in a release of columns that no part is given to: they are published with a
+    warning, dropped, or refused."""
     where: str | None = None
     """Only the records for which this holds."""
     first: Count | None = None
@@ -227,7 +234,11 @@ class TableSpec(_Part):
                 raise ValueError(
                     f'column "{column}" is both {seen[column]} and {part}; it can play one part.'
                 )
-        for part, columns in (("sensitive", self.sensitive), ("identifiers", self.identifiers)):
+        for part, columns in (
+            ("sensitive", self.sensitive),
+            ("identifiers", self.identifiers),
+            ("insensitive", self.insensitive),
+        ):
             repeated = _first_repeated(columns)
             if repeated is not None:
                 raise ValueError(f'column "{repeated}" is named twice in {part}.')
@@ -237,6 +248,7 @@ class TableSpec(_Part):
         yield from (("a quasi-identifier", column) for column in self.quasi_identifiers)
         yield from (("sensitive", column) for column in self.sensitive)
         yield from (("an identifier", column) for column in self.identifiers)
+        yield from (("insensitive", column) for column in self.insensitive)
         if self.entity:
             yield "the entity", self.entity
         if self.weight:

@@ -21,6 +21,8 @@ CLASSES = f"{PRIVATE}{release.CLASSES}"
 VIOLATING = f"{PRIVATE}{release.VIOLATING}"
 DONORS = f"{PRIVATE}{release.DONORS}"
 RELEASED = f"{PRIVATE}{release.RELEASE}"
+IN_ORDER = f"{PRIVATE}{release.IN_ORDER}"
+"""The release as its file has it."""
 DONATED = f"{PRIVATE}donated_records"
 DONATED_PLACES = f"{PRIVATE}donated_places"
 
@@ -74,6 +76,9 @@ def suppress(
     run = replace(chain, kept=sets.hold_records)
     for view in run.views_to_run:
         sets.keep_view_of_records(view.name, " ".join(view.words), view.sql)
+    if sets.hold_records and not chain.keeps_order:
+        question = "Which records are written, in which order?"
+        sets.keep_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
     if step4:
         _keep_donated(sets, run)
     _mark(sets, levels, donated=step4 > 0)

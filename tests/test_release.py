@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,7 @@ import kanon_sql as kanon
 from kanon_sql import auditor
 from kanon_sql.cli import main
 from kanon_sql.output import HeldFolder, refuse_to_overwrite
-from kanon_sql.release import CLASSES, DONORS, NUMBERED, RELEASE, VIOLATING
+from kanon_sql.release import CLASSES, DONORS, NUMBERED, VIOLATING
 
 ROWS = [("a", f"N{n:02d}", f"secret {hash((n, 7)) % 97}") for n in range(14)] + [
     ("b", "N90", "x"),
@@ -52,19 +53,20 @@ def test_no_order_of_what_is_not_published(tmp_path: Path) -> None:
     assert secrets == sorted(secrets)
 
 
-@pytest.mark.parametrize("name", [RELEASE, VIOLATING, CLASSES, DONORS, NUMBERED, "step_0"])
+@pytest.mark.parametrize("name", [VIOLATING, CLASSES, DONORS, NUMBERED, "step_0"])
 def test_a_table_called_like_a_view_of_ours(tmp_path: Path, name: str) -> None:
     """Whoever has run the views of a release in a database has tables of these names in it."""
     path = tmp_path / "clinic.duckdb"
+    name = f"people_release_{name}"
     with duckdb.connect(str(path)) as connection:
         connection.register("people", people())
         connection.execute("create table people as from people")
-        connection.execute(f"create table kanon_{name} as select 'a' as q")
+        connection.execute(f"create table {name} as select 'a' as q")
     asked: dict[str, Any] = {
         "quasi_identifiers": {"q": {}},
         "engine": f"duckdb:{path}",
         "checks": [kanon.KMap(k=5, reference="voters")],
-        "references": {"voters": f"kanon_{name}"},
+        "references": {"voters": name},
         "max_suppressed": 3,
         "k": 3,
     }
@@ -73,6 +75,8 @@ def test_a_table_called_like_a_view_of_ours(tmp_path: Path, name: str) -> None:
 
     [k_map] = [check for check in result.tables[0].checks if check.model == "k_map"]
     assert (k_map.holds, k_map.achieved) == (False, 1)
+    with pytest.raises(kanon.SpecError, match="called as a view of the release"):
+        kanon.anonymize("people", **asked, output=tmp_path / "views.sql")
 
 
 @pytest.mark.parametrize("name", ["kanon_donated", "kanon_number", "KANON_RAW_q"])
@@ -411,9 +415,414 @@ def test_the_views_are_those_that_were_read_and_run_as_they_stand(
 
         assert file.read_text() == golden.read_text()
         connection.execute(golden.read_text())
-        both = "select count(*) from (from kanon_release except all from read_parquet(?))"
-        other = "select count(*) from (from read_parquet(?) except all from kanon_release)"
+        both = "select count(*) from (from visits_release except all from read_parquet(?))"
+        other = "select count(*) from (from read_parquet(?) except all from visits_release)"
         assert [connection.execute(sql, [str(path)]).fetchall() for sql in (both, other)] == [
             [(0,)],
             [(0,)],
         ]
+
+
+# --- one definition of a value: in the sets, in the views and in the file ------------------------
+
+
+@pytest.mark.parametrize(
+    "how", [{"clip": [10, 90], "levels": ["suppress"]}, {"levels": [{"width": 50}, "suppress"]}]
+)
+@pytest.mark.parametrize("suppressed", ["remove", "star"])
+def test_a_suppressed_null_is_in_the_class_of_the_others(
+    tmp_path: Path, how: dict[str, Any], suppressed: Any
+) -> None:
+    """A text column whose levels read numbers: NULL has no number, and becomes `*` all the same."""
+    source, path = tmp_path / "ages.csv", tmp_path / "release.csv"
+    source.write_text("age,n\n" + "".join(f"{age},{n}\n" for n, age in enumerate([21, 22, 71, ""])))
+
+    result = kanon.anonymize(
+        source,
+        quasi_identifiers={"age": how},
+        k=3,
+        max_suppressed=0,
+        suppressed=suppressed,
+        output=path,
+    )
+
+    metrics, summary = result.anonymization.metrics, result.tables[0].summary
+    assert (result.status, summary.classes, summary.k) == ("holds", 1, 4)
+    assert (metrics.average_class_size, metrics.discernibility) == (4, 16)
+    assert [row.partition(",")[0] for row in path.read_text().splitlines()[1:]] == ["*"] * 4
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        ([0.0, -0.0], 1),
+        ([float("nan"), -float("nan")], 1),
+        ([float("inf"), -float("inf")], 2),
+        ([1e22, 1e-7], 2),
+    ],
+    ids=str,
+)
+def test_floats_that_are_equal_are_spelled_alike(
+    tmp_path: Path, ending: str, values: list[float], classes: int
+) -> None:
+    path = tmp_path / f"release.{ending}"
+
+    result = kanon.anonymize(
+        pa.table({"q": values * 3}), quasi_identifiers="q", k=3, max_suppressed=0, output=path
+    )
+
+    found = (
+        pq.read_table(path)["q"].to_pylist()
+        if ending == "parquet"
+        else path.read_text().split()[1:]
+    )
+    assert (result.status, result.anonymization.classes, len(set(map(repr, found)))) == (
+        "holds",
+        classes,
+        classes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "null_strings"),
+    [(["", None], ()), (["NA", None], ["NA"]), (["NA", "-"], ["NA", "-"])],
+)
+def test_classes_that_a_text_file_would_merge_are_not_written_to_one(
+    tmp_path: Path, values: list[str | None], null_strings: list[str]
+) -> None:
+    table = pa.table({"q": values * 3})
+    asked: dict[str, Any] = {"quasi_identifiers": "q", "k": 3, "max_suppressed": 0}
+
+    with pytest.raises(kanon.InputError, match="2 became 1"):
+        kanon.anonymize(table, **asked, null_strings=null_strings, output=tmp_path / "r.csv")
+    made = kanon.anonymize(table, **asked, output=tmp_path / "r.parquet")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.parquet"]
+    assert made.anonymization.classes == 2
+
+
+# --- the order of a release ---------------------------------------------------------------------
+
+
+def typed(rows: int = 60) -> pa.Table:
+    """Many types, shuffled, with NULLs, and each record twice apart from its number."""
+    numbers = random.Random(3).sample(range(rows), rows)
+    ages = [None if n % 7 == 0 else 20 + n % 17 for n in numbers]
+    return pa.table(
+        {
+            "note": pa.array(
+                [None if n % 5 == 0 else f"n{n % 9}" for n in numbers]
+            ).dictionary_encode(),
+            "age": ages,
+            "share": [None if n % 11 == 0 else n % 4 / 3 for n in numbers],
+            "tags": [["x"] * (n % 3) for n in numbers],
+            "sex": ["fm"[n % 2] for n in numbers],
+        }
+    )
+
+
+def sort_key(row: dict[str, Any], names: list[str]) -> list[tuple[bool, Any]]:
+    """NULL last, and each value by itself."""
+    return [(row[name] is None, row[name] if row[name] is not None else 0) for name in names]
+
+
+@pytest.mark.parametrize("suppressed", ["remove", "star"])
+@pytest.mark.parametrize("max_suppressed", [0, 12])
+def test_a_release_is_in_the_order_of_what_it_publishes(
+    tmp_path: Path, suppressed: Any, max_suppressed: int
+) -> None:
+    """Quasi-identifiers as they were declared, then the other columns; the source's order, which
+    would link it to other releases, is in it nowhere (Sweeney 2002, unsorted matching)."""
+    table, shuffled = typed(), typed().take(random.Random(5).sample(range(60), 60))
+    asked: dict[str, Any] = {
+        "quasi_identifiers": {"sex": {}, "age": {"levels": [{"width": 5}, {"width": 10}]}},
+        "k": 6,
+        "max_suppressed": max_suppressed,
+        "suppressed": suppressed,
+    }
+
+    result, rows = released(tmp_path, table, **asked)
+    _, again = released(tmp_path, shuffled, **asked)
+
+    assert (bool(result.anonymization.suppressed), len(rows) > 30) == (max_suppressed > 0, True)
+    assert rows == sorted(
+        rows, key=lambda row: sort_key(row, ["sex", "age", "note", "share", "tags"])
+    )
+    assert again == rows
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_the_order_of_the_source_is_kept_only_where_it_is_asked_for(
+    tmp_path: Path, ending: str
+) -> None:
+    path = tmp_path / f"release.{ending}"
+    numbers = random.Random(1).sample(range(50_000), 50_000)
+    table = pa.table({"q": ["a"] * len(numbers), "n": numbers})
+    asked: dict[str, Any] = {"quasi_identifiers": "q", "k": 5, "output": path, "force": True}
+
+    def written() -> list[int]:
+        if ending == "parquet":
+            return list(pq.read_table(path)["n"].to_pylist())
+        return [int(line[2:]) for line in path.read_text().splitlines()[1:]]
+
+    result = kanon.anonymize(table, **asked)
+    in_order = written()
+    keeping = kanon.anonymize(table, **asked, keep_order=True)
+
+    assert in_order == sorted(numbers)
+    assert written() == numbers
+    about_order = [
+        ["order of its source" in each for each in made.tables[0].warnings]
+        for made in (result, keeping)
+    ]
+    assert list(map(any, about_order)) == [False, True]
+
+
+def test_values_of_an_enum_are_in_the_order_of_their_texts(tmp_path: Path) -> None:
+    """The order in which its values are listed may be that in which the source has them."""
+    path = tmp_path / "release.parquet"
+    with duckdb.connect() as connection:
+        connection.execute("create type kind as enum ('zebra', 'ape', 'unused')")
+        connection.execute(
+            "create table t as select case when range % 2 = 0 then 'ape' else 'zebra' end::kind "
+            "as q from range(10)"
+        )
+        kanon.anonymize("t", quasi_identifiers="q", k=5, engine=connection, output=path)
+
+    column = pq.read_table(path)["q"]
+    assert column.to_pylist() == ["ape"] * 5 + ["zebra"] * 5
+    assert b"unused" not in path.read_bytes()
+
+
+def test_an_order_that_does_not_fit_in_memory_is_spilled(tmp_path: Path) -> None:
+    source, path = tmp_path / "people.parquet", tmp_path / "release.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(
+            "copy (select range % 50 as q, md5(cast(hash(range) as varchar)) as x, "
+            f"hash(range) as y from range(1000000)) to '{source}' (format parquet)"
+        )
+
+    result = kanon.anonymize(
+        source, quasi_identifiers="q", k=5, output=path, memory_limit="100MB", threads=1
+    )
+
+    with duckdb.connect() as connection:
+        [[records, descents]] = connection.execute(
+            "select count(*), count(*) filter (where before is not null and (q, x) < before) from "
+            "(select q, x, lag((q, x)) over () as before from read_parquet(?))",
+            [str(path)],
+        ).fetchall()
+    assert (result.status, records, descents) == ("holds", 1_000_000, 0)
+
+
+# --- what goes out untouched --------------------------------------------------------------------
+
+
+def students() -> pa.Table:
+    numbers = range(24)
+    return pa.table(
+        {
+            "sex": ["fm"[n % 2] for n in numbers],
+            "person": [n // 2 for n in numbers],
+            "score": [n % 5 for n in numbers],
+            "diagnosis": ["flu" if n % 3 else "cold" for n in numbers],
+        }
+    )
+
+
+def test_what_goes_out_untouched_is_said(tmp_path: Path) -> None:
+    """Of a person's two records one is f and one is m: all are alone with their number."""
+    path = tmp_path / "release.csv"
+
+    result = kanon.anonymize(
+        students(), quasi_identifiers="sex", sensitive="diagnosis", k=5, output=path
+    )
+
+    assert result.status == "holds"
+    assert result.to_dict()["anonymization"]["untouched"] == {
+        "columns": ["person", "score"],
+        "alone": 24,
+    }
+    [warning] = [each for each in result.tables[0].warnings if "no part" in each]
+    assert warning == (
+        'Released as they are, because no part was given to them: "person", "score". 24 records '
+        "are alone in them and the quasi-identifiers together. Leave them out (--untouched drop, "
+        "or --identifiers), make them quasi-identifiers, or say in a spec that nothing of a person "
+        "is in them (insensitive)."
+    )
+    for text in (str(result), result._repr_html_()):
+        assert "24 records are alone" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("asked", "untouched", "header"),
+    [
+        ({"untouched": "drop"}, {"columns": [], "alone": 0}, "sex,diagnosis"),
+        ({"unassigned": "drop"}, {"columns": [], "alone": 0}, "sex,diagnosis"),
+        (
+            {"insensitive": ["person"], "unassigned": "drop"},
+            {"columns": [], "alone": 0},
+            "sex,person,diagnosis",
+        ),
+        (
+            {"insensitive": ["person"]},
+            {"columns": ["score"], "alone": 0},
+            "sex,person,score,diagnosis",
+        ),
+        (
+            {"identifiers": ["person"], "insensitive": ["score"], "unassigned": "error"},
+            {"columns": [], "alone": 0},
+            "sex,score,diagnosis",
+        ),
+    ],
+    ids=str,
+)
+def test_what_becomes_of_columns_without_a_part(
+    tmp_path: Path, asked: dict[str, Any], untouched: dict[str, Any], header: str
+) -> None:
+    path = tmp_path / "release.csv"
+
+    result = kanon.anonymize(
+        students(), quasi_identifiers="sex", sensitive="diagnosis", k=5, output=path, **asked
+    )
+
+    assert result.to_dict()["anonymization"]["untouched"] == untouched
+    assert path.read_text().splitlines()[0] == header
+    told = any("no part was given" in each for each in result.tables[0].warnings)
+    assert told == bool(untouched["columns"])
+
+
+def test_columns_without_a_part_are_refused(tmp_path: Path, capsys: Any) -> None:
+    source, path = tmp_path / "students.parquet", tmp_path / "release.csv"
+    pq.write_table(students(), source)
+    spec = tmp_path / "kanon.yml"
+    spec.write_text(
+        "version: 1\ntables:\n- source: students.parquet\n  quasi_identifiers: [sex]\n"
+        "  sensitive: [diagnosis]\n  unassigned: error\n  checks: [{k_anonymity: {k: 5}}]\n"
+    )
+    message = '2 columns without a part: "person", "score"'
+
+    with pytest.raises(kanon.SpecError, match=message):
+        kanon.anonymize(kanon.AuditSpec.from_file(spec), output=path)
+    for more, code in (([], 2), (["--dry-run"], 2), (["--untouched", "drop"], 0)):
+        with pytest.raises(SystemExit) as ended:
+            main(["anonymize", str(spec), "--output", str(path), *more])
+        assert ended.value.code == code
+        assert (message in capsys.readouterr().err) == (code == 2)
+
+    assert path.read_text().splitlines()[0] == "sex,diagnosis"
+
+
+def test_an_insensitive_column_plays_one_part() -> None:
+    for asked in ({"sensitive": "score"}, {"identifiers": "score"}, {"entity": "score"}):
+        with pytest.raises(kanon.SpecError, match="one part"):
+            kanon.anonymize(students(), quasi_identifiers="sex", k=5, insensitive="score", **asked)
+    with pytest.raises(kanon.SpecError, match="scor"):
+        kanon.anonymize(students(), quasi_identifiers="sex", k=5, insensitive="scor")
+
+
+def test_a_weight_that_goes_out_is_said() -> None:
+    weighted = students().append_column("weight", [[1 + n % 3 for n in range(24)]])
+
+    result = kanon.anonymize(weighted, quasi_identifiers="sex", k=5, weight="weight")
+
+    assert any(
+        'The weight "weight" is in the release' in each for each in result.tables[0].warnings
+    )
+
+
+# --- the views in a database --------------------------------------------------------------------
+
+
+def test_views_run_twice_and_for_two_tables_in_one_schema(tmp_path: Path) -> None:
+    asked = RELEASES["donated_and_starred"]
+    with duckdb.connect() as connection:
+        connection.execute(VISITS)
+        connection.execute("create table calls as select * replace (age + 1 as age) from visits")
+        for table in ("visits", "calls"):
+            kanon.anonymize(table, **asked, engine=connection, output=tmp_path / f"{table}.sql")
+        for table in ("visits", "calls", "visits", "calls"):
+            connection.execute((tmp_path / f"{table}.sql").read_text())
+        ages = [
+            sorted(connection.execute(f"select distinct age from {table}_release").fetchall())
+            for table in ("visits", "calls")
+        ]
+        dropping = [
+            line.removeprefix("-- ")
+            for table in ("visits", "calls")
+            for line in (tmp_path / f"{table}.sql").read_text().splitlines()
+            if line.startswith("-- drop view")
+        ]
+        for line in dropping:
+            connection.execute(line)
+        left = connection.execute("select count(*) from duckdb_views() where not internal")
+        assert left.fetchall() == [(0,)]
+    assert ages[0] != ages[1]
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_single_view_is_the_same_release(tmp_path: Path, name: str) -> None:
+    asked, path = RELEASES[name], tmp_path / "view.sql"
+    with duckdb.connect() as connection:
+        connection.execute(VISITS)
+        chain = kanon.anonymize("visits", **asked, engine=connection)
+        single = kanon.anonymize(
+            "visits", **asked, engine=connection, output=path, single_view=True, view_name="for_you"
+        )
+        for view in chain.anonymization.views:
+            connection.execute(view)
+        connection.execute(path.read_text())
+
+        views = connection.execute(
+            "select view_name from duckdb_views() where not internal and view_name like 'for%'"
+        )
+        assert views.fetchall() == [("for_you",)]
+        assert len(single.anonymization.views) == 1
+        released = [
+            connection.execute(f"from {view}").fetchall() for view in ("visits_release", "for_you")
+        ]
+    assert released[0] == released[1]
+    assert "Personal data" not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "dialect", ["postgres", "snowflake", "tsql", "sqlite", "mysql", "bigquery"]
+)
+def test_a_script_that_can_be_run_again_in_each_dialect(tmp_path: Path, dialect: str) -> None:
+    path = tmp_path / "views.sql"
+    kanon.anonymize(
+        people(), quasi_identifiers="q", k=5, output=path, dialect=dialect, name="staff"
+    )
+
+    text = path.read_text()
+    creating = {"tsql": "create or alter view", "sqlite": "create view"}
+    assert f"\n{creating.get(dialect, 'create or replace view')} staff_release as" in text
+    assert ("drop view if exists staff_release;" in text) == (dialect == "sqlite")
+    assert ("order by all of its columns" in text) == (dialect == "tsql")
+    *_, last = text.partition("from published_records")
+    by_flag = re.search(r"case when .q. is null then 1 else 0 end,\s+.q.", last) is not None
+    assert by_flag == (dialect in ("mysql", "bigquery"))
+    assert text.rstrip().endswith("-- drop view staff_release_step_0;")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"view_name": "my release"}, "letters, digits and underscores"),
+        ({"view_name": "x" * 41}, "40 characters"),
+        ({"untouched": "keep"}, "warn, drop or error"),
+        (
+            {"single_view": True, "dialect": "tsql", "output": "v.sql"},
+            "WITH can't stand within WITH",
+        ),
+        (
+            {"single_view": True, "emit": "dbt-model", "output": "v.sql"},
+            "a dbt model is one SELECT",
+        ),
+    ],
+    ids=str,
+)
+def test_what_can_t_be_asked_of_the_views(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(kanon.SpecError, match=said):
+        kanon.anonymize(people(), quasi_identifiers="q", k=5, **asked)

@@ -62,6 +62,8 @@ HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",
 }
 
+_NOT_IN_PARQUET = "HUGEINT|INTERVAL|TIME WITH TIME ZONE"
+
 ABOUT_THE_STATEMENT = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
 """These speak of names and SQL, where it is not a function that makes names or SQL of values."""
 
@@ -249,9 +251,9 @@ class DuckDBEngine:
         if file_kind(becomes) == "csv":
             delimiter = literal(self._delimiter_in(becomes))
             form = f"format csv, header true, delimiter {delimiter}"
-            columns = self._as_text_has_them(name)
         else:
-            form, columns = "format parquet", self._as_parquet_has_them(name)
+            form = "format parquet"
+        columns = ", ".join(self._as_files_have_them(name, parquet=form == "format parquet"))
         try:
             with ctrl_c():
                 self._session.execute(
@@ -266,33 +268,32 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise explained(error) from None
 
-    def _as_text_has_them(self, name: str) -> str:
-        """The columns of what is kept, such that what is one value is written in one way."""
-        rough = [
-            identifier(column.name)
-            for column in self._columns(identifier(name))
-            if column.type in ("DOUBLE", "FLOAT")
-        ]
-        # The sum of -0.0 and 0 is 0.0.
-        spelled = ", ".join(f"{column} + 0 as {column}" for column in rough)
-        return f"* replace ({spelled})" if rough else "*"
-
-    def _as_parquet_has_them(self, name: str) -> str:
-        """The columns of what is kept, such that no value changes in a Parquet file.
+    def _as_files_have_them(self, name: str, *, parquet: bool) -> Iterator[str]:
+        """The columns of what is kept, such that no value changes in a file, and equal ones are
+        spelled alike there: in DuckDB NaN has a sign, and in a text 0 has. An ENUM would bring all
+        its categories.
 
         Raises `InputError` for a column of which Parquet has no like.
         """
-        columns = []
         for column in self._columns(identifier(name)):
             huge = column.type in ("HUGEINT", "UHUGEINT")
-            if not huge and re.search("HUGEINT|INTERVAL|TIME WITH TIME ZONE", column.type):
+            if parquet and not huge and re.search(_NOT_IN_PARQUET, column.type):
                 raise InputError(
                     f'a Parquet file can\'t hold the values of "{column.name}" ({column.type}) as '
                     "they are. Write a .csv, or cast the column in a view."
                 )
             quoted = identifier(column.name)
-            columns.append(f"cast({quoted} as decimal(38, 0)) as {quoted}" if huge else quoted)
-        return ", ".join(columns)
+            if parquet and huge:
+                yield f"cast({quoted} as decimal(38, 0)) as {quoted}"
+            elif column.type in ("DOUBLE", "FLOAT"):
+                nan = f"cast('nan' as {column.type})"
+                # The sum of -0.0 and 0 is 0.0.
+                number = quoted if parquet else f"{quoted} + 0"
+                yield f"case when isnan({quoted}) then {nan} else {number} end as {quoted}"
+            elif column.type == "ENUM":
+                yield f"cast({quoted} as varchar) as {quoted}"
+            else:
+                yield quoted
 
     def records(self, table: Table, form: str) -> Any:
         """All records of a table, as pandas, polars or pyarrow has them."""

@@ -2,7 +2,7 @@
     A model of a dbt project that releases another: dbt reads what is written here, so what it is
     to render itself stands in quotes.
 #}
-{% macro dbt_model(comment, source, hierarchies, identifiers, violating, released) %}
+{% macro dbt_model(comment, source, hierarchies, identifiers, violating, released, in_order=none) %}
 {% for line in comment %}
 -- {{ line }}
 {% endfor %}
@@ -19,6 +19,16 @@ generalised as (
 violating_classes as (
     {{ violating | indent(4) }}
 )
+{%- if in_order is not none %},
+
+published_records as (
+    {{ released | indent(4) }}
+)
+
+{{ in_order }}
+{%- else %}
+
 
 {{ released }}
+{%- endif %}
 {%- endmacro %}

@@ -28,6 +28,9 @@ labelled_values as (
         kanon_records
 {%- for label in labels %},
         {{ label.sql | indent(8) }} as kanon_label_{{ loop.index }}
+{%- if label.exact %},
+        case when {{ label.exact }} then 0 else 1 end as kanon_inexact_{{ loop.index }}
+{%- endif %}
 {%- endfor %}
 
     from {{ values }}
@@ -49,16 +52,20 @@ from labelled_values
 
 {#
     What a search must know of a quasi-identifier: how many labels it has at each level, whether
-    each level follows from the one below, and which values have no label.
+    each level follows from the one below, and which values have no label, or none that is exact.
+    `inexact` are the levels at which some may not be.
 #}
-{% macro values_in_short(values, height) %}
+{% macro values_in_short(values, height, inexact=[]) %}
 select
     count(*) as kanon_labels_0
-{%- for level in range(1, height + 1) %},
+{%- for level in range(1, height + 1) %}
+{% set lacking = "(kanon_label_" ~ level ~ " is null or kanon_inexact_" ~ level ~ " = 1)"
+    if level in inexact
+    else "kanon_label_" ~ level ~ " is null" %},
     count(distinct kanon_place_{{ level }}) as kanon_labels_{{ level }},
     count(distinct (kanon_place_{{ level - 1 }}, kanon_place_{{ level }})) as kanon_edges_{{ level }},
-    coalesce(sum(case when kanon_raw is not null and kanon_label_{{ level }} is null then 1 else 0 end), 0) as kanon_values_without_label_{{ level }},
-    coalesce(sum(case when kanon_raw is not null and kanon_label_{{ level }} is null then kanon_records else 0 end), 0) as kanon_records_without_label_{{ level }}
+    coalesce(sum(case when kanon_raw is not null and {{ lacking }} then 1 else 0 end), 0) as kanon_values_without_label_{{ level }},
+    coalesce(sum(case when kanon_raw is not null and {{ lacking }} then kanon_records else 0 end), 0) as kanon_records_without_label_{{ level }}
 {%- endfor %}
 
 from {{ values }}

@@ -55,10 +55,16 @@ case
 {%- endmacro %}
 
 
-{# A label, where a text spells a number that a float holds to the last digit. #}
-{% macro where_exact(number, label) -%}
+{# Whether a text spells a number that a float holds to the last digit. #}
+{% macro held_exactly(number) -%}
+abs({{ number }}) <= 9007199254740992
+{%- endmacro %}
+
+
+{# A label, where that is so. #}
+{% macro where_exact(exact, label) -%}
 case
-    when abs({{ number }}) <= 9007199254740992
+    when {{ exact }}
     then {{ label | indent(4) }}
 end
 {%- endmacro %}

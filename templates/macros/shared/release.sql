@@ -184,9 +184,11 @@ inner join {{ donors }} as donors
 
 {#
     What may be published. The records of violating classes are left out, and so are those that a
-    class gives in step 4; with `star` both stay, with `*` in every quasi-identifier.
+    class gives in step 4; with `star` both stay, with `*` in every quasi-identifier. `kept_order`
+    says that nobody will put them in order: those of a class that gives come numbered, in an order
+    that looks at what is not published, and are put in that of what is.
 #}
-{% macro released_records(records, violating, columns, quasi_identifiers, star=false, donors=none, numbered=none) %}
+{% macro released_records(records, violating, columns, quasi_identifiers, star=false, donors=none, numbered=none, kept_order=false) %}
 select
 {{ kanon_sql.shown_or_star(columns, quasi_identifiers, "violating.kanon_records is null" if star else none) }}
 from {{ records }} as records
@@ -209,20 +211,89 @@ where donors.kanon_donated is null
 
 union all
 
+{% set given = kanon_sql.released_of_donors(columns, quasi_identifiers, numbered, star) %}
+{% if kept_order %}
 select *
 from (
-    select
-{{ kanon_sql.shown_or_star(
-    columns, quasi_identifiers, "records.kanon_number > records.kanon_donated" if star else none
-) | indent(4, first=true) }}
-    from {{ numbered }} as records
-{% if not star %}
-    where records.kanon_number > records.kanon_donated
-{% endif %}
+    {{ given | indent(4) }}
     order by
 {{ kanon_sql.places(columns) | indent(4, first=true) }}
 ) as in_published_order
+{% else %}
+{{ given }}
 {% endif %}
+{% endif %}
+{%- endmacro %}
+
+
+{# What may be published of the classes that give in step 4. #}
+{% macro released_of_donors(columns, quasi_identifiers, numbered, star=false) -%}
+select
+{{ kanon_sql.shown_or_star(
+    columns, quasi_identifiers, "records.kanon_number > records.kanon_donated" if star else none
+) }}
+from {{ numbered }} as records
+{%- if not star %}
+
+where records.kanon_number > records.kanon_donated
+{%- endif %}
+{%- endmacro %}
+
+
+{#
+    What may be published in the order of itself: of the quasi-identifiers, then of the others.
+    Records in the order of their source could be laid beside another release of it.
+
+    Sweeney 2002, k-anonymity: a model for protecting privacy, International Journal of
+    Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), section 4.1 (unsorted matching).
+#}
+{% macro records_in_published_order(published, columns, order, by_bytes=false, embedded=true, by_flags=false) %}
+select
+{{ kanon_sql.names(columns) }}
+from {{ published }}
+order by
+{{ kanon_sql.published_order(order, by_bytes, embedded, by_flags) }}
+{%- endmacro %}
+
+
+{# By what records are in order that shows nothing but them: values, or their texts. `by_flags` says
+   that there are no words for where NULL comes. #}
+{% macro published_order(columns, by_bytes=false, embedded=true, by_flags=false) -%}
+{% for column in columns %}
+{% set value = kanon_sql.in_order(
+    kanon_sql.comparable(column, embedded and kanon_sql.type_of(column) != "ENUM"),
+    by_bytes and kanon_sql.type_of(column) in ("VARCHAR", "ENUM")
+) %}
+    {{ "case when " ~ kanon_sql.ident(column) ~ " is null then 1 else 0 end,\n    " ~ value
+        if by_flags
+        else value ~ " nulls last" }}{{ ",\n" if not loop.last }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# A value, or its text where it is not sure that a database compares the values. An ENUM is in the
+   order in which somebody listed its values, which may be that of the source. #}
+{% macro comparable(column, sure) -%}
+{% set numbers = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE", "FLOAT", "REAL", "DECIMAL") %}
+{% set type = kanon_sql.type_of(column) %}
+{{ kanon_sql.ident(column)
+    if sure or type in ("VARCHAR", "BOOLEAN", "DATE") or type.startswith(numbers) or type.startswith("TIMESTAMP")
+    else kanon_sql.as_text(kanon_sql.ident(column), type) }}
+{%- endmacro %}
+
+
+{# How many records are alone in some columns of what is published. #}
+{% macro records_alone(relation, columns, embedded=true) %}
+select count(*) as kanon_alone
+from (
+    select 1 as kanon_record
+    from {{ relation }}
+    group by
+{% for column in columns %}
+        {{ kanon_sql.comparable(column, embedded) }}{{ "," if not loop.last }}
+{% endfor %}
+    having count(*) = 1
+) as alone
 {%- endmacro %}
 
 
@@ -238,8 +309,20 @@ from (
 {% set quasi = quasi_identifiers | selectattr("name", "equalto", column.name) | list %}
     {{ kanon_sql.text_or_star(quasi[0], shown_where)
         if shown_where is not none and quasi
-        else "records." ~ kanon_sql.ident(column) }}{{ ",\n" if not loop.last }}
+        else kanon_sql.one_zero(column) }}{{ ",\n" if not loop.last }}
 {%- endfor %}
+{%- endmacro %}
+
+
+{# A value; of floats 0 is spelled in one way, because 0 and -0 are one value of a class and would
+   be told apart where they are read as text. #}
+{% macro one_zero(column) -%}
+{% set value = "records." ~ kanon_sql.ident(column) %}
+{% if kanon_sql.type_of(column).startswith(("DOUBLE", "FLOAT", "REAL")) and not kanon_sql.type_of(column).endswith("]") -%}
+case when {{ value }} = 0 then 0 else {{ value }} end as {{ kanon_sql.ident(column) }}
+{%- else -%}
+{{ value }}
+{%- endif %}
 {%- endmacro %}
 
 
@@ -250,4 +333,18 @@ from (
 case when {{ shown_where }} then {{ value
     if type == "VARCHAR"
     else kanon_sql.as_text(value, type) }} else '*' end as {{ kanon_sql.ident(column) }}
+{%- endmacro %}
+
+
+{# A SELECT with sets of its own, each under its name and reading those before it. #}
+{% macro with_sets(sets, select) %}
+with
+{% for name, definition in sets %}
+
+{{ name }} as (
+    {{ definition | indent(4) }}
+){{ "," if not loop.last }}
+{% endfor %}
+
+{{ select }}
 {%- endmacro %}

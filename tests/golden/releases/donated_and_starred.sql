@@ -5,10 +5,16 @@
 -- Released: 113 records in 4 classes, k = 14. Suppressed: 14 records, 2 of them donated; at most
 -- 14 might be.
 -- Dialect: duckdb, as executed.
+-- Personal data: visits_release_step_0, visits_release_step_1, visits_release_violating_classes,
+-- visits_release_classes, visits_release_donor_classes, visits_release_numbered_records. They show
+-- raw values and records that are left out: nobody may read them who may not read visits. Only
+-- visits_release may be published.
+-- Views of these names are replaced.
 
 
 -- The records of visits as they lie.
-create view kanon_step_0 as
+-- Personal data.
+create or replace view visits_release_step_0 as
 select
     "age",
     "area",
@@ -23,7 +29,8 @@ where ("visit" < 113);
 
 -- Generalisation 1: age from level 0 (raw value) to level 1 (width 5).
 -- Before it, age had 17 values, and violating classes had 113 records.
-create view kanon_step_1 as
+-- Personal data.
+create or replace view visits_release_step_1 as
 select
     '[' || cast(try_cast("kanon_raw_age" as decimal(38, 0)) - mod(mod(try_cast("kanon_raw_age" as decimal(38, 0)), 5) + 5, 5) as varchar)
     || ',' || cast(try_cast("kanon_raw_age" as decimal(38, 0)) - mod(mod(try_cast("kanon_raw_age" as decimal(38, 0)), 5) + 5, 5) + 5 as varchar)
@@ -34,11 +41,12 @@ select
     "kanon_raw_person",
     "kanon_raw_name",
     "kanon_raw_age"
-from kanon_step_0;
+from visits_release_step_0;
 
 
 -- The violating classes: below k, or failing a demanded check.
-create view kanon_violating_classes as
+-- Personal data.
+create or replace view visits_release_violating_classes as
 with
 
 classes as (
@@ -46,7 +54,7 @@ classes as (
         "age",
         count(*) as kanon_size,
         count(*) as kanon_records
-    from kanon_step_1
+    from visits_release_step_1
     group by
         "age"
 )
@@ -59,32 +67,34 @@ where kanon_size < 14;
 
 
 -- Every class with its size.
-create view kanon_classes as
+-- Personal data.
+create or replace view visits_release_classes as
 select
     "age",
     count(*) as kanon_size,
     count(*) as kanon_records
-from kanon_step_1
+from visits_release_step_1
 group by
     "age";
 
 
 -- The suppressed records are fewer than k and could be told apart, so the smallest classes above k
 -- donate some (Sweeney's step 4): how many each.
-create view kanon_donor_classes as
+-- Personal data.
+create or replace view visits_release_donor_classes as
 with
 
 held_classes as (
     select classes.*
-    from kanon_classes as classes
-    left join kanon_violating_classes as violating
+    from visits_release_classes as classes
+    left join visits_release_violating_classes as violating
         on violating."age" is not distinct from classes."age"
     where violating.kanon_records is null
 ),
 
 lacking as (
     select 14 - sum(kanon_records) as kanon_lacking
-    from kanon_violating_classes
+    from visits_release_violating_classes
 ),
 
 donors as (
@@ -129,7 +139,8 @@ where kanon_donated > 0;
 
 
 -- The records of the donor classes, numbered in the order in which they go.
-create view kanon_numbered_records as
+-- Personal data.
+create or replace view visits_release_numbered_records as
 select
     records."age",
     records."area",
@@ -156,35 +167,54 @@ select
             case when records."diagnosis" is null then 1 else 0 end desc,
             cast(records."diagnosis" as varchar) desc
     ) as kanon_number
-from kanon_step_1 as records
-inner join kanon_donor_classes as donors
+from visits_release_step_1 as records
+inner join visits_release_donor_classes as donors
     on donors."age" is not distinct from records."age";
 
 
 -- What may be published: the records of violating classes are *.
-create view kanon_release as
-select
-    case when violating.kanon_records is null then records."age" else '*' end as "age",
-    records."area",
-    records."diagnosis"
-from kanon_step_1 as records
-left join kanon_violating_classes as violating
-    on violating."age" is not distinct from records."age"
-left join kanon_donor_classes as donors
-    on donors."age" is not distinct from records."age"
-where donors.kanon_donated is null
+-- In the order of what is published, which says nothing else.
+create or replace view visits_release as
+with
 
-union all
+published_records as (
+    select
+        case when violating.kanon_records is null then records."age" else '*' end as "age",
+        records."area",
+        records."diagnosis"
+    from visits_release_step_1 as records
+    left join visits_release_violating_classes as violating
+        on violating."age" is not distinct from records."age"
+    left join visits_release_donor_classes as donors
+        on donors."age" is not distinct from records."age"
+    where donors.kanon_donated is null
 
-select *
-from (
+    union all
+
     select
         case when records.kanon_number > records.kanon_donated then records."age" else '*' end as "age",
         records."area",
         records."diagnosis"
-    from kanon_numbered_records as records
-    order by
-        1,
-        2,
-        3
-) as in_published_order;
+    from visits_release_numbered_records as records
+)
+
+select
+    "age",
+    "area",
+    "diagnosis"
+from published_records
+order by
+    "age" nulls last,
+    "area" nulls last,
+    "diagnosis" nulls last;
+
+
+-- To drop the views again, once visits_release, which reads the others, has been copied into a
+-- table:
+-- drop view visits_release;
+-- drop view visits_release_numbered_records;
+-- drop view visits_release_donor_classes;
+-- drop view visits_release_classes;
+-- drop view visits_release_violating_classes;
+-- drop view visits_release_step_1;
+-- drop view visits_release_step_0;

@@ -4,10 +4,15 @@
 -- Levels: area 1 (ancestor 1).
 -- Released: 120 records in 3 classes, k = 15. Suppressed: 0 records; at most 12 might be.
 -- Dialect: duckdb, as executed.
+-- Personal data: visits_release_step_0, visits_release_step_1, visits_release_violating_classes.
+-- They show raw values and records that are left out: nobody may read them who may not read
+-- visits. Only visits_release may be published.
+-- Views of these names are replaced.
 
 
 -- The records of visits as they lie.
-create view kanon_step_0 as
+-- Personal data.
+create or replace view visits_release_step_0 as
 select
     "visit",
     "person",
@@ -21,7 +26,8 @@ from "main"."visits";
 
 -- Generalisation 1: area from level 0 (raw value) to level 1 (ancestor 1).
 -- Before it, area had 23 values, and violating classes had 120 records.
-create view kanon_step_1 as
+-- Personal data.
+create or replace view visits_release_step_1 as
 select
     records."visit",
     records."person",
@@ -30,7 +36,7 @@ select
     kanon_hierarchy_1.kanon_label as "area",
     records."diagnosis",
     records."kanon_raw_area"
-from kanon_step_0 as records
+from visits_release_step_0 as records
 left join (
     select
         split_part(kanon_line, '|', 2) as kanon_value,
@@ -285,7 +291,8 @@ left join (
 
 
 -- The violating classes: below k, or failing a demanded check.
-create view kanon_violating_classes as
+-- Personal data.
+create or replace view visits_release_violating_classes as
 with
 
 class_values as (
@@ -293,7 +300,7 @@ class_values as (
         "area",
         "diagnosis" as kanon_sensitive_1,
         count(*) as kanon_records
-    from kanon_step_1
+    from visits_release_step_1
     group by
         "area",
         "diagnosis"
@@ -334,15 +341,44 @@ where kanon_size < 12
 
 
 -- What may be published: the records of violating classes are left out.
-create view kanon_release as
+-- In the order of what is published, which says nothing else.
+create or replace view visits_release as
+with
+
+published_records as (
+    select
+        records."visit",
+        records."person",
+        records."name",
+        records."age",
+        records."area",
+        records."diagnosis"
+    from visits_release_step_1 as records
+    left join visits_release_violating_classes as violating
+        on violating."area" is not distinct from records."area"
+    where violating.kanon_records is null
+)
+
 select
-    records."visit",
-    records."person",
-    records."name",
-    records."age",
-    records."area",
-    records."diagnosis"
-from kanon_step_1 as records
-left join kanon_violating_classes as violating
-    on violating."area" is not distinct from records."area"
-where violating.kanon_records is null;
+    "visit",
+    "person",
+    "name",
+    "age",
+    "area",
+    "diagnosis"
+from published_records
+order by
+    "area" nulls last,
+    "visit" nulls last,
+    "person" nulls last,
+    "name" nulls last,
+    "age" nulls last,
+    "diagnosis" nulls last;
+
+
+-- To drop the views again, once visits_release, which reads the others, has been copied into a
+-- table:
+-- drop view visits_release;
+-- drop view visits_release_violating_classes;
+-- drop view visits_release_step_1;
+-- drop view visits_release_step_0;

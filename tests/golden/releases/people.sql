@@ -4,10 +4,15 @@
 -- Levels: age 1 (cuts 25, 30).
 -- Released: 120 records in 3 classes, k = 21. Suppressed: 0 records; at most 20 might be.
 -- Dialect: duckdb, as executed.
+-- Personal data: visits_release_step_0, visits_release_step_1, visits_release_violating_classes.
+-- They show raw values and records that are left out: nobody may read them who may not read
+-- visits. Only visits_release may be published.
+-- Views of these names are replaced.
 
 
 -- The records of visits as they lie.
-create view kanon_step_0 as
+-- Personal data.
+create or replace view visits_release_step_0 as
 select
     "visit",
     "person",
@@ -20,7 +25,8 @@ from "main"."visits";
 
 -- Generalisation 1: age from level 0 (raw value) to level 1 (cuts 25, 30).
 -- Before it, age had 17 values, and violating classes had 120 records.
-create view kanon_step_1 as
+-- Personal data.
+create or replace view visits_release_step_1 as
 select
     "visit",
     "person",
@@ -32,11 +38,12 @@ select
     "area",
     "diagnosis",
     "kanon_raw_age"
-from kanon_step_0;
+from visits_release_step_0;
 
 
 -- The violating classes: below k, or failing a demanded check.
-create view kanon_violating_classes as
+-- Personal data.
+create or replace view visits_release_violating_classes as
 with
 
 class_people as (
@@ -44,7 +51,7 @@ class_people as (
         "age",
         "person" as kanon_entity,
         count(*) as kanon_records
-    from kanon_step_1
+    from visits_release_step_1
     group by
         "age",
         "person"
@@ -69,14 +76,41 @@ where kanon_size < 20;
 
 
 -- What may be published: the records of violating classes are left out.
-create view kanon_release as
+-- In the order of what is published, which says nothing else.
+create or replace view visits_release as
+with
+
+published_records as (
+    select
+        records."visit",
+        records."person",
+        records."age",
+        records."area",
+        records."diagnosis"
+    from visits_release_step_1 as records
+    left join visits_release_violating_classes as violating
+        on violating."age" is not distinct from records."age"
+    where violating.kanon_records is null
+)
+
 select
-    records."visit",
-    records."person",
-    records."age",
-    records."area",
-    records."diagnosis"
-from kanon_step_1 as records
-left join kanon_violating_classes as violating
-    on violating."age" is not distinct from records."age"
-where violating.kanon_records is null;
+    "visit",
+    "person",
+    "age",
+    "area",
+    "diagnosis"
+from published_records
+order by
+    "age" nulls last,
+    "visit" nulls last,
+    "person" nulls last,
+    "area" nulls last,
+    "diagnosis" nulls last;
+
+
+-- To drop the views again, once visits_release, which reads the others, has been copied into a
+-- table:
+-- drop view visits_release;
+-- drop view visits_release_violating_classes;
+-- drop view visits_release_step_1;
+-- drop view visits_release_step_0;
