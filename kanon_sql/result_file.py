@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -358,8 +358,13 @@ def _of(kind: Any, part: _Part) -> Any:
         return _check(part)
     if is_dataclass(kind):
         hints = get_type_hints(kind)
-        return kind(**{each.name: _of(hints[each.name], part.part(each.name))
-                       for each in fields(kind)})  # type: ignore[operator]  # fmt: skip
+        # What an older version did not write is what it is without a word.
+        written = [
+            each.name
+            for each in fields(kind)
+            if each.default is MISSING or part.find(each.name) is not None
+        ]
+        return kind(**{name: _of(hints[name], part.part(name)) for name in written})  # type: ignore[operator]
     if origin is Literal:
         if part.value not in inner:
             raise part.error(" or ".join(inner))

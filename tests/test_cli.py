@@ -641,7 +641,7 @@ RELEASED = "anonymize patients.csv --qi zip --k 2 --max-suppressed 2 --output re
         ("anonymizer", "_delivered", "pass", "stop()", 0, True),
         ("anonymizer", "planned", "pass", "stop()", 130, False),
         ("output", "check_writable", "stop()", "pass", 130, False),
-        ("asking", "connect", "pass", "stop()", 130, False),
+        ("opening", "connect", "pass", "stop()", 130, False),
     ],
 )
 def test_a_signal_ends_with_130_or_once_a_file_is_in_place_with_what_was_decided(

@@ -77,16 +77,16 @@ def test_the_properties_have_roles_and_tests(tmp_path: Path) -> None:
     }  # fmt: skip
     names = ["zip", "age", "sex"]
     assert model["data_tests"] == [
+        {"kanon_sql.k_anonymity": {
+            "arguments": {"quasi_identifiers": names, "k": 5, "quote_columns": True}}},
         {"kanon_sql.l_diversity": {
             "arguments": {"quasi_identifiers": names, "l": 2, "sensitive": "diagnosis",
                           "quote_columns": True}}},
-        {"kanon_sql.k_anonymity": {
-            "arguments": {"quasi_identifiers": names, "k": 5, "quote_columns": True}}},
     ]  # fmt: skip
     demanded = model["config"]["meta"]["kanon_sql"]["checks"]
     assert demanded == [
-        {"l_diversity": {"l": 2, "sensitive": "diagnosis"}},
         {"k_anonymity": {"k": 5}},
+        {"l_diversity": {"l": 2, "sensitive": "diagnosis"}},
     ]
 
 

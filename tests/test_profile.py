@@ -481,7 +481,7 @@ def test_what_cannot_be_compared_is_named_and_left_out() -> None:
         ({"k": 0}, "k must be a whole number, 1 or more"),
         ({"quasi_identifiers": ()}, "no quasi-identifiers"),
         ({"timeout": 0}, "above 0"),
-        ({"checking": 1}, 'unknown key "checking"'),
+        ({"checking": 1}, 'profile has no parameter "checking"'),
     ],
 )
 def test_what_cannot_be_asked_is_refused(asked: dict[str, Any], message: str) -> None:
