@@ -82,15 +82,16 @@ class Census:
     def doubtful(self) -> bool:
         """Whether bookkeeping could balance by chance.
 
-        That takes line breaks of unequal length, or a space between two quotes, which DuckDB
-        lets pass after a closing quote.
+        That takes line breaks of unequal length, a space between two quotes, which DuckDB lets
+        pass after a closing quote, or a quote that is never closed, which it lets pass where what
+        follows is longer than its buffer.
         """
         one_kind = (
             not self.carriage_returns
             or not self.line_feeds
             or self.line_feeds == self.carriage_returns == self.both
         )
-        return self.spaces_between_quotes or not one_kind
+        return self.spaces_between_quotes or self.quotes % 2 == 1 or not one_kind
 
 
 def checked_delimiter(text: str | None) -> str | None:
