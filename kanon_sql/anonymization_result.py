@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.errors import InputError, PrivacyViolation
-from kanon_sql.result import AuditResult, CheckResult, Rows, Summary, imported
+from kanon_sql.result import AuditFindings, AuditResult, CheckResult, Rows, Summary, imported
 
 if TYPE_CHECKING:
     from kanon_sql.report.document import Block
@@ -174,6 +174,16 @@ class Anonymization:
         }
 
 
+@dataclass(frozen=True, repr=False)
+class ReleaseFindings(AuditFindings):
+    """The audit of a release, and how the release was made, as plain values."""
+
+    anonymization: Anonymization
+
+    def _parts(self) -> dict[str, Any]:
+        return {**super()._parts(), "anonymization": self.anonymization.to_dict()}
+
+
 class ReleasedTable:
     """The records of a release in the order of what they publish.
 
@@ -224,10 +234,9 @@ class ReleasedTable:
 
 
 @dataclass(frozen=True, repr=False)
-class AnonymizationResult(AuditResult):
+class AnonymizationResult(ReleaseFindings, AuditResult):
     """The audit of a release, and how the release was made. `tables` holds the one release."""
 
-    anonymization: Anonymization
     made_again: Callable[[Form], Any] | None = field(default=None, compare=False, repr=False)
     """Makes the release of the same data, audited anew, and gives it in some form."""
 
@@ -245,6 +254,3 @@ class AnonymizationResult(AuditResult):
         from kanon_sql.report import release
 
         return release.page(self)
-
-    def _parts(self) -> dict[str, Any]:
-        return {**super()._parts(), "anonymization": self.anonymization.to_dict()}

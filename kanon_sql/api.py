@@ -16,6 +16,7 @@ from kanon_sql.anonymization_result import (
     AnonymizationResult,
     Emitted,
     Form,
+    ReleaseFindings,
     Suppressed,
 )
 from kanon_sql.anonymizer import Wanted
@@ -408,7 +409,10 @@ def from_json(source: str | Path | Mapping[str, Any]) -> AuditResult:
     >>> from_json(result.to_json()).holds
     True
     """
-    return result_of(source)
+    found = result_of(source)
+    if isinstance(found, ReleaseFindings):
+        return AnonymizationResult(found.tables, found.version, found.anonymization)
+    return AuditResult(found.tables, found.version)
 
 
 # --- the question ---------------------------------------------------------------------------

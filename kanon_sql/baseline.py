@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kanon_sql.comparison import (
     QUESTION,
@@ -29,7 +29,7 @@ from kanon_sql.comparison import (
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.models import MODELS
 from kanon_sql.result import (
-    AuditResult,
+    AuditFindings,
     CheckResult,
     InBaseline,
     Rows,
@@ -40,6 +40,8 @@ from kanon_sql.result import (
 )
 from kanon_sql.result_file import BASELINE_VERSION, read_baseline
 from kanon_sql.version import VERSION
+
+Held = TypeVar("Held", bound=AuditFindings)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Baseline:
         return baseline
 
     @classmethod
-    def of(cls, results: Iterable[AuditResult]) -> Baseline:
+    def of(cls, results: Iterable[AuditFindings]) -> Baseline:
         """The baseline that accepts these results.
 
         Raises `SpecError` where there is nothing to accept: no data, a failed engine, no demand.
@@ -86,7 +88,7 @@ class Baseline:
         whole = {"kanon_sql": VERSION, "baseline": BASELINE_VERSION, "tables": tables}
         return json.dumps(plain_json(whole), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def held_against(self, result: AuditResult, by: By = "share") -> AuditResult:
+    def held_against(self, result: Held, by: By = "share") -> Held:
         """The same result, where what this baseline accepts violates nothing. Violating records
         are compared by their share of the table, or by their `count`.
 

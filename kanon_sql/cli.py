@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from kanon_sql.compiler import CompiledAudit
     from kanon_sql.diff import Diff
     from kanon_sql.profile_result import ProfileResult
+    from kanon_sql.report.document import Block
     from kanon_sql.result import AuditResult
     from kanon_sql.session import Watch
     from kanon_sql.spec import AuditSpec, TablePlaces
@@ -320,7 +321,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
     with _watching(context) as watch:
         result = _CLOCK.told(_audit_of(spec, watch, values, _files(output)))
     if chosen:
-        result = chosen.noted(result)
+        result = result.noted(chosen.notes)
     if baseline:
         result = baseline.held_against(result, values["by"])
     form = _form(context, values, output, {".sarif": "sarif", ".xml": "junit"})
@@ -330,7 +331,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         _refuse_failed(result)
         return result.exit_code
     _refuse_failed(result)
-    _deliver(_rendered(result, form, to_terminal=output is None), output, found)
+    _deliver(_rendered(result, result.page(), form, to_terminal=output is None), output, found)
     return result.exit_code
 
 
@@ -452,7 +453,7 @@ def anonymize(
         _stops.code = result.exit_code
     form = _form(context, values, result_file)
     to_terminal = result_file is None
-    text = _rendered(result, form, to_terminal=to_terminal)
+    text = _rendered(result, result.page(), form, to_terminal=to_terminal)
     release = result.anonymization.release
     if result_file and release:
         _say_written(Path(release.path))
@@ -485,7 +486,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     _refuse_failed(result)
     form = _form(context, values, output)
     to_terminal = output is None
-    text = _rendered(result, form, to_terminal=to_terminal)
+    text = _rendered(result, result.page(), form, to_terminal=to_terminal)
     _deliver(text, output)
     return result.exit_code
 
@@ -604,13 +605,14 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     more; 2 a bad input.
     """
     from kanon_sql.diff import diff as compare
+    from kanon_sql.report import diff as report
     from kanon_sql.result_file import read_result
 
     output = _result_file(context, values["output"], (old, new), values)
     result = compare(read_result(Path(old)), read_result(Path(new)), values["by"])
     form = _form(context, values, output)
     to_terminal = output is None
-    text = _rendered(result, form, to_terminal=to_terminal)
+    text = _rendered(result, report.page(result), form, to_terminal=to_terminal)
     _deliver(text, output)
     return int(values["fail_on_worse"] and result.is_worse)
 
@@ -674,10 +676,8 @@ def demo(context: click.Context, /, folder: str, force: bool) -> int:
         from kanon_sql.spec import AuditSpec
 
         result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
-    _deliver(
-        f"{_rendered(result, 'human')}\n\n{example.what_next(path, example.own_command())}",
-        None,
-    )
+    next_steps = example.what_next(path, example.own_command())
+    _deliver(f"{_rendered(result, result.page(), 'human')}\n\n{next_steps}", None)
     return 0
 
 
@@ -835,18 +835,19 @@ def _refuse_failed(result: AuditResult | ProfileResult) -> None:
 
 def _rendered(
     result: AuditResult | ProfileResult | Diff,
+    page: Iterable[Block],
     form: str,
     *,
     to_terminal: bool = True,
 ) -> str:
-    """The result in a form: as JSON, or as a page of it."""
+    """The result in a form: as JSON, or as its page."""
     from kanon_sql.report import markdown, terminal
 
     if form == "json":
         return result.to_json()
     if form == "markdown":
-        return markdown.write(result.page())
-    return terminal.write(result.page(), **_terminal(to_terminal))
+        return markdown.write(page)
+    return terminal.write(page, **_terminal(to_terminal))
 
 
 def _terminal(to_terminal: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from kanon_sql.comparison import (
     OTHER_RECORDS,
@@ -27,9 +27,6 @@ from kanon_sql.models import Worst
 from kanon_sql.result import CheckResult, TableResult, plain_json
 from kanon_sql.result_file import ResultFile
 from kanon_sql.version import VERSION
-
-if TYPE_CHECKING:
-    from kanon_sql.report.document import Block
 
 SEVERAL_RELEASES = (
     "Several releases about the same people are a risk of their own, which none of these models "
@@ -271,22 +268,6 @@ class Diff:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-
-    def page(self) -> Iterator[Block]:
-        """The comparison in words and figures, for any writer of `kanon_sql.report`."""
-        from kanon_sql.report import diff
-
-        return diff.page(self)
-
-    def __str__(self) -> str:
-        from kanon_sql.report import terminal
-
-        return terminal.write(self.page())
-
-    def _repr_html_(self) -> str:
-        from kanon_sql.report import html
-
-        return html.write(self.page())
 
 
 def diff(old: ResultFile, new: ResultFile, by: By = "share") -> Diff:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,7 +19,6 @@ from typing import Any, Literal, get_args
 from kanon_sql.dbt_project import Description, Project, mapping, meta_of
 from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean
 from kanon_sql.models import short_checks
-from kanon_sql.result import AuditResult
 from kanon_sql.spec import AuditSpec, TablePlaces, TableSpec, table_spec
 from kanon_sql.yaml_document import Place
 
@@ -50,14 +49,6 @@ class SelectedTables:
     """Of each table, what belongs among its warnings."""
     places: tuple[TablePlaces, ...] = ()
     """Where the project describes each table."""
-
-    def noted(self, result: AuditResult) -> AuditResult:
-        """The audit of these tables, with what a reader must know besides among its warnings."""
-        tables = (
-            replace(table, warnings=(*notes, *table.warnings))
-            for table, notes in zip(result.tables, self.notes, strict=True)
-        )
-        return replace(result, tables=tuple(tables))
 
 
 def read_manifest(path: str | Path, select: Iterable[str], connect: str | None) -> SelectedTables:

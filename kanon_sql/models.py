@@ -114,7 +114,7 @@ AT_RISK = 0.2
 """A record is at risk where its chance of being re-identified is above this (El Emam 2013)."""
 
 
-def exactly(threshold: Number) -> Fraction:
+def exactly(threshold: int | float) -> Fraction:
     """The threshold as the decimal that was written.
 
     >>> exactly(0.29)

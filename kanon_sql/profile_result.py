@@ -162,7 +162,7 @@ class ProfileResult:
         """The profile in words and figures, for any writer of `kanon_sql.report`."""
         from kanon_sql.report import profile
 
-        return profile.page(self)
+        return profile.page(self.tables)
 
     def __str__(self) -> str:
         from kanon_sql.report import terminal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation
 
@@ -233,8 +233,8 @@ class TableResult:
 
 
 @dataclass(frozen=True, repr=False)
-class AuditResult:
-    """What an audit found in every table it looked at. Prints itself as the command line does."""
+class AuditFindings:
+    """What an audit found in every table it looked at, as plain values."""
 
     tables: tuple[TableResult, ...]
     version: str
@@ -298,6 +298,19 @@ class AuditResult:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def noted(self, notes: Sequence[Sequence[str]]) -> Self:
+        """The same, with what a reader must know besides of each table among its warnings."""
+        tables = (
+            replace(table, warnings=(*more, *table.warnings))
+            for table, more in zip(self.tables, notes, strict=True)
+        )
+        return replace(self, tables=tuple(tables))
+
+
+@dataclass(frozen=True, repr=False)
+class AuditResult(AuditFindings):
+    """What an audit found in every table it looked at. Prints itself as the command line does."""
 
     def page(self) -> Iterator[Block]:
         """The result in words and figures, for any writer of `kanon_sql.report`."""

@@ -13,11 +13,11 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from kanon_sql.anonymization_result import Anonymization, AnonymizationResult
+from kanon_sql.anonymization_result import Anonymization, ReleaseFindings
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.models import Model, model_named
 from kanon_sql.result import (
-    AuditResult,
+    AuditFindings,
     CheckResult,
     HistogramBin,
     InBaseline,
@@ -41,27 +41,27 @@ class ResultFile:
     """A result as it was read, and how its release was made if it is one."""
 
     path: Path
-    result: AuditResult
+    result: AuditFindings
     anonymization: Mapping[str, Any] | None = None
 
 
 def read_result(path: Path) -> ResultFile:
     """The result that a file holds. Raises `InputError` for what is no result of an audit."""
     whole = _result(_whole(path, _HOW_A_RESULT, _parsed(path, _HOW_A_RESULT)))
-    result = AuditResult(_tables(whole), whole.get("kanon_sql", str))
+    result = AuditFindings(_tables(whole), whole.get("kanon_sql", str))
     made = whole.find("anonymization")
     return ResultFile(path, result, made.object() if made else None)
 
 
-def result_of(source: str | Path | Mapping[str, Any]) -> AuditResult:
+def result_of(source: str | Path | Mapping[str, Any]) -> AuditFindings:
     """The result in a file, in a text, or as plain values; of a release, how it was made too."""
     name, value = _named(source)
     whole = _result(_whole(name, _HOW_A_RESULT, value))
     tables, version = _tables(whole), whole.get("kanon_sql", str)
     made = whole.find("anonymization")
     if made is None:
-        return AuditResult(tables, version)
-    return AnonymizationResult(tables, version, _of(Anonymization, made))
+        return AuditFindings(tables, version)
+    return ReleaseFindings(tables, version, _of(Anonymization, made))
 
 
 def _named(source: Any) -> tuple[Path | str, Any]:

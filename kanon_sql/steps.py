@@ -8,11 +8,19 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 from kanon_sql.binding import BoundColumn, BoundReference, BoundSpec
 from kanon_sql.engines.base import Estimate, Row
-from kanon_sql.models import Model
 from kanon_sql.templates import checked_select, render
+
+
+class Cited(Protocol):
+    """What a statement serves: its name for people, what it promises, and after whom."""
+
+    title: ClassVar[str]
+    promise: ClassVar[str]
+    source: ClassVar[str]
 
 
 @dataclass(frozen=True)
@@ -25,7 +33,7 @@ class Step:
     name: str
     question: str
     sql: str
-    models: tuple[type[Model], ...] = ()
+    models: tuple[type[Cited], ...] = ()
     only: str = ""
     tables: frozenset[str] = frozenset()
     """What it may read, as it stands after FROM."""
@@ -91,7 +99,7 @@ class ExpectedTable:
 
 
 def step(
-    bound: BoundSpec, name: str, question: str, sql: str, *models: type[Model], only: str = ""
+    bound: BoundSpec, name: str, question: str, sql: str, *models: type[Cited], only: str = ""
 ) -> Step:
     """A step that may read the declared tables and nothing else."""
     declared = [bound.table, *(reference.table for reference in bound.references.values())]

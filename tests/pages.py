@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
-from kanon_sql.report import html, markdown, terminal
+from kanon_sql.diff import Diff
+from kanon_sql.report import diff, html, markdown, terminal
 from kanon_sql.report.document import Block
 
 
-class HasPage(Protocol):
-    def page(self) -> Iterator[Block]: ...
+def page(result: Any) -> Iterator[Block]:
+    return diff.page(result) if isinstance(result, Diff) else result.page()
 
 
-def as_text(result: HasPage, **how: Any) -> str:
-    return terminal.write(result.page(), **how)
+def as_text(result: Any, **how: Any) -> str:
+    return terminal.write(page(result), **how)
 
 
-def as_markdown(result: HasPage) -> str:
-    return markdown.write(result.page())
+def as_markdown(result: Any) -> str:
+    return markdown.write(page(result))
 
 
-def as_html(result: HasPage) -> str:
-    return html.write(result.page())
+def as_html(result: Any) -> str:
+    return html.write(page(result))

@@ -17,10 +17,10 @@ from kanon_sql.report.document import (
     Verdicts,
     Warnings,
 )
-from kanon_sql.result import AuditResult, TableResult
+from kanon_sql.result import AuditFindings, TableResult
 
 
-def page(result: AuditResult) -> Iterator[Block]:
+def page(result: AuditFindings) -> Iterator[Block]:
     """The blocks of every table, and a line over several."""
     for table in result.tables:
         yield from _section(table)

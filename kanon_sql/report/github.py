@@ -16,7 +16,7 @@ from kanon_sql.report.outcomes import (
     outcomes,
     summary,
 )
-from kanon_sql.result import AuditResult
+from kanon_sql.result import AuditFindings
 from kanon_sql.spec import TablePlaces
 from kanon_sql.yaml_document import Place
 
@@ -31,7 +31,7 @@ _COMMANDS = {
 }
 
 
-def render(result: AuditResult, places: Sequence[TablePlaces] = ()) -> str:
+def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as workflow commands, without a newline at its end."""
     found = outcomes(result, places)
     lines = [line for each in found for line in _of_table(each)]

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from kanon_sql.models import MODELS
 from kanon_sql.report.outcomes import Outcome, TableOutcomes, file_name, outcomes
-from kanon_sql.result import AuditResult
+from kanon_sql.result import AuditFindings
 from kanon_sql.spec import TablePlaces
 
 _ENDS = {
@@ -26,7 +26,7 @@ _ENDS = {
 """What a test case holds by what became of the check; nothing where it holds."""
 
 
-def render(result: AuditResult, places: Sequence[TablePlaces] = ()) -> str:
+def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as JUnit XML, without a newline at its end."""
     found = outcomes(result, places)
     root = ElementTree.Element(

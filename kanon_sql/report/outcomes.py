@@ -16,7 +16,7 @@ from kanon_sql.errors import plural
 from kanon_sql.models import MODELS
 from kanon_sql.report import wording
 from kanon_sql.report.wording import printable
-from kanon_sql.result import AuditResult, CheckResult, TableResult
+from kanon_sql.result import AuditFindings, CheckResult, TableResult
 from kanon_sql.spec import TablePlaces
 from kanon_sql.yaml_document import Place
 
@@ -97,7 +97,7 @@ _NOTHING = TableOutcomes(
 """The outcome of an audit of no table."""
 
 
-def outcomes(result: AuditResult, places: Sequence[TablePlaces] = ()) -> list[TableOutcomes]:
+def outcomes(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> list[TableOutcomes]:
     """Every outcome of an audit, table by table; `places` say where a spec asks for them.
 
     An audit of no table has one too: what selects nothing by mistake must not look well.
@@ -115,7 +115,7 @@ def outcomes(result: AuditResult, places: Sequence[TablePlaces] = ()) -> list[Ta
 def summary(found: Sequence[TableOutcomes]) -> str:
     """How an audit ended, in one line.
 
-    >>> summary(outcomes(AuditResult((), "0.1.0")))
+    >>> summary(outcomes(AuditFindings((), "0.1.0")))
     'kanon-sql: nothing was selected, so nothing was audited.'
     """
     if found == [_NOTHING]:

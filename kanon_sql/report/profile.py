@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kanon_sql.profile_result import (
     Elimination,
     KnownColumn,
     LackedColumn,
-    ProfileResult,
     TableProfile,
 )
 from kanon_sql.report.document import (
@@ -32,9 +31,9 @@ ONE_BY_ONE = (
 )
 
 
-def page(result: ProfileResult) -> Iterator[Block]:
+def page(tables: Sequence[TableProfile]) -> Iterator[Block]:
     """The blocks of every table."""
-    for table in result.tables:
+    for table in tables:
         yield from _section(table)
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from kanon_sql.anonymization_result import (
     Anonymization,
-    AnonymizationResult,
     GeneralizationStep,
     Release,
+    ReleaseFindings,
 )
 from kanon_sql.metrics import METRICS
 from kanon_sql.report import audit, wording
@@ -58,7 +58,7 @@ _WHAT_HELPS = (
 )
 
 
-def page(result: AnonymizationResult) -> Iterator[Block]:
+def page(result: ReleaseFindings) -> Iterator[Block]:
     """How the release was made, what it cost, and whether it holds."""
     sentence = unanswered(result)
     if sentence:
@@ -81,7 +81,7 @@ def page(result: AnonymizationResult) -> Iterator[Block]:
 # --- the words ------------------------------------------------------------------------------
 
 
-def unanswered(result: AnonymizationResult) -> str | None:
+def unanswered(result: ReleaseFindings) -> str | None:
     """The sentence for a table of which there is no release, or None."""
     [table] = result.tables
     put_in = result.anonymization.before.summary.records
@@ -94,7 +94,7 @@ def unanswered(result: AnonymizationResult) -> str | None:
     return wording.unanswered(table)
 
 
-def headline(result: AnonymizationResult) -> list[str]:
+def headline(result: ReleaseFindings) -> list[str]:
     """What was generalised; how many records there were stands in a table."""
     [table] = result.tables
     names = dict.fromkeys([result.anonymization.before.name, table.name])
@@ -107,7 +107,7 @@ def headline(result: AnonymizationResult) -> list[str]:
     return parts
 
 
-def grids(result: AnonymizationResult) -> Iterator[Grid]:
+def grids(result: ReleaseFindings) -> Iterator[Grid]:
     """How the release was made, and what it cost."""
     yield _steps(result)
     yield _before_and_after(result)
@@ -116,7 +116,7 @@ def grids(result: AnonymizationResult) -> Iterator[Grid]:
         yield _associations(result)
 
 
-def _steps(result: AnonymizationResult) -> Grid:
+def _steps(result: ReleaseFindings) -> Grid:
     made = result.anonymization
     whole = made.before.summary.records or 0
     k = _only_k(result)
@@ -154,7 +154,7 @@ def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int =
     )
 
 
-def _ends(result: AnonymizationResult) -> Iterator[Row]:
+def _ends(result: ReleaseFindings) -> Iterator[Row]:
     """What was left after the last step, and what became of it."""
     made = result.anonymization
     whole = made.before.summary.records or 0
@@ -168,7 +168,7 @@ def _ends(result: AnonymizationResult) -> Iterator[Row]:
             yield Row(("", words), ("", number(records), _share(records, whole)))
 
 
-def _before_and_after(result: AnonymizationResult) -> Grid:
+def _before_and_after(result: ReleaseFindings) -> Grid:
     made, [table] = result.anonymization, result.tables
     before, after = made.before.summary, table.summary
     average = before.records / before.classes if before.records and before.classes else None
@@ -201,7 +201,7 @@ def _before_and_after(result: AnonymizationResult) -> Grid:
     )
 
 
-def _by_attribute(result: AnonymizationResult) -> Grid:
+def _by_attribute(result: ReleaseFindings) -> Grid:
     made = result.anonymization
     return Grid(
         "What became of each quasi-identifier, and what it lost:",
@@ -216,7 +216,7 @@ def _by_attribute(result: AnonymizationResult) -> Grid:
     )
 
 
-def _associations(result: AnonymizationResult) -> Grid:
+def _associations(result: ReleaseFindings) -> Grid:
     return Grid(
         "How strongly they go together with a sensitive attribute (Cramér's V, from 0 to 1):",
         Row(("quasi-identifier", "sensitive"), ("before", "after")),
@@ -230,7 +230,7 @@ def _associations(result: AnonymizationResult) -> Grid:
     )
 
 
-def step_4(result: AnonymizationResult) -> str | None:
+def step_4(result: ReleaseFindings) -> str | None:
     """What step 4 is, where it did something."""
     made = result.anonymization
     if not made.step4:
@@ -242,7 +242,7 @@ def step_4(result: AnonymizationResult) -> str | None:
     )
 
 
-def other_metrics(result: AnonymizationResult) -> str:
+def other_metrics(result: ReleaseFindings) -> str:
     """The metrics that have no column of their own."""
     metrics = result.anonymization.metrics
     bits = metrics.non_uniform_entropy_bits
@@ -256,13 +256,13 @@ def other_metrics(result: AnonymizationResult) -> str:
     return f"Lost by other measures: {each}. kanon-sql explain says what each means."
 
 
-def verdicts(result: AnonymizationResult) -> list[Verdict]:
+def verdicts(result: ReleaseFindings) -> list[Verdict]:
     """The checks of the release, each with what the table had before."""
     [table] = result.tables
     return [_beside(check, result) for check in table.checks]
 
 
-def _beside(check: CheckResult, result: AnonymizationResult) -> Verdict:
+def _beside(check: CheckResult, result: ReleaseFindings) -> Verdict:
     [table], before = result.tables, result.anonymization.before
     verdict = wording.verdict(check, table)
     for earlier in before.checks:
@@ -274,7 +274,7 @@ def _beside(check: CheckResult, result: AnonymizationResult) -> Verdict:
     return verdict
 
 
-def outcome(result: AnonymizationResult) -> list[str]:
+def outcome(result: ReleaseFindings) -> list[str]:
     """What was written or why nothing was, and what to do next."""
     made, [table] = result.anonymization, result.tables
     failed = [check for check in table.checks if check.holds is False]
@@ -300,7 +300,7 @@ def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
         )
 
 
-def _why_in_vain(result: AnonymizationResult) -> str:
+def _why_in_vain(result: ReleaseFindings) -> str:
     made, k = result.anonymization, _only_k(result)
     classes = "violating classes" if k is None else f"classes below {number(k)}"
     many, at_most = made.records_violating, made.max_suppressed
@@ -337,7 +337,7 @@ def _written(release: Release, views: int, table: TableResult) -> str:
     )
 
 
-def footer(result: AnonymizationResult) -> str:
+def footer(result: ReleaseFindings) -> str:
     """How long it took, where, and how to see what was asked."""
     [table] = result.tables
     return (
@@ -347,7 +347,7 @@ def footer(result: AnonymizationResult) -> str:
     )
 
 
-def _only_k(result: AnonymizationResult) -> int | None:
+def _only_k(result: ReleaseFindings) -> int | None:
     """The demanded k, where nothing else is demanded."""
     [table] = result.tables
     demanded = [check for check in table.checks if check.holds is not None]

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from kanon_sql.models import MODELS
 from kanon_sql.report.outcomes import Outcome, TableOutcomes, file_name, outcomes
-from kanon_sql.result import AuditResult
+from kanon_sql.result import AuditFindings
 from kanon_sql.spec import TablePlaces
 from kanon_sql.yaml_document import Place
 
@@ -34,14 +34,14 @@ _NO_DATA = {
 }
 
 
-def render(result: AuditResult, places: Sequence[TablePlaces] = ()) -> str:
+def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
     """The result as SARIF, without a newline at its end."""
     found = outcomes(result, places)
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result, found)]}
     return json.dumps(log, indent=2, ensure_ascii=False)
 
 
-def _run(result: AuditResult, found: Sequence[TableOutcomes]) -> dict[str, Any]:
+def _run(result: AuditFindings, found: Sequence[TableOutcomes]) -> dict[str, Any]:
     every = [outcome for each in found for outcome in each.outcomes]
     used = [rule for rule in rules() if any(each.rule == rule["id"] for each in every)]
     numbers = {rule["id"]: number for number, rule in enumerate(used)}

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from kanon_sql.answers import the_reference
 from kanon_sql.models import MODELS
-from kanon_sql.result import SHOWN, AuditResult, CheckResult, HistogramBin, TableResult
+from kanon_sql.result import SHOWN, AuditFindings, CheckResult, HistogramBin, TableResult
 
 KEPT_TOGETHER = "\u00a0"
 PERSONAL_DATA = "This output now contains personal data (--show-values). Handle it as such."
@@ -868,7 +868,7 @@ def unanswered(table: TableResult) -> str | None:
     return None
 
 
-def closing(result: AuditResult) -> str | None:
+def closing(result: AuditFindings) -> str | None:
     """One line over several tables, or None for a single one."""
     if len(result.tables) == 1:
         return None
