@@ -486,7 +486,7 @@ class _Run:
             self._wanted.suppressed,
             has_donors=False,
             name=_view_name(self._plan.bound, self._wanted),
-            dropped=dropped_columns(self._plan.bound, untouched=self._untouched == "drop"),
+            dropped=dropped_columns(self._plan.bound, untouched=self._unassigned == "drop"),
             keeps_order=self._wanted.keep_order,
             is_single=self._wanted.single_view,
             dialect=self._engine.dialect,
@@ -545,13 +545,13 @@ class _Run:
         )
 
     @property
-    def _untouched(self) -> Unassigned:
+    def _unassigned(self) -> Unassigned:
         return _untouched(self._plan.bound, self._wanted)
 
     @property
     def _untouched_columns(self) -> tuple[Column, ...]:
         """The columns without a part that go out as they are."""
-        return () if self._untouched == "drop" else self._plan.bound.roles.unassigned
+        return () if self._unassigned == "drop" else self._plan.bound.roles.unassigned
 
     def _session(self, engine: Engine | None = None) -> Session:
         asked = engine or self._engine
