@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.errors import InputError, PrivacyViolation
@@ -90,8 +90,8 @@ class Untouched:
 
     columns: tuple[str, ...] = ()
     alone: int | None = None
-    """How many records of the release are alone in the quasi-identifiers and these columns
-    together; None where there is no release."""
+    """How many records of the release (people, where an entity is set) are alone in the
+    quasi-identifiers and these columns together; None where there is no release."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"columns": list(self.columns), "alone": self.alone}
@@ -137,17 +137,23 @@ class Anonymization:
     metrics: Metrics
     associations: tuple[Association, ...]
     views: tuple[str, ...] = field(repr=False)
-    """What makes the release, to be run: with the values of its hierarchies."""
+    """What makes the release, to be run: with the values of its hierarchies. None of them where
+    the result was read from JSON."""
     before: Before
     untouched: Untouched = Untouched()
     release: Release | None = None
     """What was written; None where nothing was asked for or may be published."""
     views_without_values: tuple[str, ...] | None = None
-    """The views for reading, where values of a hierarchy's file or table are withheld; None where
-    there are none."""
+    """The views for reading: the values of a hierarchy's file or table are withheld. None where
+    nobody withheld any."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))
+
+    @property
+    def views_for_reading(self) -> tuple[str, ...]:
+        """The views without what must not be shown."""
+        return self.views if self.views_without_values is None else self.views_without_values
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -166,9 +172,7 @@ class Anonymization:
             "metrics": self.metrics.to_dict(),
             "associations": [each.to_dict() for each in self.associations],
             "untouched": self.untouched.to_dict(),
-            "views": list(
-                self.views if self.views_without_values is None else self.views_without_values
-            ),
+            "views": list(self.views_for_reading),
             "before": self.before.to_dict(),
             "release": vars(self.release) if self.release else None,
         }
@@ -246,8 +250,11 @@ class AnonymizationResult(ReleaseFindings, AuditResult):
         return ReleasedTable(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What goes elsewhere: never the data that the release was made of."""
-        return {**vars(self), "made_again": None}
+        """What goes elsewhere: never the data that the release was made of, nor values of a
+        hierarchy's file."""
+        made = self.anonymization
+        told = replace(made, views=(), views_without_values=made.views_for_reading)
+        return {**vars(self), "made_again": None, "anonymization": told}
 
     def page(self) -> Iterator[Block]:
         """The release in words and figures, for any writer of `kanon_sql.report`."""

@@ -27,6 +27,7 @@ from kanon_sql.anonymization_result import (
 )
 from kanon_sql.auditor import answered, expected, planned
 from kanon_sql.binding import BoundSpec, bind, column_levels, find, resolve
+from kanon_sql.caveats import left_out
 from kanon_sql.datafly import Levels, SearchPath, datafly
 from kanon_sql.datafly import Step as Taken
 from kanon_sql.dbt_model import dbt_model, is_unchanged, name_of
@@ -58,9 +59,9 @@ from kanon_sql.release import (
     view_name,
 )
 from kanon_sql.result import Rows, TableResult
-from kanon_sql.session import Session, Watch, refuse_time_limit, time_limit
+from kanon_sql.session import Session, Watch, refuse_time_limit, time_limit, unless_changed
 from kanon_sql.spec import AuditSpec, TableSpec, Unassigned
-from kanon_sql.steps import ExpectedSearch, ExpectedTable, Step, spoken
+from kanon_sql.steps import ExpectedSearch, ExpectedTable, Step, counted, spoken
 from kanon_sql.suppression import IN_ORDER, RELEASED, Suppression, nothing_suppressed, suppress
 from kanon_sql.templates import render
 from kanon_sql.utility import associations, losses, metrics
@@ -232,7 +233,7 @@ def anonymize(
         with time_limit(database, timeout, expired), _cancelled_too(here, timeout, expired):
             run = _Run(spec, asked, k, wanted, database, here, expired, watch, tell)
             refuse_to_overwrite([*wanted.files, *writes], database.files_read())
-            result = run.anonymized(new)
+            result = unless_changed(database, lambda: run.anonymized(new))
             database.verify_unchanged()
             database.forget_all()
         return _delivered(_telling(result, left_over), run.chain, wanted, new)
@@ -631,12 +632,20 @@ class _Run:
         return self._engine.table(str(new))
 
     def _alone(self, chain: Chain, table: Table) -> int:
-        """How many records are alone in the quasi-identifiers and what is untouched together."""
+        """How many records (people, where there is an entity) are alone in the quasi-identifiers
+        and what is untouched together."""
         names = [each.name for each in self._plan.bound.quasi_identifiers]
         names += [each.name for each in self._untouched_columns]
         columns = [find(name, table) for name in names]
-        sql = render("records_alone", relation=table.sql, columns=columns, embedded=table.embedded)
-        question = "How many records are alone in what is published untouched?"
+        entity = self._plan.bound.entity
+        sql = render(
+            "records_alone",
+            relation=table.sql,
+            columns=columns,
+            entity=find(entity.name, table) if entity else None,
+            embedded=table.embedded,
+        )
+        question = f"How many {counted(self._plan.bound)} are alone in what is published untouched?"
         asked = Step("untouched", question, sql, tables=frozenset([table.sql]))
         return int(self._session().row(asked)["kanon_alone"])
 
@@ -667,6 +676,7 @@ class _Run:
     def _warnings(
         self, sets: FrequencySets, path: SearchPath, untouched: Untouched
     ) -> Iterator[str]:
+        yield from left_out(self._plan.bound)
         yield from _said_of(untouched, self._plan.bound)
         if self._wanted.keep_order:
             yield (
@@ -740,10 +750,8 @@ def _said_of(untouched: Untouched, bound: BoundSpec) -> Iterator[str]:
     alone = ""
     if untouched.alone is not None:
         verb = "is" if untouched.alone == 1 else "are"
-        alone = (
-            f" {plural(untouched.alone, 'record')} {verb} alone in {them} and the "
-            "quasi-identifiers together."
-        )
+        members = plural(untouched.alone, "person" if bound.entity else "record")
+        alone = f" {members} {verb} alone in {them} and the quasi-identifiers together."
     yield (
         f"Released as {'it is' if them == 'it' else 'they are'}, because no part was given to "
         f"{them}: {_listed(untouched.columns)}.{alone} Leave {them} out (--untouched drop, or "

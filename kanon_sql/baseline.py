@@ -231,8 +231,7 @@ def _written(check: CheckResult) -> dict[str, Any]:
     """A check without what is not compared."""
     own = set(check.figures) - set(model_of(check).figures)
     whole = replace(check, accepted=None, baseline=None).to_dict()
-    kept = ("violating_classes", "violating_records")
-    return {key: value for key, value in whole.items() if key not in own or key in kept}
+    return {key: value for key, value in whole.items() if key not in own or key in VIOLATING}
 
 
 def _sizes(summary: Summary) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kanon_sql.answers import Answers, smallest, the_reference, total
+from kanon_sql.binding import BoundSpec
 from kanon_sql.engines.base import Row
 from kanon_sql.errors import plural
 from kanon_sql.hierarchy import summary as summary_of_faults
@@ -15,7 +16,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     """What a reader must know beside the verdicts, each in a sentence or two."""
     if not answers.sizes:
         return
-    yield from _left_out(plan)
+    yield from left_out(plan.bound)
     referred = (each for bound in plan.bound.references.values() for each in bound.levels)
     faults = [
         summary_of_faults(each.levels.faults, show_values=plan.bound.facts.show_values)
@@ -39,10 +40,9 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
         yield from _matching(step, answers.matches[step.step.name])
 
 
-def _left_out(plan: Plan) -> Iterator[str]:
+def left_out(bound: BoundSpec) -> Iterator[str]:
     """Files that a glob could be thought to have read."""
-    tables = [plan.bound.table, *(each.table for each in plan.bound.references.values())]
-    for table in tables:
+    for table in (bound.table, *(each.table for each in bound.references.values())):
         if table.left_out:
             yield (
                 f"{table.name} leaves out {', '.join(table.left_out)}, as a shell does: a name "

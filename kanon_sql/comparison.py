@@ -23,7 +23,9 @@ By = Literal["share", "count"]
 and shrink, or how many, for a table of a fixed size."""
 Sizes = tuple[Summary, Summary]
 """Of how many records, people and classes the figures of two tables are, then and now."""
-VIOLATING: dict[str, Worst] = dict.fromkeys(("violating_classes", "violating_records"), "greatest")
+VIOLATING: dict[str, Worst] = dict.fromkeys(
+    ("violating_classes", "violating_records", "violating_people"), "greatest"
+)
 _IN_RECORDS: dict[str | tuple[str, str], str] = {
     ("homogeneity", "achieved"): "violating_records",
     "violating_classes": "violating_records",
@@ -106,7 +108,11 @@ def _is_same(before: float, after: float) -> bool:
 
 def figures(check: CheckResult) -> dict[str, Worst]:
     """Every figure by which two results of a check are compared, and which way it gets worse."""
-    return {**model_of(check).figures, **VIOLATING}
+    found = {**model_of(check).figures, **VIOLATING}
+    if check.violating_people is None:
+        # Nobody counted people, or an older version did not write how many.
+        del found["violating_people"]
+    return found
 
 
 def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Iterator[Figure]:
@@ -119,6 +125,8 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
     then, now = before.figures, after.figures
     as_before = demand(before, after) == "same"
     for name, worst in figures(after).items():
+        if name == "violating_people" and then.get(name) is None:
+            continue
         of = totals(_part_of(name, after), sizes) if sizes else None
         twin = _IN_RECORDS.get((after.model, name)) or _IN_RECORDS.get(name, "")
         is_told = None not in (then.get(twin), now.get(twin))

@@ -348,12 +348,13 @@ def _table(old: TableResult | None, new: TableResult | None, by: By) -> TableDif
         return TableDiff(old, new, checks=tuple(checks))
     asked_otherwise = tuple(other_questions(old, new))
     sizes = (old.summary, new.summary) if by == "share" else None
+    counted = "records" if new.entity is None else "people"
     compared = TableDiff(
         old,
         new,
         asked_otherwise,
-        tuple(_summary(old, new, sizes)),
-        tuple(_risks(old.risk, new.risk, sizes)),
+        tuple(_summary(old, new, sizes, counted)),
+        tuple(_risks(old.risk, new.risk, sizes, counted)),
         tuple(_check(*pair, sizes) for pair in _paired_checks(old, new)),
     )
     return compared if compared.is_comparable else _not_compared(compared)
@@ -383,8 +384,9 @@ def _check(old: CheckResult | None, new: CheckResult | None, sizes: Sizes | None
     return CheckDiff(old, new, tuple(changes(old, new, sizes)))
 
 
-def _summary(old: TableResult, new: TableResult, sizes: Sizes | None) -> Iterator[Figure]:
-    counted = "records" if new.entity is None else "people"
+def _summary(
+    old: TableResult, new: TableResult, sizes: Sizes | None, counted: str
+) -> Iterator[Figure]:
     for name, worst in _SUMMARY.items():
         then, now = getattr(old.summary, name), getattr(new.summary, name)
         of = totals(counted, sizes) if sizes and name == "uniques" else None
@@ -392,12 +394,14 @@ def _summary(old: TableResult, new: TableResult, sizes: Sizes | None) -> Iterato
             yield figure(name, then, now, worst, of)
 
 
-def _risks(old: Mapping[str, Any], new: Mapping[str, Any], sizes: Sizes | None) -> Iterator[Figure]:
+def _risks(
+    old: Mapping[str, Any], new: Mapping[str, Any], sizes: Sizes | None, counted: str
+) -> Iterator[Figure]:
     for attacker in dict.fromkeys([*old, *new]):
         then, now = old.get(attacker) or {}, new.get(attacker) or {}
         for name in _RISKS:
             if name in then or name in now:
-                of = totals("records", sizes) if sizes and name in _COUNTED_RISKS else None
+                of = totals(counted, sizes) if sizes and name in _COUNTED_RISKS else None
                 yield figure(f"{attacker}.{name}", then.get(name), now.get(name), "greatest", of)
 
 

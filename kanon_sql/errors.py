@@ -191,10 +191,10 @@ def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool)
 def plural(number: int, noun: str) -> str:
     """A number with what it counts, for a sentence.
 
-    >>> plural(1, "class"), plural(2100, "class"), plural(2, "value")
-    ('1 class', '2,100 classes', '2 values')
+    >>> plural(1, "class"), plural(2100, "class"), plural(2, "value"), plural(2, "person")
+    ('1 class', '2,100 classes', '2 values', '2 people')
     """
-    many = {"class": "classes"}.get(noun, f"{noun}s")
+    many = {"class": "classes", "person": "people"}.get(noun, f"{noun}s")
     return f"{number:,} {noun if number == 1 else many}"
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from kanon_sql.answers import Counted, everyone, people_in
 from kanon_sql.binding import BoundColumn, BoundSpec, find, resolve
+from kanon_sql.caveats import left_out
 from kanon_sql.column_types import family
 from kanon_sql.engines.base import Column, Engine, Row
 from kanon_sql.errors import EngineError, InputError, SpecError
@@ -374,7 +375,11 @@ def _planned(
     except SpecError as error:
         raise spec.pointed(error, place) from None
     table = open_table(spec, place, engine, timeout, asked=asked)
-    plan = plan_profile(table.bound, attacker_knows=attacker_knows, k=k)
+    try:
+        plan = plan_profile(table.bound, attacker_knows=attacker_knows, k=k)
+    except SpecError as error:
+        # What is at fault without a place is not in the spec, but beside it.
+        raise spec.pointed(error, place) if error.location else error from None
     return _Planned(plan, engine, table.seconds)
 
 
@@ -440,6 +445,7 @@ def _same_table(row: Row, total: int, plan: ProfilePlan) -> Row:
 
 
 def _warnings(plan: ProfilePlan) -> Iterator[str]:
+    yield from left_out(plan.bound)
     if plan.passed_over:
         them = "it" if len(plan.passed_over) == 1 else "them"
         yield (

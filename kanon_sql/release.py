@@ -37,7 +37,7 @@ PUBLISHED = "published_records"
 _RAW = "kanon_raw_"
 _UNORDERED = ("tsql",)
 """The dialects whose views can have no order."""
-_NULL_FIRST = ("bigquery", "mysql")
+_NULL_FIRST = ("bigquery", "mariadb", "mysql")
 """The dialects in which NULL comes first, and that have no words for anything else."""
 _CREATE = {"sqlite": "create view", "tsql": "create or alter view"}
 """What creates a view, or replaces it, where that is called otherwise than elsewhere."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -61,7 +61,10 @@ def result_of(source: str | Path | Mapping[str, Any]) -> AuditFindings:
     made = whole.find("anonymization")
     if made is None:
         return AuditFindings(tables, version)
-    return ReleaseFindings(tables, version, _of(Anonymization, made))
+    found: Anonymization = _of(Anonymization, made)
+    # What the JSON has of the views is for reading, and no longer to be run.
+    found = replace(found, views=(), views_without_values=found.views)
+    return ReleaseFindings(tables, version, found)
 
 
 def _named(source: Any) -> tuple[Path | str, Any]:

@@ -131,7 +131,7 @@ def asked_within(
     session = Session(engine, watch, expired, started=time.monotonic() - spent)
     try:
         with time_limit(engine, left, expired):
-            found = _unless_changed(engine, lambda: answer(session))
+            found = unless_changed(engine, lambda: answer(session))
             engine.verify_unchanged()
     except EngineError as error:
         engine.renew()
@@ -139,8 +139,8 @@ def asked_within(
     return found
 
 
-def _unless_changed(engine: Engine, answer: Callable[[], Found]) -> Found:
-    """What is found. Of data at fault it is said first whether they changed since they were
+def unless_changed(engine: Engine, answer: Callable[[], Found]) -> Found:
+    """What is found; of data at fault it is said first whether they changed since they were
     opened."""
     try:
         return answer()

@@ -764,3 +764,22 @@ def test_another_reference_or_hierarchy_is_another_question(tmp_path: Path) -> N
         again = Baseline.of([before])
         assert again.held_against(before).status == "accepted"
         assert again.held_against(after).status == "violated"
+
+
+def test_more_people_in_the_same_records_are_worse() -> None:
+    one, four = (
+        kanon.audit(
+            pa.table({"zip": ["a"] * 4 + ["b"] * 9, "pid": [*ids, *range(10, 19)]}),
+            ["zip"],
+            k=5,
+            entity="pid",
+            name="people",
+        )
+        for ids in ([1, 1, 1, 1], [1, 2, 3, 4])
+    )
+
+    held = Baseline.of([one]).held_against(four)
+
+    [check] = [check for check in held.tables[0].checks if check.holds is False]
+    assert check.baseline is not None
+    assert (check.accepted, check.baseline.worse) == (False, ("violating_people",))

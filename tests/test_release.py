@@ -826,3 +826,32 @@ def test_a_script_that_can_be_run_again_in_each_dialect(tmp_path: Path, dialect:
 def test_what_can_t_be_asked_of_the_views(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(kanon.SpecError, match=said):
         kanon.anonymize(people(), quasi_identifiers="q", k=5, **asked)
+
+
+def test_who_is_alone_with_what_is_untouched_is_counted_in_people(tmp_path: Path) -> None:
+    """One person has both records of a note that nobody else has."""
+    rows = [("p1", "a", "n1"), ("p1", "a", "n1"), ("p2", "a", "n2"), ("p3", "a", "n2")]
+    table = pa.table(
+        dict(zip(["pid", "zip", "note"], map(list, zip(*rows, strict=True)), strict=True))
+    )
+
+    result = kanon.anonymize(table, ["zip"], k=3, entity="pid")
+
+    [untouched] = [result.anonymization.untouched]
+    assert untouched.to_dict() == {"columns": ["note"], "alone": 1}
+    assert (
+        "1 person is alone in it and the quasi-identifiers together."
+        in result.tables[0].warnings[0]
+    )
+
+
+def test_a_release_of_some_files_says_which_it_left_out(tmp_path: Path) -> None:
+    for name in ("a.csv", ".b.csv"):
+        (tmp_path / name).write_text("zip\n" + "02138\n" * 5)
+
+    result = kanon.anonymize(str(tmp_path / "*.csv"), ["zip"], k=2)
+    known = kanon.profile(str(tmp_path / "*.csv"), ["zip"])
+
+    assert [
+        ".b.csv" in said for said in (result.tables[0].warnings[0], known.tables[0].warnings[0])
+    ] == [True, True]

@@ -280,7 +280,7 @@ def outcome(result: ReleaseFindings) -> list[str]:
     failed = [check for check in table.checks if check.holds is False]
     if made.reached_top:
         return [_why_in_vain(result), _WHAT_HELPS]
-    written = [_written(made.release, len(made.views), table)] if made.release else []
+    written = [_written(made.release, len(made.views_for_reading), table)] if made.release else []
     if failed:
         titles = listed([wording.verdict(check, table).title for check in failed])
         fails = f"The release fails its own audit: {titles}."
@@ -342,7 +342,7 @@ def footer(result: ReleaseFindings) -> str:
     [table] = result.tables
     return (
         f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · "
-        f"{counted(len(result.anonymization.views), 'view')} and "
+        f"{counted(len(result.anonymization.views_for_reading), 'view')} and "
         f"{counted(len(table.sql), 'statement')}, --format json holds them"
     )
 

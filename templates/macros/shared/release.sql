@@ -282,17 +282,18 @@ order by
 {%- endmacro %}
 
 
-{# How many records are alone in some columns of what is published. #}
-{% macro records_alone(relation, columns, embedded=true) %}
-select count(*) as kanon_alone
+{# How many records are alone in some columns of what is published, or how many people are in any
+   of their records. #}
+{% macro records_alone(relation, columns, entity=none, embedded=true) %}
+select count({{ "distinct kanon_person" if entity else "*" }}) as kanon_alone
 from (
-    select 1 as kanon_record
+    select {{ kanon_sql.only_value(kanon_sql.ident(entity)) if entity else "1" }} as kanon_person
     from {{ relation }}
     group by
 {% for column in columns %}
         {{ kanon_sql.comparable(column, embedded) }}{{ "," if not loop.last }}
 {% endfor %}
-    having count(*) = 1
+    having count({{ "distinct " ~ kanon_sql.ident(entity) if entity else "*" }}) = 1
 ) as alone
 {%- endmacro %}
 
