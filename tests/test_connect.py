@@ -872,7 +872,7 @@ URLS = {
 }
 
 
-@pytest.mark.parametrize("scheme", URLS)
+@pytest.mark.parametrize("scheme", [scheme for scheme in URLS if scheme != "mssql"])
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
     # None is what Python takes for a package that can't be imported.
     package = BY_SCHEME[scheme].driver
@@ -1225,10 +1225,10 @@ def test_a_query_of_sqlite_is_stopped_by_its_driver() -> None:
     )
     started = time.monotonic()
 
-    result = kanon.audit("people", quasi_identifiers="zip", engine=connection, timeout=1)
+    # Its values are looked at when it is opened, to know what the column is.
+    with pytest.raises(kanon.EngineError, match="time limit"):
+        kanon.audit("people", quasi_identifiers="zip", engine=connection, timeout=1)
 
-    assert result.tables[0].status == "error"
-    assert "time limit" in str(result.tables[0].error)
     assert time.monotonic() - started < 5
     connection.close()
 
@@ -1593,3 +1593,12 @@ def test_no_output_of_the_command_line_holds_a_password(
         assert MARKER not in found.stdout + found.stderr, run
 
     assert codes == [0, 0, 0, 2, 2, 3, 2, 0, 0, 0, 0, 0, 0, 2, 0]
+
+
+def test_no_driver_is_recommended_for_what_is_refused_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "mssql_python", None)
+
+    with pytest.raises(kanon.SpecError, match="compile --dialect tsql"):
+        connect("mssql://ann@host/db")

@@ -50,6 +50,9 @@ class DBAPI(Catalogued):
     """The first names of packages whose connections are to it."""
     also_called: tuple[str, ...] = ()
     """What SQLAlchemy, ADBC or ODBC call it beside its dialect, in lower case."""
+    never_trusted = ""
+    """Why no database of this kind can be asked, in a sentence, where that is known beforehand: a
+    driver that somebody installs for it would be for nothing."""
     password_variable: str | None = None
     """Where the driver itself looks for a password."""
 
@@ -102,6 +105,8 @@ class DBAPI(Catalogued):
         try:
             return import_module(cls.driver)
         except ImportError:
+            if cls.never_trusted:
+                raise SpecError(cls.never_trusted) from None
             raise MissingDriverError(
                 f"{cls.title} needs {cls.driver}. Install it: pip install 'kanon-sql[{cls.name}]'"
             ) from None

@@ -230,6 +230,11 @@ class SQLServer(DBAPI):
     explains = False
     place = ("db_name()", "schema_name()")
     tells_collations = True
+    never_trusted = (
+        "SQL Server takes 'a' and 'a ' for one text, whatever the collation, so classes would look "
+        "larger than they are. Its SQL can be written to be read and run by hand: kanon-sql "
+        "compile --dialect tsql."
+    )
 
     @staticmethod
     def _connected(package: Any, url: Url) -> Any:
