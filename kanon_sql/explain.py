@@ -273,6 +273,9 @@ PEOPLE = (
             "Elsewhere each person counts once for each of their values: entropy, recursive, "
             "t-closeness, δ-disclosure and β-likeness look at these pairs of person and value, α "
             "at the share of the people who have the value.",
+            "How a value is spread in the whole table, with which t, δ and β compare a class, is "
+            "added up over the classes: a pair counts there once for each class that the person is "
+            "in. Where some people are in very many classes, their values weigh more.",
             "several_valued_classes says how many of the homogeneous classes have other values "
             "besides the one that everyone has.",
         ),
