@@ -299,8 +299,13 @@ class Chain:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns that are published, in the order of the table."""
-        return tuple(each for each in self.bound.table.columns if each.name not in self.dropped)
+        """The columns that are published, in the order of the table; a label is a text."""
+        generalised = {step.attribute for step in self.steps}
+        return tuple(
+            replace(each, type="VARCHAR") if each.name in generalised else each
+            for each in self.bound.table.columns
+            if each.name not in self.dropped
+        )
 
     @property
     def released(self) -> BoundSpec:

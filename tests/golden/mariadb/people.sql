@@ -112,7 +112,10 @@ profiles as (
 )
 
 select
-    sum(kanon_people) as kanon_people,
-    min(kanon_people) as kanon_profile_k,
-    sum(case when kanon_people = 1 then 1 else 0 end) as kanon_profile_uniques
+    kanon_people as kanon_size,
+    count(*) as kanon_profiles
 from profiles
+group by
+    kanon_people
+order by
+    kanon_size
