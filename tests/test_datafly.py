@@ -252,7 +252,7 @@ class Drawn:
     @property
     def demanded(self) -> list[Any]:
         """What a release has to hold, as an audit of it would be asked."""
-        return [*map(asking.model, self.asked.checks), kanon.KAnonymity(k=self.asked.k)]
+        return [kanon.KAnonymity(k=self.asked.k), *map(asking.model, self.asked.checks)]
 
 
 @st.composite
