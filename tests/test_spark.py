@@ -266,9 +266,6 @@ def test_a_folder_is_not_read_in_place_of_a_column(tmp_path: Path, session: Any)
     [
         ("people.csv", "Spark is asked about Parquet and about tables only"),
         ("peple", 'Tables and views: people. Did you mean "people"?'),
-            "peple",
-            'no table or view peple in Spark. Tables and views: people. Did you mean "people"?',
-        ),
         ("nothing/here.parquet", "finds no file"),
         ("kanon_missing.people", "no table or view kanon_missing.people"),
     ],
