@@ -614,6 +614,11 @@ import os, signal, sys
 from kanon_sql import {room} as room
 from kanon_sql.cli import main
 
+# As a terminal has them, whatever runs the tests ignores.
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def stop():
     os.kill(os.getpid(), signal.{name})
 
