@@ -29,18 +29,17 @@ import duckdb
 from run import HERE, Pair, by_hand, census, paired, publish, seconds
 
 import kanon_sql as kanon
-from kanon_sql.anonymization_result import Anonymization, GeneralizationStep
-from kanon_sql.auditor import planned
-from kanon_sql.binding import column_levels
-from kanon_sql.datafly import SearchPath, datafly
+from kanon_sql.anonymizing.datafly import SearchPath, datafly
+from kanon_sql.anonymizing.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.suppression import RELEASED, suppress
+from kanon_sql.anonymizing.views import ViewChain
+from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.base import Engine
-from kanon_sql.frequency_sets import FrequencySets
-from kanon_sql.opening import opened
-from kanon_sql.plan import Plan
-from kanon_sql.release import Chain
-from kanon_sql.session import Session
-from kanon_sql.spec import AuditSpec, table_spec
-from kanon_sql.suppression import RELEASED, suppress
+from kanon_sql.engines.session import Session
+from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.plan.bind import column_levels
+from kanon_sql.results.release import Anonymization, GeneralizationStep
+from kanon_sql.spec.spec import AuditSpec, table_spec
 
 K = 5
 """Also how many records may be suppressed, as Datafly has it."""
@@ -232,7 +231,7 @@ def write(done: Searched, new: Path) -> None:
         )
         for step in done.path.steps
     )
-    chain = Chain(done.plan.bound, done.sets.quasi_identifiers, steps, K, K, "remove", False)
+    chain = ViewChain(done.plan.bound, done.sets.quasi_identifiers, steps, K, K, "remove", False)
     suppress(done.sets, chain, done.path.levels, in_step4=True)
     done.engine.write(RELEASED, new)
 

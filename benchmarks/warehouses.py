@@ -106,7 +106,7 @@ def copy_into(connection: Any, path: Path) -> None:
 @contextmanager
 def in_spark(path: Path, options: argparse.Namespace) -> Iterator[Place]:
     """The Parquet file where it lies, in one session for both sides, which is warm."""
-    from kanon_sql.engines.spark_sessions import started
+    from kanon_sql.engines.spark.sessions import started
 
     with closing(started(SPARK)) as spark, kanon.connect(SPARK) as engine:
 

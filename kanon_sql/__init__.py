@@ -14,9 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kanon_sql.anonymization_result import AnonymizationResult
+    from kanon_sql.anonymizing.result import AnonymizationResult
     from kanon_sql.api import anonymize, audit, compile, from_json, profile
-    from kanon_sql.compiler import CompiledAudit
+    from kanon_sql.auditing.compiler import CompiledAudit
+    from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines import connect
     from kanon_sql.errors import (
         EngineError,
@@ -26,41 +27,38 @@ if TYPE_CHECKING:
         PrivacyViolation,
         SpecError,
     )
-    from kanon_sql.hierarchy import GeneralizationHierarchy
-    from kanon_sql.models import (
-        AlphaKAnonymity,
+    from kanon_sql.profiling.result import ProfileResult
+    from kanon_sql.results.table import CheckResult, TableResult
+    from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+    from kanon_sql.spec.models.closeness import (
         BasicBetaLikeness,
         DeltaDisclosure,
-        DeltaPresence,
         EnhancedBetaLikeness,
-        EntropyLDiversity,
-        Homogeneity,
-        JournalistRisk,
-        KAnonymity,
-        KEAnonymity,
-        KMap,
-        KMapEstimate,
-        LDiversity,
-        MarketerRisk,
-        PopulationUniqueness,
-        ProsecutorRisk,
-        PSensitiveKAnonymity,
-        RecursiveClDiversity,
-        SampleUniqueness,
         TCloseness,
     )
-    from kanon_sql.profile_result import ProfileResult
-    from kanon_sql.result import AuditResult, CheckResult, TableResult
-    from kanon_sql.spec import AuditSpec, ReferenceSpec, TableSpec
+    from kanon_sql.spec.models.diversity import (
+        AlphaKAnonymity,
+        EntropyLDiversity,
+        Homogeneity,
+        KEAnonymity,
+        LDiversity,
+        PSensitiveKAnonymity,
+        RecursiveClDiversity,
+    )
+    from kanon_sql.spec.models.estimates import KMapEstimate, PopulationUniqueness
+    from kanon_sql.spec.models.reference import DeltaPresence, KMap
+    from kanon_sql.spec.models.risk import JournalistRisk, MarketerRisk, ProsecutorRisk
+    from kanon_sql.spec.models.sizes import KAnonymity, SampleUniqueness
+    from kanon_sql.spec.spec import AuditSpec, ReferenceSpec, TableSpec
 
 _HOMES = {
-    "AnonymizationResult": "anonymization_result",
+    "AnonymizationResult": "anonymizing.result",
     "anonymize": "api",
     "audit": "api",
     "compile": "api",
     "from_json": "api",
     "profile": "api",
-    "CompiledAudit": "compiler",
+    "CompiledAudit": "auditing.compiler",
     "connect": "engines",
     "EngineError": "errors",
     "InputError": "errors",
@@ -68,34 +66,34 @@ _HOMES = {
     "MissingDriverError": "errors",
     "PrivacyViolation": "errors",
     "SpecError": "errors",
-    "GeneralizationHierarchy": "hierarchy",
-    "AlphaKAnonymity": "models",
-    "BasicBetaLikeness": "models",
-    "DeltaDisclosure": "models",
-    "DeltaPresence": "models",
-    "EnhancedBetaLikeness": "models",
-    "EntropyLDiversity": "models",
-    "Homogeneity": "models",
-    "JournalistRisk": "models",
-    "KAnonymity": "models",
-    "KEAnonymity": "models",
-    "KMap": "models",
-    "KMapEstimate": "models",
-    "LDiversity": "models",
-    "MarketerRisk": "models",
-    "PSensitiveKAnonymity": "models",
-    "PopulationUniqueness": "models",
-    "ProsecutorRisk": "models",
-    "RecursiveClDiversity": "models",
-    "SampleUniqueness": "models",
-    "TCloseness": "models",
-    "ProfileResult": "profile_result",
-    "AuditResult": "result",
-    "CheckResult": "result",
-    "TableResult": "result",
-    "AuditSpec": "spec",
-    "ReferenceSpec": "spec",
-    "TableSpec": "spec",
+    "GeneralizationHierarchy": "spec.hierarchy",
+    "AlphaKAnonymity": "spec.models.diversity",
+    "BasicBetaLikeness": "spec.models.closeness",
+    "DeltaDisclosure": "spec.models.closeness",
+    "DeltaPresence": "spec.models.reference",
+    "EnhancedBetaLikeness": "spec.models.closeness",
+    "EntropyLDiversity": "spec.models.diversity",
+    "Homogeneity": "spec.models.diversity",
+    "JournalistRisk": "spec.models.risk",
+    "KAnonymity": "spec.models.sizes",
+    "KEAnonymity": "spec.models.diversity",
+    "KMap": "spec.models.reference",
+    "KMapEstimate": "spec.models.estimates",
+    "LDiversity": "spec.models.diversity",
+    "MarketerRisk": "spec.models.risk",
+    "PSensitiveKAnonymity": "spec.models.diversity",
+    "PopulationUniqueness": "spec.models.estimates",
+    "ProsecutorRisk": "spec.models.risk",
+    "RecursiveClDiversity": "spec.models.diversity",
+    "SampleUniqueness": "spec.models.sizes",
+    "TCloseness": "spec.models.closeness",
+    "ProfileResult": "profiling.result",
+    "AuditResult": "auditing.result",
+    "CheckResult": "results.table",
+    "TableResult": "results.table",
+    "AuditSpec": "spec.spec",
+    "ReferenceSpec": "spec.spec",
+    "TableSpec": "spec.spec",
 }
 
 __all__ = [
@@ -146,7 +144,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("kanon_sql.version").VERSION
+        return import_module("kanon_sql.results.version").VERSION
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"kanon_sql.{_HOMES[name]}"), name)

@@ -10,35 +10,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack
 
-from kanon_sql import anonymizer, auditor, compiler, profiler
-from kanon_sql.anonymization_result import (
-    Algorithm,
-    AnonymizationResult,
-    Emitted,
-    Form,
-    ReleaseFindings,
-    Suppressed,
-)
-from kanon_sql.anonymizer import Wanted
-from kanon_sql.compiler import CompiledAudit
-from kanon_sql.dialects import Quote
+from kanon_sql.anonymizing import anonymizer
+from kanon_sql.anonymizing.options import ReleaseOptions
+from kanon_sql.anonymizing.result import AnonymizationResult
+from kanon_sql.auditing import auditor, compiler
+from kanon_sql.auditing.compiler import CompiledAudit
+from kanon_sql.auditing.result import AuditResult
 from kanon_sql.engines import is_embedded
-from kanon_sql.engines.duckdb import DuckDBEngine
-from kanon_sql.engines.frames import FRAMES, frame_name
+from kanon_sql.engines.duckdb.engine import DuckDBEngine
+from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
 from kanon_sql.errors import EngineError, SpecError, did_you_mean, found_instead, kind_of
-from kanon_sql.hierarchy import GeneralizationHierarchy
-from kanon_sql.models import Model, short_checks
-from kanon_sql.profile_result import ProfileResult
-from kanon_sql.result import AuditResult
-from kanon_sql.result_file import result_of
-from kanon_sql.spec import (
-    AuditSpec,
-    ReferenceSpec,
-    TableSpec,
-    Unassigned,
-    advice,
-    table_spec,
-)
+from kanon_sql.plan import profile_plan
+from kanon_sql.profiling import profiler
+from kanon_sql.profiling.result import ProfileResult
+from kanon_sql.results.release import Algorithm, Emitted, Form, ReleaseFindings, Suppressed
+from kanon_sql.results.stored import result_of
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.catalogue import short_checks
+from kanon_sql.spec.spec import AuditSpec, ReferenceSpec, TableSpec, Unassigned, advice, table_spec
+from kanon_sql.sql.dialects import Quote
 
 Names = str | Iterable[str]
 QuasiIdentifiers = Names | Mapping[str, Any]
@@ -287,7 +278,7 @@ def anonymize(
     """
     demands = {"k": k, "l": l, "t": t, "k_map": k_map}
     spec = _spec(data, quasi_identifiers, sensitive, checks, references, demands, **parts)
-    wanted = Wanted(
+    wanted = ReleaseOptions(
         algorithm=algorithm,
         max_suppressed=max_suppressed,
         suppressed=suppressed,
@@ -314,7 +305,7 @@ def profile(
     *,
     sensitive: Names = (),
     attacker_knows: Names = (),
-    k: int = profiler.DEFAULT_K,
+    k: int = profile_plan.DEFAULT_K,
     engine: Any = None,
     memory_limit: str | None = None,
     threads: int | None = None,
@@ -352,7 +343,7 @@ def profile(
     )
 
 
-def _require_name(table: TableSpec, wanted: Wanted) -> None:
+def _require_name(table: TableSpec, wanted: ReleaseOptions) -> None:
     """Raise for views of a data frame that no one could run: a frame is no table by itself."""
     if wanted.writes_views and not table.name and frame_name(table.source) in FRAMES:
         raise SpecError(
@@ -363,7 +354,7 @@ def _require_name(table: TableSpec, wanted: Wanted) -> None:
 
 def _made_again(
     spec: AuditSpec,
-    wanted: Wanted,
+    wanted: ReleaseOptions,
     first: AnonymizationResult,
     engine: Any,
     limits: Mapping[str, Any],

@@ -211,3 +211,13 @@ def other_than_a_file(path: str | os.PathLike[str]) -> str:
         return ""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+@contextmanager
+def located(*location: int | str) -> Iterator[None]:
+    """Say of a `SpecError` where in the table's spec it lies."""
+    try:
+        yield
+    except SpecError as error:
+        error.location = error.location or location
+        raise

@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.models import model_named
+from kanon_sql.spec.models.catalogue import model_named
 
 Rows = Sequence[Sequence[Any]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kanon_sql.diff import Diff
 from kanon_sql.report import diff, html, markdown, terminal
 from kanon_sql.report.document import Block
+from kanon_sql.results.diff import Diff
 
 
 def page(result: Any) -> Iterator[Block]:

@@ -12,17 +12,17 @@ import pytest
 from pages import as_html, as_markdown, as_text
 from rich.cells import cell_len
 
-from kanon_sql.anonymization_result import (
+from kanon_sql.anonymizing.result import AnonymizationResult
+from kanon_sql.report.steps import step_line
+from kanon_sql.results.release import (
     Anonymization,
-    AnonymizationResult,
     Association,
     Before,
     GeneralizationStep,
     Metrics,
     Release,
 )
-from kanon_sql.report.steps import step_line
-from kanon_sql.result import CheckResult, Summary, TableResult
+from kanon_sql.results.table import CheckResult, Summary, TableResult
 
 TEXTS = Path(__file__).parent / "reports"
 """The whole texts, as files that can be looked at."""

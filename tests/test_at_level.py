@@ -18,7 +18,7 @@ from test_worked_examples import DATA
 from warehouses import ENGINES
 
 import kanon_sql as kanon
-from kanon_sql.cli import main
+from kanon_sql.cli.main import main
 
 ADULT = DATA / "adult" / "adult.csv"
 
@@ -189,7 +189,7 @@ def test_labels_that_are_joined_are_those_of_a_case(
 ) -> None:
     question = {"quasi_identifiers": LISTED, "levels": {"zip": 1, "age": 1}, **asked}
     by_case = kanon.audit(MANY, **question).to_dict()["tables"][0]
-    monkeypatch.setattr("kanon_sql.levels.CASE_ROWS", 0)
+    monkeypatch.setattr("kanon_sql.plan.levels.CASE_ROWS", 0)
     by_join = kanon.audit(MANY, **question).to_dict()["tables"][0]
 
     assert "kanon_hierarchy_2" in by_join.pop("sql")["classes"]
@@ -567,7 +567,7 @@ def matched(voters: Any, hierarchies: dict[str, Any], **levels: int) -> list[dic
 def test_a_reference_at_a_level_is_one_generalised_by_hand(
     zip: dict[str, Any], case_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kanon_sql.levels.CASE_ROWS", case_rows)
+    monkeypatch.setattr("kanon_sql.plan.levels.CASE_ROWS", case_rows)
     hierarchies = {"zip": zip, "age": {"levels": [{"width": 10}]}}
 
     by_level = matched(VOTERS, hierarchies, zip=2, age=1)

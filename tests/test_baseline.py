@@ -16,15 +16,15 @@ from pages import as_text
 from test_report import HOLDS, VIOLATED, audited, text, with_checks
 
 import kanon_sql as kanon
-from kanon_sql.baseline import Baseline
-from kanon_sql.cli import main
-from kanon_sql.comparison import By
+from kanon_sql.cli.main import main
 from kanon_sql.errors import InputError, PrivacyViolation, SpecError
-from kanon_sql.models import MODELS
-from kanon_sql.report.wording import KEPT_TOGETHER
-from kanon_sql.result import CheckResult, InBaseline, TableResult
+from kanon_sql.report.words.numbers import KEPT_TOGETHER
+from kanon_sql.results.baseline import Baseline
+from kanon_sql.results.comparison import By
+from kanon_sql.results.table import CheckResult, InBaseline, TableResult
+from kanon_sql.spec.models.catalogue import MODELS
 
-asking = import_module("kanon_sql.auditor")
+asking = import_module("kanon_sql.auditing.auditor")
 
 
 def baseline_of(*tables: TableResult) -> Baseline:

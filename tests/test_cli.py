@@ -13,14 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from kanon_sql.cli import main
+from kanon_sql.auditing.result import AuditResult
+from kanon_sql.cli.main import main
+from kanon_sql.cli.question import check_named, column_names
 from kanon_sql.errors import EngineError, SpecError
-from kanon_sql.models import Homogeneity, KAnonymity, KMap
-from kanon_sql.options import check_named, column_names
-from kanon_sql.result import AuditResult, TableResult
-from kanon_sql.spec import AuditSpec, json_schema
+from kanon_sql.results.table import TableResult
+from kanon_sql.spec.models.diversity import Homogeneity
+from kanon_sql.spec.models.reference import KMap
+from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.spec import AuditSpec, json_schema
 
-asking = import_module("kanon_sql.auditor")
+asking = import_module("kanon_sql.auditing.auditor")
 
 PATIENTS = """\
 id,zip,sex,diagnosis
@@ -611,8 +614,8 @@ def test_a_reader_who_goes_away_changes_no_verdict():
 
 STOPPED = """
 import os, signal, sys
-from kanon_sql import {room} as room
-from kanon_sql.cli import main
+from importlib import import_module
+from kanon_sql.cli.main import main
 
 # As a terminal has them, whatever runs the tests ignores.
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -622,6 +625,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def stop():
     os.kill(os.getpid(), signal.{name})
 
+room = import_module("kanon_sql.{room}")
 done = room.{step}
 
 def meanwhile(*arguments, **named):
@@ -640,13 +644,13 @@ RELEASED = "anonymize patients.csv --qi zip --k 2 --max-suppressed 2 --output re
 @pytest.mark.parametrize(
     ("room", "step", "before", "after", "code", "there"),
     [
-        ("output", "put_in_place", "", "pass", 0, True),
-        ("anonymizer", "put_in_place", "stop()", "pass", 130, False),
-        ("anonymizer", "put_in_place", "pass", "stop()", 0, True),
-        ("anonymizer", "_delivered", "pass", "stop()", 0, True),
-        ("anonymizer", "planned", "pass", "stop()", 130, False),
-        ("output", "check_writable", "stop()", "pass", 130, False),
-        ("opening", "connect", "pass", "stop()", 130, False),
+        ("results.writing", "put_in_place", "", "pass", 0, True),
+        ("anonymizing.delivery", "put_in_place", "stop()", "pass", 130, False),
+        ("anonymizing.delivery", "put_in_place", "pass", "stop()", 0, True),
+        ("anonymizing.anonymizer", "delivered", "pass", "stop()", 0, True),
+        ("anonymizing.anonymizer", "planned", "pass", "stop()", 130, False),
+        ("results.writing", "check_writable", "stop()", "pass", 130, False),
+        ("auditing.opening", "connect", "pass", "stop()", 130, False),
     ],
 )
 def test_a_signal_ends_with_130_or_once_a_file_is_in_place_with_what_was_decided(
@@ -666,7 +670,7 @@ def test_a_signal_ends_with_130_or_once_a_file_is_in_place_with_what_was_decided
 @pytest.mark.parametrize(
     "moment",
     [
-        "sys.modules['kanon_sql.output'] = type(sys)('half')\n    stop()",
+        "sys.modules['kanon_sql.results.writing'] = type(sys)('half')\n    stop()",
         "exec('stop()')",
         "atexit.register(stop)\n    stop()",
         "atexit.register(signal.raise_signal, signal.SIGHUP)\n    stop()",
@@ -675,13 +679,13 @@ def test_a_signal_ends_with_130_or_once_a_file_is_in_place_with_what_was_decided
 )
 def test_a_signal_at_an_awkward_moment_ends_with_130(moment):
     program = STOPPED.format(
-        room="options",
+        room="cli.main",
         step="question",
         before=f"import atexit\n    {moment}",
         after="pass",
         name="SIGTERM",
         arguments="audit patients.csv --qi zip",
-    ).replace("options as room", "cli as room")
+    )
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )

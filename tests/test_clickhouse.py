@@ -27,11 +27,11 @@ from sqlglot.errors import ParseError
 from warehouses import ENGINES, ChDB
 
 import kanon_sql as kanon
-from kanon_sql.auditor import dry_run, validate
+from kanon_sql.auditing.auditor import dry_run, validate
 from kanon_sql.engines import connect
 from kanon_sql.engines.clickhouse import SETTINGS, ClickHouse
 from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
-from kanon_sql.templates import checked_select
+from kanon_sql.sql.gate import checked_select
 
 SLOW = "select count(*) from numbers(1000000000000) where cityHash64(number) % 7 = 9"
 

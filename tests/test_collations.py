@@ -17,8 +17,8 @@ from generated import Filled
 from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
-from kanon_sql.dialects import translated
 from kanon_sql.engines import connect
+from kanon_sql.sql.dialects import translated
 
 PATIENTS = Filled(
     ("zip", "sex"),

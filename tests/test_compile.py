@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.cli import main
+from kanon_sql.cli.main import main
 from kanon_sql.errors import SpecError
 
 PEOPLE = pyarrow.table({"zip": ["02138", "02139"], "age": [30, 41], "illness": ["flu", "flu"]})
@@ -191,16 +191,16 @@ def test_two_questions_are_not_mixed(here: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_all_files_are_written_or_none(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kanon_sql import output
+    from kanon_sql.results import writing
 
-    put = output.put_in_place
+    put = writing.put_in_place
 
     def fail(new: Path, path: Path) -> None:
         if path.name == "02_classes.sql":
             raise OSError(28, "No space left on device")
         put(new, path)
 
-    monkeypatch.setattr(output, "put_in_place", fail)
+    monkeypatch.setattr(writing, "put_in_place", fail)
 
     assert run(*ASKED, "--output-dir", "deep/sql") == 2
     assert not (here / "deep").exists()

@@ -15,10 +15,10 @@ from generated import Filled
 from warehouses import ENGINES, Database
 
 import kanon_sql as kanon
-from kanon_sql.dialects import ROUNDING
 from kanon_sql.engines import connect
 from kanon_sql.errors import InputError, KanonError, SpecError
-from kanon_sql.expressions import condition
+from kanon_sql.sql.conditions import condition
+from kanon_sql.sql.dialects import ROUNDING
 
 PEOPLE = Filled(
     ("z", "f", "a", "d", "b"),

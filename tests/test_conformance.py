@@ -17,7 +17,7 @@ from test_levels import column, labels
 from warehouses import ENGINES, Database, EngineUnderTest
 
 import kanon_sql as kanon
-from kanon_sql.models import MODELS
+from kanon_sql.spec.models.catalogue import MODELS
 
 
 @pytest.fixture(scope="module", params=ENGINES)

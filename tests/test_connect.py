@@ -27,13 +27,13 @@ from warehouses import Database, postgres
 
 import kanon_sql as kanon
 from kanon_sql.engines import SCHEMES, connect, sqlite
-from kanon_sql.engines.canaries import CANARIES, CANARIES_OF, require_trustworthy
 from kanon_sql.engines.dbapi import DBAPI
-from kanon_sql.engines.duckdb import DuckDBEngine
+from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.names import named
 from kanon_sql.engines.servers import SERVERS, DuckDB
+from kanon_sql.engines.session import time_limit
+from kanon_sql.engines.trust import CANARIES, CANARIES_OF, require_trustworthy
 from kanon_sql.engines.urls import url_of
-from kanon_sql.session import time_limit
 
 PEOPLE = """
 create table people as

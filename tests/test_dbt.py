@@ -29,10 +29,11 @@ import sqlglot
 import yaml
 from sqlglot import exp
 
-from kanon_sql import templates
-from kanon_sql.hierarchy import GeneralizationHierarchy
-from kanon_sql.levels import ColumnLevels
-from kanon_sql.models import MODELS
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.sql import host
+from kanon_sql.sql import macros as templates
 
 pytest.importorskip("dbt.cli.main", reason="dbt-core is not installed")
 
@@ -548,7 +549,7 @@ def test_both_hosts_say_the_same_on_duckdb(on_duckdb: Built) -> None:
 
     said = [each.strip() for each in run.stdout.split("---")[1:-1]]
     assert dict(zip(SPELLED, map(as_type_or_value, said), strict=True)) == {
-        name: as_type_or_value(str(templates.HOST[name](*given))) for name, given in SPELLED.items()
+        name: as_type_or_value(str(host.HOST[name](*given))) for name, given in SPELLED.items()
     }
 
 
@@ -1095,7 +1096,7 @@ def test_both_hosts_have_the_same_names() -> None:
     host = (PACKAGE / "macros" / "dbt_only" / "host.sql").read_text(encoding="utf-8")
     names = re.findall(r"\{% macro (\w+)\(", host)
 
-    assert {name for name in names if "__" not in name} == set(templates.HOST)
+    assert {name for name in names if "__" not in name} == set(host.HOST)
 
 
 def test_every_dispatched_name_has_a_default() -> None:

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import kanon_sql as kanon
-from kanon_sql import templates
+from kanon_sql.sql import macros
 
 PEOPLE = pa.table(
     {
@@ -236,7 +236,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "profiles.yml").write_text(
         "clinic: {target: dev, outputs: {dev: {type: duckdb, path: clinic.duckdb}}}"
     )
-    (folder / "packages.yml").write_text(f"packages: [{{local: '{templates.folder()}'}}]")
+    (folder / "packages.yml").write_text(f"packages: [{{local: '{macros.folder()}'}}]")
     (folder / "models").mkdir()
     for name, parts in EMITTED.items():
         _anonymized(folder / "models" / f"{name}.sql", emit="dbt-model", **parts)

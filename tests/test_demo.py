@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kanon_sql import demo
-from kanon_sql.cli import main
+from kanon_sql.cli import demo
+from kanon_sql.cli.main import main
 from kanon_sql.errors import SpecError
 
 
@@ -116,7 +116,7 @@ README = Path(__file__).parents[1] / "README.md"
 PROGRAM = """\
 #!{python}
 import sys
-from kanon_sql.cli import main
+from kanon_sql.cli.main import main
 sys.exit(main())
 """
 

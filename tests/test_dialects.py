@@ -20,8 +20,8 @@ from sqlglot import exp
 from test_golden_sql import GOLDEN, TABLES
 
 import kanon_sql as kanon
-from kanon_sql.dialects import DIALECTS, EXECUTED, translated
 from kanon_sql.errors import SpecError
+from kanon_sql.sql.dialects import DIALECTS, EXECUTED, translated
 
 OTHERS = [dialect for dialect in DIALECTS if dialect != "duckdb"]
 VOTERS = kanon.ReferenceSpec(source="voters", columns={"zip": "zip_code"}, weight="people")

@@ -15,14 +15,15 @@ from test_anonymization_report import FEASIBLE, IN_VAIN
 from test_report import HOLDS, LINKED, MADE_FOR_PEOPLE, VIOLATED, audited, text, with_checks
 
 import kanon_sql as kanon
-from kanon_sql import comparison
-from kanon_sql.cli import main
-from kanon_sql.diff import SEVERAL_RELEASES, Diff, diff
+from kanon_sql.auditing.result import AuditResult
+from kanon_sql.cli.main import main
 from kanon_sql.errors import InputError
-from kanon_sql.models import MODELS
-from kanon_sql.report.wording import KEPT_TOGETHER
-from kanon_sql.result import AuditResult, CheckResult, Summary, TableResult
-from kanon_sql.result_file import read_result
+from kanon_sql.report.words.numbers import KEPT_TOGETHER
+from kanon_sql.results import comparison
+from kanon_sql.results.diff import SEVERAL_RELEASES, Diff, diff
+from kanon_sql.results.stored import read_result
+from kanon_sql.results.table import CheckResult, Summary, TableResult
+from kanon_sql.spec.models.catalogue import MODELS
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from warehouses import Database, postgres
 
-from kanon_sql.cli import main
-from kanon_sql.engines.duckdb import DuckDBEngine
+from kanon_sql.cli.main import main
+from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.warehouse import Warehouse
 
 

@@ -13,15 +13,16 @@ from generated import few
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kanon_sql import estimates
-from kanon_sql.errors import InputError, SpecError
-from kanon_sql.estimates import (
+from kanon_sql.auditing import estimates
+from kanon_sql.auditing.estimates import (
     PopulationUniqueness,
     SizeCounts,
     individual_risk,
     population_uniqueness,
     required_class_size,
 )
+from kanon_sql.errors import InputError, SpecError
+from kanon_sql.plan import checks
 
 # fmt: off
 ADULT = {
@@ -431,7 +432,7 @@ def test_without_scipy_the_sentence_says_how_to_get_it(monkeypatch: pytest.Monke
         monkeypatch.setitem(sys.modules, module, None)
 
     with pytest.raises(SpecError) as both:
-        estimates.require()
+        checks.require()
     with pytest.raises(SpecError) as uniqueness:
         population_uniqueness({1: 1}, 10)
     with pytest.raises(SpecError) as k_map:

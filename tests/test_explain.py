@@ -11,15 +11,9 @@ import duckdb
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.cli import main
+from kanon_sql.cli.main import main
 from kanon_sql.errors import SpecError
-from kanon_sql.explain import (
-    EXAMPLES,
-    QUASI_IDENTIFIERS,
-    RELEASE,
-    WIDTH,
-    WORKINGS,
-    Rows,
+from kanon_sql.report.explain import (
     datafly_page,
     explained,
     metric_page,
@@ -28,8 +22,17 @@ from kanon_sql.explain import (
     people_page,
     values_page,
 )
-from kanon_sql.metrics import METRICS
-from kanon_sql.models import MODELS, SensitiveModel
+from kanon_sql.results.metrics import METRICS
+from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.examples import (
+    EXAMPLES,
+    QUASI_IDENTIFIERS,
+    RELEASE,
+    WIDTH,
+    WORKINGS,
+    Rows,
+)
 
 
 def test_every_model_has_an_example() -> None:

@@ -6,7 +6,7 @@ import pyarrow
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.expressions import MOST_LEVELS, TextCast, columns_of, condition
+from kanon_sql.sql.conditions import MOST_LEVELS, TextCast, columns_of, condition
 
 COLUMNS = {
     "zip": "VARCHAR",

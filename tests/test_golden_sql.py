@@ -18,7 +18,7 @@ import pytest
 import sqlglot
 
 import kanon_sql as kanon
-from kanon_sql import templates
+from kanon_sql.sql import macros
 
 HERE = Path(__file__).parent / "golden"
 GOLDEN = Path(__file__).parent / "golden" / "duckdb"
@@ -442,7 +442,7 @@ def test_every_file_is_asked_for() -> None:
 
 # --- the portable core ----------------------------------------------------------------------
 
-MACROS = sorted((templates.folder() / "macros" / "shared").glob("*.sql"))
+MACROS = sorted((macros.folder() / "macros" / "shared").glob("*.sql"))
 NOT_PORTABLE = {
     "filter": r"(?i)\bfilter\s*\(",
     "qualify": r"(?i)\bqualify\b",

@@ -11,18 +11,15 @@ import pytest
 from pydantic import ValidationError
 
 import kanon_sql as kanon
-from kanon_sql.hierarchy import (
-    GeneralizationHierarchy,
+from kanon_sql.spec.builders import parse_builder, parse_clip
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy, single, spoken
+from kanon_sql.spec.hierarchy_table import (
     HierarchyTable,
     Row,
     hierarchy_table,
-    parse_builder,
-    parse_clip,
     read_hierarchy,
     read_tree,
     refuse,
-    single,
-    spoken,
     summary,
     table_of_rows,
 )

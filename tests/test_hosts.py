@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.result import AuditResult
+from kanon_sql.auditing.result import AuditResult
 
 PEOPLE = pa.table({"zip": ["02138", "02138", "02139"], "sex": ["F", "F", "M"]})
 ASK = "kanon.{call}(pa.table({{'zip': ['02138', '02138', '02139']}}), ['zip']{more})"

@@ -23,10 +23,10 @@ import pyarrow as pa
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.engines.base import Column, Table
-from kanon_sql.engines.duckdb import DuckDBEngine, FileEvidence
+from kanon_sql.engines.duckdb.engine import DuckDBEngine, FileEvidence
 from kanon_sql.engines.readers import Run
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
+from kanon_sql.sql.tables import Column, Table
 
 MARKER = "Jane-Marker-7731"
 

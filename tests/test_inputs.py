@@ -20,9 +20,9 @@ import pytest
 import sqlglot
 
 import kanon_sql as kanon
-from kanon_sql.engines.base import Column, Table
-from kanon_sql.engines.duckdb import DuckDBEngine
+from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.errors import InputError, MissingDriverError, SpecError
+from kanon_sql.sql.tables import Column, Table
 
 MARKER = "Jane-Marker-7731"
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 import kanon_sql as kanon
-from kanon_sql import templates
+from kanon_sql.sql import macros
 
 Asked = tuple[Filled, oracle.Question]
 
@@ -167,9 +167,9 @@ def test_rolling_up_is_recounting(asked: Asked) -> None:
     table, _ = asked
     fine = [name for name in table.names[:3] if not name.startswith("kanon_")]
     coarse = fine[:1]
-    finer = templates.render("frequency_set", relation="records", columns=fine)
-    rolled_up = templates.render("roll_up", finer=f"({finer}) as finer", columns=coarse)
-    recounted = templates.render("frequency_set", relation="records", columns=coarse)
+    finer = macros.render("frequency_set", relation="records", columns=fine)
+    rolled_up = macros.render("roll_up", finer=f"({finer}) as finer", columns=coarse)
+    recounted = macros.render("frequency_set", relation="records", columns=coarse)
 
     if fine:
         with duckdb.connect() as connection:

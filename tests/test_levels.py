@@ -19,10 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kanon_sql as kanon
-from kanon_sql.binding import BoundColumn
-from kanon_sql.hierarchy import Faults, GeneralizationHierarchy, parse_builder
-from kanon_sql.levels import ColumnLevels
-from kanon_sql.templates import render
+from kanon_sql.plan.bound import BoundColumn
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.spec.builders import parse_builder
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.hierarchy_table import Faults
+from kanon_sql.sql.macros import render
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("KANON_SQL_DATA", HERE.parents[1] / "shared" / "data"))

@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql import auditor
-from kanon_sql.cli import main
-from kanon_sql.manifest import SelectedTables, read_manifest
+from kanon_sql.auditing import auditor
+from kanon_sql.cli.main import main
+from kanon_sql.spec.dbt.manifest import SelectedTables, read_manifest
 
 ROLES = {"zip": "quasi_identifier", "sex": "quasi_identifier", "diagnosis": "sensitive"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kanon_sql.measures import named
-from kanon_sql.templates import render
+from kanon_sql.plan.check_sql import named
+from kanon_sql.sql.macros import render
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from questions import DRAWN, EVERYTHING, Asked
 
-from kanon_sql import estimates, templates
-from kanon_sql.engines.base import Table
-from kanon_sql.engines.duckdb import DuckDBEngine
+from kanon_sql.auditing import estimates
+from kanon_sql.engines.duckdb.engine import DuckDBEngine
+from kanon_sql.sql import host, macros
+from kanon_sql.sql.tables import Table
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -131,8 +132,8 @@ def test_a_hash_that_merges_values_is_found_out_and_not_used(
     def weak(value: str) -> str:
         return f"hash({value}) % 2"
 
-    monkeypatch.setattr(templates, "_hash", weak)
-    monkeypatch.setitem(templates._macros(), "hash", weak)
+    monkeypatch.setattr(host, "_hash", weak)
+    monkeypatch.setitem(macros._macros(), "hash", weak)
     rows = [(first, second) for first in "ab" for second in "cd"]
 
     [table] = asking.audit(

@@ -15,15 +15,16 @@ import pytest
 import yaml
 from test_report import HOLDS, LINKED, VIOLATED, audited, text, with_checks
 
-from kanon_sql import cli
-from kanon_sql.models import MODELS
-from kanon_sql.report import github, junit, outcomes, sarif
-from kanon_sql.result import AuditResult, CheckResult, InBaseline, TableResult
-from kanon_sql.spec import AuditSpec, TablePlaces
-from kanon_sql.yaml_document import Place
+from kanon_sql.auditing.result import AuditResult
+from kanon_sql.cli import main as cli
+from kanon_sql.report.pipelines import github, junit, outcomes, sarif
+from kanon_sql.results.table import CheckResult, InBaseline, TableResult
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.spec import AuditSpec, TablePlaces
+from kanon_sql.spec.yaml_document import Place
 
 HOUSE = Path(__file__).parent.parent
-asking = import_module("kanon_sql.auditor")
+asking = import_module("kanon_sql.auditing.auditor")
 
 ACCEPTED = dataclasses.replace(
     HOLDS,

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pages import as_markdown
 
 import kanon_sql as kanon
-from kanon_sql.engines.duckdb import without_values
+from kanon_sql.engines.duckdb.errors import without_values
 
 ZIPS = ("Zeppelin-4711", "Zeppelin-0815", "<b>Zeppelin</b>", "*Zeppelin*")
 NAMES = ("Xanthippe", "Xenophon", "Xanthippe ")

@@ -30,13 +30,14 @@ from rich.text import Text
 from test_privacy import BIRTHS, DIAGNOSES, INCOMES, ROW, ZIPS, people, traces
 
 import kanon_sql as kanon
-from kanon_sql.binding import bind, resolve
-from kanon_sql.cli import main
+from kanon_sql.cli.main import main
 from kanon_sql.engines import connect
-from kanon_sql.profile_result import Elimination, KnownColumn, LackedColumn, TableProfile
-from kanon_sql.profiler import plan_profile, profile_question
+from kanon_sql.plan.bind import bind
+from kanon_sql.plan.profile_plan import as_profiled, plan_profile
+from kanon_sql.plan.roles import resolve
 from kanon_sql.report.profile import ONE_BY_ONE
-from kanon_sql.spec import table_spec
+from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile
+from kanon_sql.spec.spec import table_spec
 
 # --- worked examples ------------------------------------------------------------------------
 
@@ -712,7 +713,7 @@ def test_the_text_is_the_one_that_was_read(name: str, clinic: duckdb.DuckDBPyCon
     more, step, _ = READ[name]
     file = GOLDEN / f"{name}.sql"
     engine = connect(clinic)
-    asked = profile_question(table_spec(source="patients", **question(more)))
+    asked = as_profiled(table_spec(source="patients", **question(more)))
     plan = plan_profile(bind(resolve(asked, engine.table("patients"), {})), k=2)
     [asked] = [
         asked

@@ -14,8 +14,8 @@ import yaml
 from warehouses import postgres
 
 import kanon_sql as kanon
-from kanon_sql.baseline import Baseline
-from kanon_sql.cli import main
+from kanon_sql.cli.main import main
+from kanon_sql.results.baseline import Baseline
 
 HOUSE = Path(__file__).parent.parent
 README = (HOUSE / "README.md").read_text()

@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql import auditor
-from kanon_sql.cli import main
-from kanon_sql.output import HeldFolder, refuse_to_overwrite
-from kanon_sql.release import CLASSES, DONORS, NUMBERED, VIOLATING
+from kanon_sql.anonymizing.views import CLASSES, DONORS, NUMBERED, VIOLATING
+from kanon_sql.auditing import auditor
+from kanon_sql.cli.main import main
+from kanon_sql.files import HeldFolder
+from kanon_sql.results.writing import refuse_to_overwrite
 
 ROWS = [("a", f"N{n:02d}", f"secret {hash((n, 7)) % 97}") for n in range(14)] + [
     ("b", "N90", "x"),

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from pages import as_html, as_markdown, as_text
 
-from kanon_sql.models import MODELS
-from kanon_sql.report import wording
-from kanon_sql.result import AuditResult, CheckResult, HistogramBin, Summary, TableResult
+from kanon_sql.auditing.result import AuditResult
+from kanon_sql.report.words import models
+from kanon_sql.report.words import tables as wording
+from kanon_sql.results.table import CheckResult, HistogramBin, Summary, TableResult
+from kanon_sql.spec.models.catalogue import MODELS
 
 TEXTS = Path(__file__).parent / "reports"
 """The whole texts, as files that can be looked at."""
@@ -330,7 +332,7 @@ def test_several_tables_have_a_section_each_and_a_closing_line():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_has_words_of_its_own(name):
-    assert name in wording.PHRASES
+    assert name in models.PHRASES
 
 
 def test_colour_adds_nothing_but_colour():

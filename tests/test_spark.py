@@ -25,11 +25,11 @@ from sparks import cluster, connect_server, environment, free_port, local_spark,
 from test_levels import CITIES, MASKS, VALUES_AT_LEVELS, column
 
 import kanon_sql as kanon
-from kanon_sql.dialects import translated
-from kanon_sql.engines.canaries import CANARIES_OF, require_trustworthy
-from kanon_sql.engines.spark import Spark, is_session
-from kanon_sql.engines.spark_sessions import Launched
-from kanon_sql.templates import render
+from kanon_sql.engines.spark.engine import Spark, is_session
+from kanon_sql.engines.spark.sessions import Launched
+from kanon_sql.engines.trust import CANARIES_OF, require_trustworthy
+from kanon_sql.sql.dialects import translated
+from kanon_sql.sql.macros import render
 
 if java_home() is None:
     pytest.skip("there is no Java 17 for Spark to run on", allow_module_level=True)
@@ -575,7 +575,7 @@ def test_a_second_spark_in_a_process_is_refused(session: Any) -> None:
 @pytest.mark.parametrize("url", ["spark:local[2]", "sc://127.0.0.1:1"])
 def test_a_missing_pyspark_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if url.startswith("sc:"):
-        monkeypatch.setattr("kanon_sql.engines.spark_sessions._require_reachable", lambda _: None)
+        monkeypatch.setattr("kanon_sql.engines.spark.sessions._require_reachable", lambda _: None)
         monkeypatch.setitem(sys.modules, "pyspark.sql.connect.session", None)
     else:
         monkeypatch.setitem(sys.modules, "pyspark", None)

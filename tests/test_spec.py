@@ -14,8 +14,8 @@ import yaml
 from pyarrow import parquet
 
 import kanon_sql as kanon
-from kanon_sql.spec import json_schema
-from kanon_sql.yaml_document import YamlDocument, scalar_or_list
+from kanon_sql.spec.spec import json_schema
+from kanon_sql.spec.yaml_document import YamlDocument, scalar_or_list
 
 WHOLE = """\
 version: 1

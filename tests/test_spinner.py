@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from kanon_sql import spinner
-from kanon_sql.spinner import spinning
+from kanon_sql.cli import spinner
+from kanon_sql.cli.spinner import spinning
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
 
 SCHEMES = {
-    "duckdb": ("duckdb", "DuckDBEngine"),
+    "duckdb": ("duckdb.engine", "DuckDBEngine"),
     "postgresql": ("postgres", "Postgres"),
     "postgres": ("postgres", "Postgres"),
-    "spark": ("spark", "Spark"),
-    "sc": ("spark", "Spark"),
+    "spark": ("spark.engine", "Spark"),
+    "sc": ("spark.engine", "Spark"),
     "clickhouse": ("clickhouse", "ClickHouse"),
     "chdb": ("clickhouse", "ClickHouse"),
     "snowflake": ("servers", "Snowflake"),
@@ -69,7 +69,7 @@ def connect(
     if scheme is not None and dialect is not None:
         raise SpecError(f"a URL tells the dialect: leave out dialect={dialect!r}.")
     if is_embedded(target):
-        from kanon_sql.engines.duckdb import DuckDBEngine
+        from kanon_sql.engines.duckdb.engine import DuckDBEngine
 
         where = {"database": target.partition(":")[2]} if scheme else {"connection": target}
         return DuckDBEngine(
@@ -124,7 +124,7 @@ def _schemes() -> str:
 
 def _trusted(engine: Engine) -> Engine:
     """The engine, if it does what every question relies on; else it is closed."""
-    from kanon_sql.engines.canaries import require_trustworthy
+    from kanon_sql.engines.trust import require_trustworthy
 
     try:
         require_trustworthy(engine)

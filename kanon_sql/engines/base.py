@@ -7,68 +7,12 @@ dialect sends what `in_dialect` makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column as the catalogue spells it, with its type by DuckDB's name for it."""
-
-    name: str
-    type: str
-    few_values: bool = False
-    """Whether the file stores it as a dictionary throughout, so that hashing it is nearly free."""
-    merges: str | None = None
-    """What is said of it, after its name, where it is to play a part, if the database takes
-    different values of it for one, or lets us read none."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Something that can stand after FROM.
-
-    `name` is what people call it, `sql` what the engine reads (DuckDB spelling), `text` is true
-    where every column is text because the file has no types (CSV).
-    """
-
-    name: str
-    sql: str
-    columns: tuple[Column, ...]
-    text: bool = False
-    ordered: bool = True
-    """Whether its records lie in an order, as those of a file do and those of a table don't."""
-    parsed: bool = False
-    """Whether to read it is to parse a text file anew."""
-    embedded: bool = True
-    """Whether DuckDB reads it, in its own words."""
-    left_out: tuple[str, ...] = ()
-    """The files that a glob leaves out as a shell does, for their names begin with a dot."""
-    exact: bool = True
-    """Whether sums and products of decimals are exact there, as they are in DuckDB."""
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
-
-    @property
-    def types(self) -> frozenset[tuple[str, str, str]]:
-        """What the rules of a dialect go by: the table as it is read, a column, its type."""
-        return frozenset((self.sql, each.name, each.type) for each in self.columns)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What an engine expects of a statement that it has not run."""
-
-    records: int | None = None
-    """How many records it expects to read."""
-    cost: str | None = None
-    """What it expects to spend, in words of its own."""
+from kanon_sql.sql.statement import Estimate
+from kanon_sql.sql.tables import Column, Row, Table
 
 
 @runtime_checkable

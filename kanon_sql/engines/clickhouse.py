@@ -16,7 +16,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
+from kanon_sql.engines.base import Batches
 from kanon_sql.engines.failures import (
     no_such_value,
     refused_to_write,
@@ -27,7 +27,9 @@ from kanon_sql.engines.failures import (
 from kanon_sql.engines.urls import url_of
 from kanon_sql.engines.warehouse import Catalogued
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError
-from kanon_sql.templates import render
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Estimate
+from kanon_sql.sql.tables import Column, Row, Table
 
 SETTINGS: dict[str, int | str] = {
     # NULL is what the standard says, not the default value of a type.

@@ -12,13 +12,15 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from kanon_sql.dialects import rules_of, translated, type_of_templates
-from kanon_sql.engines.base import Batches, Column
+from kanon_sql.engines.base import Batches
 from kanon_sql.engines.failures import explained
 from kanon_sql.engines.urls import Url, said_of, spellings, url_of
 from kanon_sql.engines.warehouse import Catalogued
 from kanon_sql.errors import EngineError, InputError, KanonError, MissingDriverError, SpecError
-from kanon_sql.templates import identifier, render
+from kanon_sql.sql.dialects import rules_of, translated, type_of_templates
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.tables import Column
 
 _BYTES = re.compile(r"binary|utf8mb4_0900_bin|.*_nopad_bin|utf8|UTF8_BINARY")
 """Collations in which texts are equal only if their bytes are: utf8mb4_bin and every one of SQL

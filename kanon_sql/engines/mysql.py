@@ -10,11 +10,11 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from kanon_sql.dialects import translated
-from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.dbapi import DBAPI, known
 from kanon_sql.engines.urls import Url
-from kanon_sql.templates import render
+from kanon_sql.sql.dialects import translated
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Column, Table
 
 _NUMBER = re.compile(r"((?:tiny|small|medium|big)?int|float|double)\([\d,]+\)", re.IGNORECASE)
 

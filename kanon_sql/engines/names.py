@@ -10,8 +10,8 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from kanon_sql.errors import InputError, did_you_mean, nearest
-from kanon_sql.hierarchy import is_file_name
-from kanon_sql.templates import identifier
+from kanon_sql.files import is_file_name
+from kanon_sql.sql.quoting import identifier
 
 
 def named(

@@ -11,13 +11,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from kanon_sql.dialects import type_of_templates
-from kanon_sql.engines.base import Column, Estimate, Table
 from kanon_sql.engines.dbapi import DBAPI, in_a_transaction
 from kanon_sql.engines.failures import explained, said_of_the_statement
 from kanon_sql.engines.urls import Url
 from kanon_sql.errors import InputError, KanonError
-from kanon_sql.templates import render
+from kanon_sql.sql.dialects import type_of_templates
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Estimate
+from kanon_sql.sql.tables import Column, Table
 
 READ_ONLY = "transaction isolation level repeatable read, read only"
 SETTINGS = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kanon_sql.errors import InputError
-from kanon_sql.templates import literal
+from kanon_sql.sql.quoting import literal
 
 
 @dataclass(frozen=True)

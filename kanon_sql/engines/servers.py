@@ -13,14 +13,14 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from kanon_sql.engines.base import Table
 from kanon_sql.engines.dbapi import DBAPI, known
 from kanon_sql.engines.mysql import MariaDB, MySQL
 from kanon_sql.engines.names import name_parts
 from kanon_sql.engines.postgres import Postgres
 from kanon_sql.engines.sqlite import SQLite
 from kanon_sql.engines.urls import Url
-from kanon_sql.templates import identifier
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.tables import Table
 
 
 class Snowflake(DBAPI):

@@ -8,12 +8,12 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
-from kanon_sql.dialects.sqlite import FAILED_ON_PURPOSE, joins_texts
-from kanon_sql.engines.base import Column, Table
 from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.failures import no_such_value
 from kanon_sql.errors import InputError, KanonError, SpecError
-from kanon_sql.templates import render
+from kanon_sql.sql.dialects.sqlite import FAILED_ON_PURPOSE, joins_texts
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Column, Table
 
 _MERGING = re.compile(
     r"\bcollate\b(?:\s|/\*.*?\*/|--[^\n]*\n)*[\"'`\[]?(?!binary\b)\w+", re.IGNORECASE | re.DOTALL

@@ -12,13 +12,15 @@ from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any, Self
 
-from kanon_sql.dialects import ROUNDING
-from kanon_sql.engines.base import Batches, Column, Estimate, Row, Table
+from kanon_sql.engines.base import Batches
 from kanon_sql.engines.definitions import Definitions
 from kanon_sql.engines.names import name_parts, named
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError
-from kanon_sql.templates import identifier
+from kanon_sql.sql.dialects import ROUNDING
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.statement import Estimate
+from kanon_sql.sql.tables import Column, Row, Table
 
 MOST_ROWS = 1_000_000
 """How many rows an answer may have: aggregates have few, and a copy of the data is no audit."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kanon_sql.report import wording
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -17,60 +16,61 @@ from kanon_sql.report.document import (
     Verdicts,
     Warnings,
 )
-from kanon_sql.result import AuditFindings, TableResult
+from kanon_sql.report.words import models, numbers, tables
+from kanon_sql.results.table import AuditFindings, TableResult
 
 
 def page(result: AuditFindings) -> Iterator[Block]:
     """The blocks of every table, and a line over several."""
     for table in result.tables:
         yield from _section(table)
-    closing = wording.closing(result)
+    closing = tables.closing(result)
     if closing:
         yield Strong(closing)
 
 
 def _section(table: TableResult) -> Iterator[Block]:
-    unanswered = wording.unanswered(table)
+    unanswered = tables.unanswered(table)
     if unanswered:
         yield Strong(unanswered)
         return
-    yield Heading(wording.headline(table))
-    yield Verdicts(wording.verdicts(table))
+    yield Heading(tables.headline(table))
+    yield Verdicts(tables.verdicts(table))
     yield from warnings(table)
     yield from _histogram(table)
-    for finding in wording.findings(table):
+    for finding in tables.findings(table):
         yield Prose([finding])
     yield from limits(table)
-    yield Prose([wording.outcome(table), *wording.advice(table)])
+    yield Prose([tables.outcome(table), *tables.advice(table)])
     yield from _shown(table)
-    yield Footer(wording.footer(table))
+    yield Footer(tables.footer(table))
 
 
 def warnings(table: TableResult) -> Iterator[Warnings]:
     """What to be careful about, if there is anything."""
     if table.warnings:
-        yield Warnings(wording.warnings(table))
+        yield Warnings(tables.warnings(table))
 
 
 def limits(table: TableResult) -> Iterator[Limits]:
     """What each model that holds does not protect against."""
-    silences = wording.silences(table)
+    silences = tables.silences(table)
     if silences:
         yield Limits(silences)
 
 
 def _histogram(table: TableResult) -> Iterator[Bars]:
-    bins = wording.histogram(table)
+    bins = tables.histogram(table)
     if bins:
-        header = ("class size", wording.members(table), "share")
-        yield Bars(wording.histogram_title(table), header, bins)
+        header = ("class size", models.members(table), "share")
+        yield Bars(tables.histogram_title(table), header, bins)
 
 
 def _shown(table: TableResult) -> Iterator[Values]:
     """The values that were asked for."""
     if table.shown:
         lists = [
-            (wording.shown_heading(name, rows), wording.cells(rows))
+            (tables.shown_heading(name, rows), numbers.cells(rows))
             for name, rows in table.shown.items()
         ]
-        yield Values(wording.PERSONAL_DATA, lists)
+        yield Values(tables.PERSONAL_DATA, lists)

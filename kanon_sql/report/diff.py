@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kanon_sql.comparison import QUESTION, Figure
-from kanon_sql.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
 from kanon_sql.errors import InputError
-from kanon_sql.report import wording
 from kanon_sql.report.document import (
     NONE,
     Block,
@@ -20,8 +17,12 @@ from kanon_sql.report.document import (
     Prose,
     Strong,
 )
-from kanon_sql.report.wording import STATUS_WORDS, Verdict, figure_name, percent, printable
-from kanon_sql.result import CheckResult, TableResult
+from kanon_sql.report.words import models, numbers, tables
+from kanon_sql.report.words.models import STATUS_WORDS, Verdict
+from kanon_sql.report.words.numbers import figure_name, percent, printable
+from kanon_sql.results.comparison import QUESTION, Figure
+from kanon_sql.results.diff import SEVERAL_RELEASES, CheckDiff, Diff, TableDiff
+from kanon_sql.results.table import CheckResult, TableResult
 
 _SHARES = ("highest", "average", "at_risk")
 _SHARE_FIGURES = ("average", "at_risk")
@@ -51,9 +52,6 @@ def _section(table: TableDiff) -> Iterator[Block]:
         yield ChangedChecks([_changed(check, table) for check in table.checks])
 
 
-# --- the words ------------------------------------------------------------------------------
-
-
 def _heading(diff: Diff) -> str:
     return f"{printable(diff.old)} → {printable(diff.new)}"
 
@@ -80,9 +78,9 @@ def _notes(table: TableDiff) -> Iterator[str]:
     elif parts:
         yield f"The question is another one ({parts}), so the figures differ for that reason too."
     if table.left_out:
-        columns = wording.listed(table.left_out)
+        columns = numbers.listed(table.left_out)
         yield f"No longer counted as known: {columns}. Less is asked than before."
-    unanswered = wording.unanswered(table.new) if table.new else None
+    unanswered = tables.unanswered(table.new) if table.new else None
     if unanswered:
         yield unanswered
 
@@ -118,7 +116,7 @@ def _word(figure: Figure) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return printable(value)
-    return wording.figure(value) if value is not None else NONE
+    return numbers.figure(value) if value is not None else NONE
 
 
 def _share(value: Any) -> str:
@@ -149,15 +147,15 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
 
 
 def _changed(check: CheckDiff, table: TableDiff) -> ChangedCheck:
-    return ChangedCheck(_check_word(check), wording.title(check.check), *_check_text(check, table))
+    return ChangedCheck(_check_word(check), models.title(check.check), *_check_text(check, table))
 
 
 def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:
     """A check in words, where there is one and it was answered."""
-    if check is None or table is None or wording.unanswered(table):
+    if check is None or table is None or tables.unanswered(table):
         return None
     try:
-        return wording.verdict(check, table)
+        return models.verdict(check, table)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(
             f"a result has a {check.model} of {printable(table.name)} that is incomplete, or has "

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kanon_sql.report.wording import Bin, Verdict
+from kanon_sql.report.words.models import Verdict
+from kanon_sql.report.words.tables import Bin
 
 NONE = "\u2013"
 """What stands where there is no figure."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.engines.base import Estimate
 from kanon_sql.errors import plural
 from kanon_sql.report.document import Block, Heading, Item, Strong
-from kanon_sql.report.wording import printable
-from kanon_sql.steps import ExpectedSearch, ExpectedStep, ExpectedTable
+from kanon_sql.report.words.numbers import printable
+from kanon_sql.results.expected import ExpectedSearch, ExpectedStep, ExpectedTable
+from kanon_sql.sql.statement import Estimate
 
 
 def page(tables: Sequence[ExpectedTable]) -> Iterator[Block]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from kanon_sql.report import wording
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -23,7 +22,8 @@ from kanon_sql.report.document import (
     Warnings,
     cells_of,
 )
-from kanon_sql.report.wording import Bin
+from kanon_sql.report.words import numbers
+from kanon_sql.report.words.tables import Bin
 
 _COLOURS = {
     "violated": "#b3261e", "accepted": "#8a5a00", "holds": "#1b6e3c", "measured": "inherit",
@@ -94,7 +94,7 @@ def _bars(bins: Sequence[Bin]) -> str:
     most = max(each.fraction for each in bins)
     return _table(
         (
-            [each.label, _bar(each, most), wording.number(each.count), each.share, each.note]
+            [each.label, _bar(each, most), numbers.number(each.count), each.share, each.note]
             for each in bins
         ),
         (_FIGURE, _CELL, _FIGURE, _FIGURE, _CELL),

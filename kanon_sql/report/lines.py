@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kanon_sql.report import wording
+from kanon_sql.report.words import numbers
 
 INDENT = "  "
 
@@ -71,7 +71,7 @@ def widest(texts: Iterable[str]) -> int:
 
 def plain(line: Line) -> str:
     """The line as text, without spaces at its end."""
-    return wording.plain("".join(part.text for part in line)).rstrip()
+    return numbers.plain("".join(part.text for part in line)).rstrip()
 
 
 def coloured(lines: Iterable[Line]) -> str:
@@ -84,6 +84,6 @@ def coloured(lines: Iterable[Line]) -> str:
     page = StringIO()
     console = Console(file=page, force_terminal=True, color_system="standard", no_color=False)
     for line in lines:
-        text = Text.assemble(*((wording.plain(part.text), part.style) for part in line))
+        text = Text.assemble(*((numbers.plain(part.text), part.style) for part in line))
         console.print(text, soft_wrap=True, highlight=False)
     return page.getvalue().removesuffix("\n")

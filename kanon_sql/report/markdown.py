@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from kanon_sql.report import wording
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -23,6 +22,7 @@ from kanon_sql.report.document import (
     Warnings,
     cells_of,
 )
+from kanon_sql.report.words import numbers
 
 _MARKS = re.compile(r"[\\`*|<>\[\]~]|(?<!\w)_|_(?!\w)")
 _UNMARKED = ("", "same", "changed")
@@ -31,7 +31,7 @@ _UNMARKED = ("", "same", "changed")
 
 def write(page: Iterable[Block]) -> str:
     """The page as Markdown, without a newline at its end."""
-    return wording.plain("\n\n".join(text for block in page for text in _texts(block)))
+    return numbers.plain("\n\n".join(text for block in page for text in _texts(block)))
 
 
 def _texts(block: Block) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _texts(block: Block) -> Iterator[str]:
             for title, sentence in of_models:
                 yield f"What {escaped(title)} does not promise: {escaped(sentence)}"
         case Bars(_, header, bins):
-            counts = ([each.label, wording.number(each.count), each.share] for each in bins)
+            counts = ([each.label, numbers.number(each.count), each.share] for each in bins)
             yield _table(header, counts, numbers=True)
         case Grid(title, _, _, below):
             if title:

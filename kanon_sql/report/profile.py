@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.profile_result import (
-    Elimination,
-    KnownColumn,
-    LackedColumn,
-    TableProfile,
-)
 from kanon_sql.report.document import (
     NONE,
     Block,
@@ -21,7 +15,15 @@ from kanon_sql.report.document import (
     Strong,
     Warnings,
 )
-from kanon_sql.report.wording import KEPT_TOGETHER, counted, listed, number, percent, printable
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    counted,
+    listed,
+    number,
+    percent,
+    printable,
+)
+from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile
 
 _MUCH = 0.1
 """From which share of outliers on clipping is worth a word."""
@@ -49,9 +51,6 @@ def _section(table: TableProfile) -> Iterator[Block]:
     yield from grids(table)
     yield Prose(list(advice(table)))
     yield Footer(footer(table))
-
-
-# --- the words ------------------------------------------------------------------------------
 
 
 def unanswered(table: TableProfile) -> str | None:

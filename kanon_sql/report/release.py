@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kanon_sql.anonymization_result import (
-    Anonymization,
-    GeneralizationStep,
-    Release,
-    ReleaseFindings,
-)
-from kanon_sql.metrics import METRICS
-from kanon_sql.report import audit, wording
+from kanon_sql.report import audit
 from kanon_sql.report.document import (
     NONE,
     Block,
@@ -24,16 +17,19 @@ from kanon_sql.report.document import (
     Strong,
     Verdicts,
 )
-from kanon_sql.report.wording import (
+from kanon_sql.report.words import models, tables
+from kanon_sql.report.words.models import Verdict
+from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
-    Verdict,
     counted,
     listed,
     number,
     percent,
     printable,
 )
-from kanon_sql.result import CheckResult, TableResult
+from kanon_sql.results.metrics import METRICS
+from kanon_sql.results.release import Anonymization, GeneralizationStep, Release, ReleaseFindings
+from kanon_sql.results.table import CheckResult, TableResult
 
 _MADE = {
     "datafly": "Datafly generalises one quasi-identifier at a time, the one with most distinct "
@@ -78,9 +74,6 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
     yield Footer(footer(result))
 
 
-# --- the words ------------------------------------------------------------------------------
-
-
 def unanswered(result: ReleaseFindings) -> str | None:
     """The sentence for a table of which there is no release, or None."""
     [table] = result.tables
@@ -91,7 +84,7 @@ def unanswered(result: ReleaseFindings) -> str | None:
             "nothing is left to release (exit code 4). With a lower --max-suppressed the values "
             "are generalised further instead."
         )
-    return wording.unanswered(table)
+    return tables.unanswered(table)
 
 
 def headline(result: ReleaseFindings) -> list[str]:
@@ -264,11 +257,11 @@ def verdicts(result: ReleaseFindings) -> list[Verdict]:
 
 def _beside(check: CheckResult, result: ReleaseFindings) -> Verdict:
     [table], before = result.tables, result.anonymization.before
-    verdict = wording.verdict(check, table)
+    verdict = models.verdict(check, table)
     for earlier in before.checks:
         if (earlier.model, earlier.parameters) == (check.model, check.parameters):
             whole = replace(table, summary=before.summary)
-            found, _, _ = wording.verdict(earlier, whole).achieved.partition(", asked for ")
+            found, _, _ = models.verdict(earlier, whole).achieved.partition(", asked for ")
             parts = (verdict.extent, f"before: {found}")
             return replace(verdict, extent="; ".join(part for part in parts if part))
     return verdict
@@ -282,7 +275,7 @@ def outcome(result: ReleaseFindings) -> list[str]:
         return [_why_in_vain(result), _WHAT_HELPS]
     written = [_written(made.release, len(made.views_for_reading), table)] if made.release else []
     if failed:
-        titles = listed([wording.verdict(check, table).title for check in failed])
+        titles = listed([models.verdict(check, table).title for check in failed])
         fails = f"The release fails its own audit: {titles}."
         if written:
             return [f"{fails} It was written all the same (--force).", *written]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kanon_sql.anonymization_result import GeneralizationStep
 from kanon_sql.report.lines import INDENT, padded
 from kanon_sql.report.release import step_row
+from kanon_sql.results.release import GeneralizationStep
 
 _LIVE = (4, 12, 5, 22, 9, 11)
 """How wide the columns are while the steps to come are not known."""

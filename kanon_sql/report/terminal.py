@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kanon_sql.report import wording
 from kanon_sql.report.document import (
     Bars,
     Block,
@@ -33,7 +32,8 @@ from kanon_sql.report.lines import (
     plain,
     widest,
 )
-from kanon_sql.report.wording import Bin
+from kanon_sql.report.words import numbers
+from kanon_sql.report.words.tables import Bin
 
 _STYLES = {
     "violated": "bold red", "accepted": "bold yellow", "holds": "bold green", "measured": "bold",
@@ -169,7 +169,7 @@ def _bars(bars: Bars, width: int) -> Iterator[Line]:
     """A bar a bin: the label, the bar, the count, its share."""
     bins = bars.bins
     labels = max(7, *(len(each.label) for each in bins))
-    counts = max(len(wording.number(each.count)) for each in bins)
+    counts = max(len(numbers.number(each.count)) for each in bins)
     shares = max(len(each.share) for each in bins)
     notes = max(len(each.note) for each in bins)
     room = width - len(INDENT) - labels - 2 - 3 - counts - 3 - shares - (3 + notes if notes else 0)
@@ -177,7 +177,7 @@ def _bars(bars: Bars, width: int) -> Iterator[Line]:
     most = max(each.fraction for each in bins)
     yield (Part(f"{INDENT}{bars.title}"),)
     for each in bins:
-        figures = f"   {wording.number(each.count):>{counts}}   {each.share:>{shares}}"
+        figures = f"   {numbers.number(each.count):>{counts}}   {each.share:>{shares}}"
         yield (
             Part(f"{INDENT}{each.label:>{labels}}  "),
             Part(f"{_bar(each, most, longest):<{longest}}", "red" if each.small else "cyan"),

@@ -220,7 +220,7 @@ from (
 {%- endmacro %}
 
 
-{# --- what is no hierarchy, as kanon_sql/hierarchy.py has it ----------------------------------- #}
+{# --- what is no hierarchy, as kanon_sql/spec/hierarchy.py has it ------------------------------- #}
 
 {# The levels of a date that have a name, from the finest to the coarsest. #}
 {% macro periods() -%}

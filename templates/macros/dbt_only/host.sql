@@ -1,5 +1,5 @@
 {#
-    dbt's side of the host contract: one macro for each name of `HOST` in kanon_sql/templates.py,
+    dbt's side of the host contract: one macro for each name of `HOST` in kanon_sql/sql/host.py,
     which holds Python's. The macros in `shared` use nothing else, so both must have every name;
     a test compares them.
 

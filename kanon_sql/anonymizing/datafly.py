@@ -1,0 +1,64 @@
+"""Datafly: generalise the attribute of most values until few enough records violate a demand.
+
+Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
+IJUFKS 10(5), section 4 (figure 6). Only the steps are decided here; what a node of the lattice
+holds is asked of whoever calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kanon_sql.anonymizing.lattice import Attribute, Levels
+
+
+@dataclass(frozen=True)
+class Step:
+    """One attribute goes up one level; both counts are those before it does."""
+
+    attribute: str
+    to_level: int
+    distinct_before: int
+    records_violating: int
+
+
+@dataclass(frozen=True)
+class SearchPath:
+    """The steps to the last node, and how many records violate a demand there."""
+
+    steps: tuple[Step, ...]
+    levels: dict[str, int]
+    records_violating: int
+    reached_top: bool
+    """Whether every attribute is at its top and still too many records violate."""
+
+
+def datafly(
+    attributes: Sequence[Attribute],
+    records_violating: Callable[[Levels], int],
+    max_suppressed: int,
+    tell: Callable[[Step], None] = lambda step: None,
+) -> SearchPath:
+    """The steps of Datafly. `records_violating` counts at a node; each is asked for once.
+
+    The attribute with most different values goes up, the first one where several have as many;
+    one at its top is left out.
+    """
+    levels = {attribute.name: 0 for attribute in attributes}
+    steps: list[Step] = []
+    while True:
+        violating = records_violating(levels)
+        lower = [each for each in attributes if levels[each.name] < each.height]
+        if violating <= max_suppressed or not lower:
+            return SearchPath(tuple(steps), levels, violating, violating > max_suppressed)
+        chosen = max(lower, key=lambda each: each.distinct[levels[each.name]])
+        step = Step(
+            chosen.name,
+            levels[chosen.name] + 1,
+            chosen.distinct[levels[chosen.name]],
+            violating,
+        )
+        tell(step)
+        steps.append(step)
+        levels = {**levels, chosen.name: step.to_level}

@@ -1,0 +1,416 @@
+"""The frequency sets of a table at the nodes of its lattice, any of which can be asked for.
+
+What each quasi-identifier becomes at each level is a small table of its values; a set at a node is
+rolled up from the nearest finer one where the step is nested in this table, else from the set of
+the raw values. Where the sets are kept as rows, the records are read once: in the embedded engine,
+which may have fetched the first set from a warehouse. Where nothing may be kept, every question
+carries the definitions of the sets that it reads, and reads the records once; what a node's
+classes violate is then counted in the records themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+from typing import Any, NamedTuple
+
+from kanon_sql.anonymizing.lattice import (
+    PRIVATE,
+    Attribute,
+    Levels,
+    Move,
+    QuasiIdentifier,
+    at_level,
+    kept_labels,
+    label_of,
+)
+from kanon_sql.anonymizing.pulling import fetch
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import InputError
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.precautions import no_label
+from kanon_sql.plan.steps import records, spoken, step
+from kanon_sql.plan.violating_classes import sensitive_demands, too_small_classes, violating_classes
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+
+RAW = f"{PRIVATE}raw_frequency_set"
+RECORDS = f"{PRIVATE}frequency_set"
+"""The set of all records by the places of their raw values, with every sensitive attribute."""
+
+
+@dataclass(frozen=True)
+class NodeSet:
+    """The frequency set of a table at a node of its lattice: each class by its places, with what
+    a demand reads beside. It can be read until it is let go for others."""
+
+    levels: Levels
+    name: str
+    """What the engine that it is in calls it."""
+
+
+class Asked(NamedTuple):
+    """A question on what is kept."""
+
+    name: str
+    question: str
+    sql: str
+
+
+def columns_of_first_set(bound: BoundSpec) -> list[BoundColumn]:
+    """What a search reads of the records."""
+    entity = [bound.entity] if bound.entity else []
+    return [*bound.quasi_identifiers, *bound.sensitive, *entity]
+
+
+def first_set(bound: BoundSpec) -> Statement:
+    """The set of the raw values, from which all others are rolled up."""
+    columns = columns_of_first_set(bound)
+    sql = render("frequency_set", relation=records(bound, columns), columns=columns)
+    question = f"Which combinations of values has {bound.table.name}?"
+    return step(bound, "first_frequency_set", question, sql)
+
+
+class FrequencySets:
+    """The sets of one table, from its raw values up.
+
+    `ask` asks the engine that the sets are in, and `records` the one that the records are in,
+    where that is another: then the set of the raw values is fetched from there. Beside that set
+    the last `most_kept` nodes stay, as each is about as large where nearly every record is alone.
+    """
+
+    def __init__(
+        self,
+        bound: BoundSpec,
+        ask: Session,
+        levels: Mapping[str, ColumnLevels],
+        records: Session | None = None,
+        *,
+        most_kept: int = 1,
+    ) -> None:
+        self.bound = bound
+        self._most_kept = most_kept
+        self._ask = ask
+        self._records = records or ask
+        self._entity = [bound.entity] if bound.entity else []
+        self._kept: list[str] = []
+        self._numbers = count()
+        relation, rolled_up = self._source()
+        self.quasi_identifiers = tuple(
+            self._values(column, place, levels[column.name], relation, rolled_up)
+            for place, column in enumerate(bound.quasi_identifiers, start=1)
+        )
+        self._keep_places(
+            RECORDS,
+            f"How many records of {bound.table.name} have each combination of "
+            f"{spoken(bound.quasi_identifiers)}?",
+            relation,
+            bound.quasi_identifiers,
+            rolled_up,
+        )
+        raw = NodeSet({column.name: 0 for column in bound.quasi_identifiers}, self._searched())
+        self._nodes = {self._node(raw.levels): raw}
+
+    # --- what is asked of a node ------------------------------------------------------------
+
+    @property
+    def attributes(self) -> list[Attribute]:
+        return [each.attribute for each in self.quasi_identifiers]
+
+    def at(self, levels: Levels) -> NodeSet:
+        """The set at a node, rolled up from the coarsest one that is kept and will do."""
+        node = self._node(levels)
+        if node not in self._nodes:
+            finer, moves = self._nearest(levels)
+            name = self._rolled_up(finer, self._new_name(), moves)
+            self._nodes[node] = NodeSet(dict(levels), name)
+            self._let_go()
+        return self._nodes[node]
+
+    def records_violating(self, levels: Levels) -> int:
+        """How many records of the table at these levels lie in violating classes."""
+        node = self.at(levels)
+        question = f"How many records are in violating classes at {_at(levels)}?"
+        keeps_rows = self._ask.engine.keeps_rows
+        violating = self.violating(node) if keeps_rows else self._violating_records(levels)
+        sql = render("violating_in_short", violating=violating)
+        return int(self._ask.row(self._step("kanon_violating", question, sql))["kanon_records"])
+
+    def violating(self, node: NodeSet) -> str:
+        """The violating classes of a node, by their places."""
+        if not self._searched_beside:
+            # Every row of the set is a class already.
+            return too_small_classes(self._keyed, node.name)
+        return violating_classes(self._keyed, node.name, rolled_up=True)
+
+    @property
+    def carried(self) -> list[BoundColumn]:
+        """What the set of the raw values holds beside the quasi-identifiers."""
+        return [*self.bound.sensitive, *self._entity]
+
+    @property
+    def hold_records(self) -> bool:
+        """Whether the records lie where the sets are kept as rows, so that views of them can read
+        the sets."""
+        return self._records.engine.keeps_rows
+
+    @property
+    def dialect(self) -> str:
+        """That of the engine that the sets are in."""
+        return self._ask.engine.dialect
+
+    def keep(self, name: str, question: str, sql: str) -> str:
+        """Keep the rows of one more question on what is kept."""
+        return self._keep(name, question, sql)
+
+    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+        """Keep rows that are at hand."""
+        self._ask.engine.keep_rows(name, columns, rows)
+        self._kept.append(name)
+        return name
+
+    def keep_view(self, name: str, question: str, sql: str) -> str:
+        """Let later questions on the sets read one by its name."""
+        self._ask.keep_view(self._step(name, question, sql))
+        self._kept.append(name)
+        return name
+
+    def keep_view_of_records(self, name: str, question: str, sql: str) -> str:
+        """The same of questions on the records."""
+        self._records.keep_view(self._step(name, question, sql))
+        self._kept.append(name)
+        return name
+
+    def keep_places_of(
+        self, name: str, question: str, view: str, raw: Sequence[BoundColumn]
+    ) -> str:
+        """Keep the set of some of the records, which a view of them has, by the places of their
+        raw values; `raw` are the columns that have these."""
+        if self._records is self._ask:
+            return self._keep_places(name, question, view, raw, rolled_up=False)
+        self._fetch(f"{name}_fetched", question, view, [*raw, *self.carried])
+        return self._keep_places(name, question, f"{name}_fetched", raw, rolled_up=True)
+
+    def ask(self, name: str, question: str, sql: str) -> list[Row]:
+        """The rows of one question on what is kept."""
+        return self._ask.rows(self._step(name, question, sql))
+
+    def ask_each(self, questions: Sequence[Asked]) -> list[Row]:
+        """The one row of each of some questions on what is kept, which all have the same columns.
+
+        They are one statement where each would count the sets anew.
+        """
+        if self._ask.engine.keeps_rows or len(questions) < 2:
+            return [self.ask(each.name, each.question, each.sql)[0] for each in questions]
+        together = render("answers_together", statements=[each.sql for each in questions])
+        rows = self.ask(questions[0].name, questions[0].question, together)
+        return sorted(rows, key=lambda row: int(row["kanon_question"]))
+
+    # --- within -----------------------------------------------------------------------------
+
+    def _source(self) -> tuple[str, bool]:
+        """What the values are counted in: the records, or a set of them where reading them again
+        would mean parsing them again."""
+        columns = columns_of_first_set(self.bound)
+        relation, first = records(self.bound, columns), first_set(self.bound)
+        if self._records is not self._ask:
+            self._fetch(RAW, first.question, relation, columns)
+        elif self.bound.table.parsed or not self._ask.engine.keeps_rows:
+            self._keep(RAW, first.question, first.sql)
+        else:
+            return relation, False
+        return RAW, True
+
+    def _fetch(
+        self, name: str, question: str, relation: str, columns: Sequence[BoundColumn]
+    ) -> None:
+        sql = render("frequency_set", relation=relation, columns=columns)
+        fetch(self._records, self._ask, self._step(name, question, sql), columns)
+        self._kept.append(name)
+
+    def _keep_places(
+        self,
+        name: str,
+        question: str,
+        relation: str,
+        quasi_identifiers: Sequence[BoundColumn],
+        rolled_up: bool,
+    ) -> str:
+        return self._keep(
+            name,
+            question,
+            render(
+                "set_of_places",
+                relation=relation,
+                quasi_identifiers=[_spelled(each, rolled_up) for each in quasi_identifiers],
+                values=[each.values for each in self.quasi_identifiers],
+                carried=[_spelled(each, rolled_up) for each in self.carried],
+                rolled_up=rolled_up,
+            ),
+        )
+
+    def _values(
+        self,
+        column: BoundColumn,
+        place: int,
+        levels: ColumnLevels,
+        relation: str,
+        rolled_up: bool,
+    ) -> QuasiIdentifier:
+        spelled = _spelled(column, rolled_up)
+        raw = self._keep(
+            f"{PRIVATE}raw_values_{place}",
+            f"Which values has {column.name}?",
+            render("column_values", relation=relation, column=spelled, rolled_up=rolled_up),
+        )
+        if levels.needs_longest:
+            sql = render("longest_value", relation=raw, column=replace(column, name="kanon_raw"))
+            [row] = self.ask(f"longest_{place}", f"How long is {column.name}?", sql)
+            levels = levels.with_longest(int(row["kanon_longest"]))
+        for level in filter(levels.is_joined, range(1, levels.height + 1)):
+            kept = kept_labels(place, level)
+            self.keep_rows(kept, ("kanon_value", "kanon_label"), levels.mapping(level))
+        labels = [
+            label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
+            for level in range(1, levels.height + 1)
+        ]
+        values = self._keep(
+            f"{PRIVATE}values_{place}",
+            f"What does each value of {column.name} become at each level?",
+            render(
+                "values_at_levels",
+                values=raw,
+                labels=labels,
+            ),
+        )
+        inexact = [level for level, label in enumerate(labels, start=1) if label.exact]
+        sql = render("values_in_short", values=values, height=levels.height, inexact=inexact)
+        [row] = self.ask(
+            f"values_in_short_{place}", f"How many are the values of {column.name}?", sql
+        )
+        self._refuse_without_label(column, levels, row)
+        return QuasiIdentifier(column, levels, place, row)
+
+    def _refuse_without_label(self, column: BoundColumn, levels: ColumnLevels, row: Row) -> None:
+        for level in range(1, levels.height + 1) if levels.needs else ():
+            found = {
+                name: row[f"{name}_{level}"]
+                for name in ("kanon_values_without_label", "kanon_records_without_label")
+            }
+            fault = no_label(self.bound.table.name, column.name, levels, level, found)
+            if fault is not None:
+                raise InputError(fault)
+
+    def _searched(self) -> str:
+        """The set of the raw values that is searched: what no demand reads is added up."""
+        if len(self._searched_beside) == len(self.carried):
+            return RECORDS
+        return self._rolled_up(RECORDS, self._new_name(), {})
+
+    @cached_property
+    def _keyed(self) -> BoundSpec:
+        """The same question of a set: every column under the name that it has there."""
+        there = {
+            column: replace(column, name=column.alias)
+            for column in (*self.bound.sensitive, *self._entity)
+        }
+        checks = [
+            replace(check, column=there[check.column]) if check.column else check
+            for check in self.bound.checks
+        ]
+        keys = tuple(BoundColumn(each.key, "INTEGER", each.key) for each in self.quasi_identifiers)
+        return replace(
+            self.bound,
+            quasi_identifiers=keys,
+            keys=keys,
+            sensitive=tuple(there[column] for column in self.bound.sensitive),
+            entity=there[self.bound.entity] if self.bound.entity else None,
+            checks=tuple(checks),
+        )
+
+    def _violating_records(self, levels: Levels) -> str:
+        """The violating classes at some levels, counted in the records."""
+        columns = tuple(at_level(each, levels[each.name]) for each in self.quasi_identifiers)
+        relation = records(self.bound, [*columns, *self._searched_beside])
+        bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
+        return violating_classes(bound, relation)
+
+    def _nearest(self, levels: Levels) -> tuple[str, dict[str, Move]]:
+        """The coarsest kept set that a node can be rolled up from, and the way there: every step
+        of it is nested, or it is the set of the raw values."""
+        if self._ask.engine.keeps_rows:
+            for node in sorted(self._nodes.values(), key=_height, reverse=True):
+                if all(each.climbs(node.levels, levels) for each in self.quasi_identifiers):
+                    return node.name, self._moves(node.levels, levels)
+        return RECORDS, self._moves({each.name: 0 for each in self.quasi_identifiers}, levels)
+
+    def _moves(self, start: Levels, end: Levels) -> dict[str, Move]:
+        return {
+            each.key: each.move(start[each.name], end[each.name])
+            for each in self.quasi_identifiers
+            if start[each.name] != end[each.name]
+        }
+
+    def _let_go(self) -> None:
+        """Keep no more sets than may be kept; that of the raw values goes never."""
+        _, *others = self._nodes
+        for node in others[: max(0, len(others) - self._most_kept)]:
+            name = self._nodes.pop(node).name
+            self._ask.engine.forget(name)
+            self._kept.remove(name)
+
+    @cached_property
+    def _searched_beside(self) -> list[BoundColumn]:
+        """What a set that is searched holds beside the quasi-identifiers: what a demand reads."""
+        demanded = {check.column for check in sensitive_demands(self.bound)}
+        read = [column for column in self.bound.sensitive if column in demanded]
+        return [*read, *self._entity]
+
+    def _node(self, levels: Levels) -> tuple[int, ...]:
+        return tuple(levels[column.name] for column in self.bound.quasi_identifiers)
+
+    def _new_name(self) -> str:
+        return f"{PRIVATE}set_{next(self._numbers)}"
+
+    def _rolled_up(self, finer: str, name: str, moves: Mapping[str, Move]) -> str:
+        return self._keep(
+            name,
+            "Which classes become one?",
+            render(
+                "set_rolled_up",
+                finer=finer,
+                keys=[each.key for each in self.quasi_identifiers],
+                moves=moves,
+                carried=self._searched_beside,
+            ),
+        )
+
+    def _keep(self, name: str, question: str, sql: str) -> str:
+        self._ask.keep(self._step(name, question, sql))
+        self._kept.append(name)
+        return name
+
+    def _step(self, name: str, question: str, sql: str) -> Statement:
+        tables = frozenset([self.bound.table.sql, *self._kept])
+        return Statement(name, question, sql, tables=tables)
+
+
+def _spelled(column: BoundColumn, rolled_up: bool) -> BoundColumn:
+    """A column as what it is read from calls it: a set has only aliases."""
+    return replace(column, name=column.alias) if rolled_up else column
+
+
+def _height(node: NodeSet) -> int:
+    return sum(node.levels.values())
+
+
+def _at(levels: Levels) -> str:
+    return ", ".join(f"{name} {level}" for name, level in levels.items())
+
+
+MARKED = f"{PRIVATE}marked_records"

@@ -1,0 +1,129 @@
+"""What a release lost: the metrics of generalisation and suppression, read off frequency sets."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kanon_sql.anonymizing.frequency_sets import MARKED, Asked, FrequencySets
+from kanon_sql.anonymizing.lattice import PRIVATE, Levels, QuasiIdentifier
+from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.results.release import Association, Metrics
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Row
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one quasi-identifier lost, of which something could be lost at all."""
+
+    name: str
+    share_of_height: float
+    """The mean of level / height over all records."""
+    loss: float
+    bits: float
+    most_bits: float
+
+
+def losses(sets: FrequencySets, levels: Levels) -> Iterator[Loss]:
+    """The loss of each quasi-identifier that has levels and more than one leaf."""
+    lossy = [each for each in sets.quasi_identifiers if each.levels.height and _leaves(each) > 1]
+    rows = sets.ask_each([_loss_of_values(sets, each, levels[each.name]) for each in lossy])
+    for each, row in zip(lossy, rows, strict=True):
+        records, suppressed = float(row["kanon_records"]), float(row["kanon_suppressed"])
+        if not records:
+            continue
+        height = each.levels.height
+        climbed = (records - suppressed) * levels[each.name] / height + suppressed
+        lost = float(row["kanon_leaves_more"]) / (_leaves(each) - 1) + suppressed
+        yield Loss(
+            each.name,
+            climbed / records,
+            lost / records,
+            float(row["kanon_bits"]),
+            float(row["kanon_most_bits"]),
+        )
+
+
+def metrics(lost: Sequence[Loss], classes: Row, *, records: int, suppressed: int) -> Metrics:
+    """The metrics of a release. `classes` is the row that sums up its classes."""
+    released, count = int(classes["kanon_released"]), int(classes["kanon_classes"])
+    bits, most = math.fsum(each.bits for each in lost), math.fsum(each.most_bits for each in lost)
+    by_name = {each.name: each.loss for each in lost}
+    return Metrics(
+        precision=1 - _mean(each.share_of_height for each in lost) if lost else None,
+        loss=_mean(by_name.values()) if lost else None,
+        loss_geometric=math.prod(each + 1 for each in by_name.values()) ** (1 / len(lost)) - 1
+        if lost
+        else None,
+        discernibility=int(classes["kanon_squares"]) + records * suppressed,
+        average_class_size=released / count if count else None,
+        non_uniform_entropy=bits / most if most else None,
+        non_uniform_entropy_bits=bits if lost else None,
+        loss_by_quasi_identifier=by_name,
+    )
+
+
+def associations(sets: FrequencySets, bound: BoundSpec, levels: Levels) -> Iterator[Association]:
+    """How strongly each quasi-identifier and each sensitive attribute go together."""
+    pairs = [
+        (each, place, sensitive)
+        for each in sets.quasi_identifiers
+        for place, sensitive in enumerate(bound.sensitive, start=1)
+    ]
+    rows = sets.ask_each(
+        [
+            Asked(
+                f"association_{each.place}_{place}",
+                f"How strongly do {each.name} and {sensitive.name} go together?",
+                render(
+                    "association",
+                    marked=MARKED,
+                    values=each.values,
+                    key=each.key,
+                    level=levels[each.name],
+                    sensitive=sensitive,
+                    unknown=bound.unknown,
+                ),
+            )
+            for each, place, sensitive in pairs
+        ]
+    )
+    for (each, _, sensitive), row in zip(pairs, rows, strict=True):
+        yield Association(each.name, sensitive.name, row["kanon_before"], row["kanon_after"])
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return math.fsum(numbers) / len(numbers)
+
+
+def _leaves(each: QuasiIdentifier) -> int:
+    """The leaves of a hierarchy: the values it lists, else those of the table."""
+    table = each.levels.table
+    return len(table.labels(1)) if table else each.attribute.distinct[0]
+
+
+def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> Asked:
+    table = each.levels.table
+    leaves = None
+    if table and level:
+        suppressed = level > table.height
+        under = {"*": _leaves(each)} if suppressed else Counter(table.labels(level).values())
+        leaves = sets.keep_rows(
+            f"{PRIVATE}leaves_{each.place}",
+            ("kanon_label", "kanon_leaves"),
+            list(under.items()),
+        )
+    sql = render(
+        "loss_of_values",
+        values=each.values,
+        marked=MARKED,
+        key=each.key,
+        level=level,
+        leaves=leaves,
+    )
+    question = f"How much is lost of {each.name} at level {level}?"
+    return Asked(f"loss_{each.place}", question, sql)

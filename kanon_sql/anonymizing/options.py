@@ -1,0 +1,130 @@
+"""What is wanted of a release."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from kanon_sql.anonymizing.dbt_model import is_unchanged
+from kanon_sql.anonymizing.views import LONGEST_NAME, refuse_single_view
+from kanon_sql.errors import SpecError
+from kanon_sql.results.release import Algorithm, Emitted, Suppressed
+from kanon_sql.spec.spec import Unassigned
+
+_RECORDS = (".parquet", ".csv", ".tsv")
+
+
+@dataclass(frozen=True)
+class ReleaseOptions:
+    """How a release is to be made, and where it goes. Raises `SpecError`."""
+
+    algorithm: Algorithm = "datafly"
+    max_suppressed: int | str | None = None
+    """So many records, or `P%` of them; k without it."""
+    suppressed: Suppressed = "remove"
+    pull_frequencies: bool = False
+    """Whether a warehouse's frequency set is fetched, so that the search runs here."""
+    output: Path | None = None
+    dialect: str | None = None
+    """That of the views; the engine's own without it."""
+    emit: Emitted = "views"
+    """What a .sql file holds."""
+    view_name: str | None = None
+    """What the views are called, or begin with; after the table without it."""
+    single_view: bool = False
+    """Whether the views are one, with the steps as sets within it."""
+    keep_order: bool = False
+    """Whether the release stays in the order of its source, which links it to other releases."""
+    untouched: Unassigned | None = None
+    """What becomes of the columns that no part was given to; what the spec says without it."""
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        if self.algorithm == "optimal":
+            raise SpecError("the algorithm optimal comes in a later release; there is datafly.")
+        if self.algorithm != "datafly":
+            raise SpecError(f"there is no algorithm {self.algorithm!r}; there is datafly.")
+        if self.suppressed not in ("remove", "star"):
+            raise SpecError(f"suppressed must be remove or star; found {self.suppressed!r}.")
+        self.allowed(records=0, k=1)
+        if self.output is not None and not (self.writes_views or self.writes_records):
+            raise SpecError(
+                f"{self.output}: a release is a .parquet, .csv or .tsv file, or .sql for its views."
+            )
+        if self.emit not in ("views", "dbt-model"):
+            raise SpecError(f"emit must be views or dbt-model; found {self.emit!r}.")
+        if self.emit == "dbt-model" and not (self.writes_views and not self.is_translated):
+            raise SpecError("a dbt model is a .sql file without a dialect: --output released.sql.")
+        if self.is_translated and not self.writes_views:
+            raise SpecError("a dialect is for views: --output release.sql.")
+        if self.emit == "dbt-model" and (self.view_name or self.single_view):
+            raise SpecError(
+                "a dbt model is one SELECT that is called as its file is: leave out what the views "
+                "are called (--name) and --single-view."
+            )
+        plain = rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}"
+        if self.view_name and not re.fullmatch(plain, self.view_name, re.ASCII):
+            raise SpecError(
+                "the name of a release is one of letters, digits and underscores, not beginning "
+                f"with a digit and {LONGEST_NAME} characters long at most; found "
+                f"{self.view_name!r}."
+            )
+        if self.untouched not in (None, "warn", "drop", "error"):
+            raise SpecError(f"untouched must be warn, drop or error; found {self.untouched!r}.")
+        if self.is_translated and self.single_view:
+            refuse_single_view(str(self.dialect))
+
+    @property
+    def is_translated(self) -> bool:
+        return self.dialect not in (None, "duckdb")
+
+    @property
+    def writes_views(self) -> bool:
+        return self.output is not None and self.output.suffix.lower() == ".sql"
+
+    @property
+    def writes_records(self) -> bool:
+        return self.output is not None and self.output.suffix.lower() in _RECORDS
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file that will be written."""
+        if self.output is None:
+            return []
+        return [self.output, *([self.properties] if self.emit == "dbt-model" else [])]
+
+    @property
+    def described(self) -> Path:
+        """The YAML file in which a dbt project describes the model."""
+        assert self.output is not None
+        return self.output.with_suffix(".yml")
+
+    @property
+    def properties(self) -> Path:
+        """Where the YAML of a dbt model is written: beside what a person wrote, which stays."""
+        return Path(f"{self.described}.new") if self.keeps_description else self.described
+
+    @property
+    def keeps_description(self) -> bool:
+        """Whether there is a description that a person wrote or changed."""
+        try:
+            return not is_unchanged(self.described.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return False
+        except (OSError, UnicodeDecodeError):
+            return True
+
+    def allowed(self, *, records: int, k: int) -> int:
+        """How many records may be suppressed, of so many."""
+        asked = k if self.max_suppressed is None else self.max_suppressed
+        if re.fullmatch(r"[0-9]+", str(asked)):
+            return int(asked)
+        percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(asked))
+        if percent is None or Fraction(percent[1]) > 100:
+            raise SpecError(
+                "max_suppressed must be a number of records, or a share of them as in 5%; found "
+                f"{asked!r}."
+            )
+        return int(Fraction(records) * Fraction(percent[1]) / 100)

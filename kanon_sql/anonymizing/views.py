@@ -1,0 +1,547 @@
+"""A release as SQL: a chain of views from the records as they lie to what may be published.
+
+Knows the templates, touches no database. The views are what is shipped and what is run: the file
+that is written holds the rows of the last one.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier, kept_labels, label_of
+from kanon_sql.engines.duckdb.frames import FRAMES
+from kanon_sql.errors import SpecError, plural
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.violating_classes import violating_classes
+from kanon_sql.results.release import GeneralizationStep, Suppressed
+from kanon_sql.results.version import VERSION
+from kanon_sql.sql.dialects import COLLATING, translated
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.tables import Column, Table, find
+
+VIOLATING = "violating_classes"
+CLASSES = "classes"
+DONORS = "donor_classes"
+NUMBERED = "numbered_records"
+RELEASE = "release"
+IN_ORDER = "release_in_order"
+LONGEST_NAME = 40
+"""How many characters the name of a release may have: Postgres cuts off those of a view's after 63,
+and what stands after it must stay."""
+_STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED})"
+PUBLISHED = "published_records"
+_RAW = "kanon_raw_"
+_UNORDERED = ("tsql",)
+"""The dialects whose views can have no order."""
+_NULL_FIRST = ("bigquery", "mariadb", "mysql")
+"""The dialects in which NULL comes first, and that have no words for anything else."""
+_CREATE = {"sqlite": "create view", "tsql": "create or alter view"}
+"""What creates a view, or replaces it, where that is called otherwise than elsewhere."""
+_WITHOUT_REPLACE = ("sqlite",)
+"""The dialects in which a view must be dropped before it is created again."""
+_NOT_NESTING = ("tsql",)
+"""The dialects in which WITH can't stand within WITH."""
+
+
+class Ordered(NamedTuple):
+    """A column that records are put in order by."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of the chain: its name, what it is in a sentence or two, and its SELECT."""
+
+    name: str
+    words: tuple[str, ...]
+    sql: str
+    is_personal: bool = True
+    """Whether it shows what may not be published."""
+
+    def statement(self, in_own_words: Callable[[str], str], dialect: str) -> str:
+        """What creates the view, in the words of an engine of this dialect."""
+        create = _CREATE.get(dialect, "create or replace view")
+        return f"{create} {self.name} as\n{in_own_words(self.sql)}"
+
+
+@dataclass(frozen=True)
+class ViewChain:
+    """The views of one release, each reading only those before it."""
+
+    bound: BoundSpec
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    steps: tuple[GeneralizationStep, ...]
+    k: int
+    """How many records those suppressed must be, if there are any."""
+    class_size: int
+    """How many each class must keep."""
+    suppressed_as: Suppressed
+    has_donors: bool
+    """Whether records are suppressed in step 4."""
+    name: str
+    """What the release is called, and what the names of the other views begin with."""
+    dropped: tuple[str, ...] = ()
+    """The columns that are not published."""
+    keeps_order: bool = False
+    """Whether the records stay in the order of their source."""
+    is_single: bool = False
+    """Whether what is shipped is one view, with the others in it."""
+    kept: bool = False
+    """Whether the views are for this run: under names of their own, with the labels of large
+    hierarchies kept beside them."""
+    dialect: str = "duckdb"
+
+    def named(self, what: str) -> str:
+        """What a view is called: where it is kept for a run, as no table of the user's is."""
+        if self.kept:
+            return f"{PRIVATE}{what}"
+        return self.name if what == RELEASE else f"{self.name}_{what}"
+
+    @property
+    def records(self) -> tuple[View, ...]:
+        """The records as they lie, and at each step."""
+        return tuple(self._generalised())
+
+    @property
+    def last(self) -> str:
+        """The view of the records at the levels of the release."""
+        return self.named(f"step_{len(self.steps)}")
+
+    @property
+    def violating(self) -> View:
+        return View(
+            self.named(VIOLATING),
+            ("The violating classes: below k, or failing a demanded check.",),
+            violating_classes(self.released, self.last),
+        )
+
+    @property
+    def donors(self) -> tuple[View, ...]:
+        """What step 4 suppresses besides."""
+        if not self.has_donors:
+            return ()
+        columns = list(self.released.quasi_identifiers)
+        return (
+            View(
+                self.named(CLASSES),
+                ("Every class with its size.",),
+                render(
+                    "class_counts", relation=self.last, columns=columns, entity=self.bound.entity
+                ),
+            ),
+            View(
+                self.named(DONORS),
+                (
+                    "The suppressed records are fewer than k and could be told apart, so the "
+                    "smallest classes above k donate some (Sweeney's step 4): how many each.",
+                ),
+                self.donor_classes(()),
+            ),
+            self.numbered,
+        )
+
+    def donor_classes(self, also: Sequence[str]) -> str:
+        """How many records each class gives; `also` are more columns of the classes."""
+        return render(
+            "donor_classes",
+            classes=self.named(CLASSES),
+            violating=self.named(VIOLATING),
+            columns=list(self.released.quasi_identifiers),
+            k=self.k,
+            least=self.class_size,
+            also=list(also),
+            by_bytes=self.dialect in COLLATING,
+        )
+
+    @property
+    def numbered(self) -> View:
+        return View(
+            self.named(NUMBERED),
+            ("The records of the donor classes, numbered in the order in which they go.",),
+            render(
+                "numbered_records",
+                records=self.last,
+                donors=self.named(DONORS),
+                columns=list(self.released.quasi_identifiers),
+                order=list(self._order()),
+                by_bytes=self.dialect in COLLATING,
+                shown=[
+                    *(column.name for column in self.columns),
+                    *(f"{_RAW}{name}" for name in self.raw),
+                ],
+            ),
+        )
+
+    @property
+    def release(self) -> View:
+        """What may be published, in no order."""
+        what = "are *" if self.suppressed_as == "star" else "are left out"
+        return View(
+            self.named(RELEASE),
+            (f"What may be published: the records of violating classes {what}.",),
+            render(
+                "released_records",
+                records=self.last,
+                violating=self.named(VIOLATING),
+                columns=list(self.columns),
+                quasi_identifiers=list(self.released.quasi_identifiers),
+                star=self.suppressed_as == "star",
+                donors=self.named(DONORS) if self.has_donors else None,
+                numbered=self.named(NUMBERED) if self.has_donors else None,
+                kept_order=self.keeps_order,
+            ),
+            is_personal=False,
+        )
+
+    @property
+    def shipped_release(self) -> View:
+        """What may be published, as it is shipped: in the order of itself, unless that of the
+        source is kept."""
+        release = self.release
+        if self.keeps_order:
+            words = "In the order of their source, which links them to other releases of it."
+        elif self.is_ordered:
+            words = "In the order of what is published, which says nothing else."
+        else:
+            words = (
+                f"A view of {self.dialect} has no order: read it with order by all of its columns, "
+                "because the order of the source links it to other releases."
+            )
+        sets = [(PUBLISHED, release.sql)]
+        sql = self._with_sets(sets, self.in_order(PUBLISHED)) if self.is_ordered else release.sql
+        return replace(release, words=(*release.words, words), sql=sql)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the last view puts the records in an order."""
+        return not self.keeps_order and self.dialect not in _UNORDERED
+
+    def in_order(self, published: str) -> str:
+        """What may be published, in the order of itself."""
+        return render(
+            "records_in_published_order",
+            published=published,
+            columns=list(self.columns),
+            order=list(self.published_order),
+            by_bytes=self.dialect in COLLATING,
+            embedded=self.bound.table.embedded,
+            by_flags=self.dialect in _NULL_FIRST,
+        )
+
+    @property
+    def published_order(self) -> tuple[Column | BoundColumn, ...]:
+        """What a release is in the order of: the quasi-identifiers, then the other columns."""
+        columns = {each.name: each for each in self.published.columns}
+        first = [each.name for each in self.bound.quasi_identifiers]
+        return tuple(columns[name] for name in dict.fromkeys([*first, *columns]))
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """What is shipped, in the order in which it can be created."""
+        if self.is_single:
+            return (self._all_in_one,)
+        return (*self.records, self.violating, *self.donors, self.shipped_release)
+
+    @property
+    def _all_in_one(self) -> View:
+        """The release with the views before it as sets of its own."""
+        refuse_single_view(self.dialect)
+        before, last = (*self.records, self.violating, *self.donors), self.shipped_release
+        sets = [(view.name, view.sql) for view in before]
+        if self.is_ordered:
+            sets.append((PUBLISHED, self.release.sql))
+        select = self.in_order(PUBLISHED) if self.is_ordered else self.release.sql
+        words = (*(word for view in before for word in view.words), *last.words)
+        return replace(last, words=words, sql=self._with_sets(sets, select))
+
+    @staticmethod
+    def _with_sets(sets: Sequence[tuple[str, str]], select: str) -> str:
+        return render("with_sets", sets=sets, select=select)
+
+    @property
+    def views_to_run(self) -> tuple[View, ...]:
+        """Those that a run defines: the classes are known where it has kept them."""
+        if not self.kept:
+            return (*self.records, self.violating, *self.donors, self.release)
+        return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
+
+    def statements(self, in_own_words: Callable[[str], str]) -> tuple[str, ...]:
+        """What creates each view, in the words of an engine."""
+        return tuple(view.statement(in_own_words, self.dialect) for view in self.views)
+
+    @property
+    def published(self) -> Table:
+        """The last view as a table to ask of."""
+        generalised = {step.attribute for step in self.steps}
+        if self.suppressed_as == "star":
+            generalised |= {each.name for each in self.bound.quasi_identifiers}
+        columns = tuple(
+            Column(
+                each.name,
+                "VARCHAR" if each.name in generalised else each.type,
+                merges=each.merges,
+            )
+            for each in self.columns
+        )
+        return Table(
+            self.bound.table.name,
+            identifier(self.named(RELEASE)),
+            columns,
+            ordered=False,
+            embedded=self.bound.table.embedded,
+        )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are published, in the order of the table; a label is a text."""
+        generalised = {step.attribute for step in self.steps}
+        return tuple(
+            replace(each, type="VARCHAR") if each.name in generalised else each
+            for each in self.bound.table.columns
+            if each.name not in self.dropped
+        )
+
+    @property
+    def released(self) -> BoundSpec:
+        """The same question of the records at the levels of the release."""
+        generalised = {step.attribute for step in self.steps}
+        quasi_identifiers = tuple(
+            replace(each, type="VARCHAR") if each.name in generalised else each
+            for each in self.bound.quasi_identifiers
+        )
+        table = Table(self.bound.table.name, self.last, self.columns, self.bound.table.text)
+        return replace(
+            self.bound,
+            roles=replace(self.bound.roles, table=table, where=None),
+            quasi_identifiers=quasi_identifiers,
+            keys=quasi_identifiers,
+        )
+
+    @property
+    def raw(self) -> dict[str, Column]:
+        """What travels along, by the name that it has in the table: the raw values of what is
+        generalised, and for step 4, which looks at all columns, the identifiers."""
+        generalised = {step.attribute for step in self.steps}
+        published = {column.name for column in self.columns}
+        return {
+            column.name: column
+            for column in self.bound.table.columns
+            if column.name in generalised or (self.has_donors and column.name not in published)
+        }
+
+    def raw_name(self, column: BoundColumn) -> str:
+        """What the views call the raw value of a column."""
+        return f"{_RAW}{column.name}" if column.name in self.raw else column.name
+
+    @property
+    def _source(self) -> str:
+        """What the first view reads: of a data frame, which is in no database, the table of the
+        name that it was given."""
+        table, name = self.bound.table, self.bound.spec.name
+        return identifier(name) if name and table.name in FRAMES and not self.kept else table.sql
+
+    def _order(self) -> Iterator[Ordered]:
+        for column in self.bound.table.columns:
+            travels = column.name in self.raw
+            yield Ordered(f"{_RAW}{column.name}" if travels else column.name, column.type)
+
+    def _generalised(self) -> Iterator[View]:
+        bound, raw = self.bound, list(self.raw.values())
+        yield View(
+            self.named("step_0"),
+            (f"The records of {bound.table.name} as they lie.",),
+            render(
+                "raw_records",
+                relation=self._source,
+                columns=list(self.columns),
+                raw=raw,
+                where=bound.where.sql if bound.where else None,
+                first=bound.spec.first,
+            ),
+        )
+        by_name = {each.name: each for each in self.quasi_identifiers}
+        for number, step in enumerate(self.steps, start=1):
+            levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
+            value = identifier(f"{_RAW}{step.attribute}")
+            joined = levels.is_joined(step.to_level)
+            label = label_of(
+                levels,
+                step.to_level,
+                f"records.{value}" if joined else value,
+                kept_labels(place, step.to_level) if joined and self.kept else None,
+                portable=self.dialect != "duckdb",
+            )
+            yield View(
+                self.named(f"step_{number}"),
+                _words(number, step, levels.label(step.to_level - 1)),
+                render(
+                    "generalised_records",
+                    finer=self.named(f"step_{number - 1}"),
+                    columns=list(self.columns),
+                    raw=raw,
+                    generalised=step.attribute,
+                    label=label.sql,
+                    joined=label.joined,
+                ),
+            )
+
+
+def view_name(name: str) -> str:
+    """What the release of a table or file of this name is called.
+
+    >>> view_name("patients"), view_name("2025 visits"), view_name("patients_release")
+    ('patients_release', '_2025_visits_release', 'patients_release')
+    """
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "table"
+    plain = f"_{plain}" if plain[0].isdigit() else plain
+    if re.search(r"released?$", plain) and len(plain) <= LONGEST_NAME:
+        return plain
+    return f"{plain[: LONGEST_NAME - len('_release')]}_release"
+
+
+def refuse_single_view(dialect: str) -> None:
+    """Raise `SpecError` where a set can't define others, as the views do."""
+    if dialect in _NOT_NESTING:
+        raise SpecError(
+            f"WITH can't stand within WITH in {dialect}, so a release is no single view there. "
+            "Leave out single_view."
+        )
+
+
+def dropped_columns(bound: BoundSpec, *, untouched: bool) -> tuple[str, ...]:
+    """The columns that a release leaves out: the identifiers, and if `untouched` is true those
+    that no part was given to."""
+    identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
+    left_out = {each.name for each in bound.roles.unassigned} if untouched else set()
+    return tuple(each.name for each in bound.table.columns if each.name in identifiers | left_out)
+
+
+def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
+    """Raise `SpecError` for a column that is called as the views call one of their own, or for a
+    table that would be taken for one of the views of the release `name`: for lack of a schema,
+    or where the views are `shipped`, to be created beside it."""
+    table = bound.table
+    ours = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
+    for each in (table, *(reference.table for reference in bound.references.values())):
+        *schema, own = re.split(r"""["`]\.["`]""", each.sql.strip('"`'))
+        is_named = not each.embedded or schema
+        if is_named and (shipped or not schema) and ours.fullmatch(own):
+            raise SpecError(
+                f"{each.name} is called as a view of the release {name} is, and would be taken "
+                "for it. Call the views something else: --name."
+            )
+    needed = {"kanon_donated", "kanon_number"}
+    needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}
+    for column in table.columns:
+        if column.name.casefold() in needed:
+            raise SpecError(
+                f'{table.name} has a column "{column.name}", a name that the views of a release '
+                "need for themselves. Rename it."
+            )
+
+
+def _words(number: int, step: GeneralizationStep, label_before: str) -> tuple[str, ...]:
+    return (
+        f"Generalisation {number}: {step.attribute} from level {step.to_level - 1} "
+        f"({label_before}) to level {step.to_level} ({step.label}).",
+        f"Before it, {step.attribute} had {plural(step.distinct_before, 'value')}, and violating "
+        f"classes had {plural(step.records_violating, 'record')}.",
+    )
+
+
+def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialect: str) -> str:
+    """The chain as a file: every view under what it is, ready to run.
+
+    `run` are its statements in the chain's own dialect, as they were run.
+    """
+    executed = dialect == chain.dialect
+    label = _as_executed(chain) if executed else f"{dialect}, generated and not executed"
+    shipped = chain if executed else replace(chain, dialect=dialect)
+    views = shipped.views
+    head = [
+        f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} with Datafly "
+        "(Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
+        "suppression, IJUFKS 10(5)).",
+        f"Demanded: {'; '.join(_demands(chain.bound))}.",
+        *closing,
+        f"Dialect: {label}.",
+        *_what_is_personal(views, chain.bound.table.name),
+    ]
+    if not executed and chain.bound.table.sql.startswith("read_"):
+        head.append(f"Put the name of your table where {views[0].name} reads it.")
+    statements = run if executed else _generated(shipped)
+    again = [f"drop view if exists {view.name};" for view in reversed(views)]
+    parts = ["\n".join(again)] if dialect in _WITHOUT_REPLACE else []
+    parts += [
+        f"{_comment(_words_of(view))}\n{statement};"
+        for view, statement in zip(views, statements, strict=True)
+    ]
+    between = "\ngo\n\n\n" if dialect == "tsql" else "\n\n\n"
+    return between.join([f"{_comment(head)}\n\n\n{parts[0]}", *parts[1:], _drops(views)]) + "\n"
+
+
+def _what_is_personal(views: Sequence[View], table: str) -> Iterator[str]:
+    """Which views nobody else may read, and how a second run is meant."""
+    *before, release = views
+    if before:
+        yield (
+            f"Personal data: {', '.join(view.name for view in before)}. They show raw values and "
+            f"records that are left out: nobody may read them who may not read {table}. Only "
+            f"{release.name} may be published."
+        )
+    else:
+        yield f"{release.name} shows nothing but what may be published."
+    yield "Views of these names are replaced."
+
+
+def _words_of(view: View) -> tuple[str, ...]:
+    return (*view.words, "Personal data.") if view.is_personal else view.words
+
+
+def _drops(views: Sequence[View]) -> str:
+    """What drops the views, for those who want it to."""
+    release = views[-1]
+    reads = ", which reads the others, " if len(views) > 1 else " "
+    words = _comment(
+        [f"To drop the views again, once {release.name}{reads}has been copied into a table:"]
+    )
+    return "\n".join([words, *(f"-- drop view {view.name};" for view in reversed(views))])
+
+
+def _generated(chain: ViewChain) -> tuple[str, ...]:
+    """The statements in a dialect in which nothing was run."""
+    return chain.statements(lambda sql: translated(sql, chain.dialect))
+
+
+def _as_executed(chain: ViewChain) -> str:
+    if chain.bound.table.embedded:
+        return f"{chain.dialect}, as executed"
+    return (
+        f"{chain.dialect}. What each view selects was executed there, as a common table "
+        "expression; no view was created"
+    )
+
+
+def _demands(bound: BoundSpec) -> Iterator[str]:
+    """The checks that gate, as an option would ask them."""
+    for check in bound.checks:
+        if check.gates:
+            asked = check.model.model_dump(exclude_defaults=True, exclude_none=True)
+            parameters = ", ".join(f"{key} {value}" for key, value in asked.items())
+            yield f"{check.model.name()} ({parameters})" if parameters else check.model.name()
+
+
+def _comment(sentences: Sequence[str]) -> str:
+    lines = (
+        line
+        for sentence in sentences
+        for line in textwrap.wrap(" ".join(sentence.split()), width=96, break_on_hyphens=False)
+    )
+    return "\n".join(f"-- {line}" for line in lines)

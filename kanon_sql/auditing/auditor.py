@@ -1,0 +1,302 @@
+"""Asks the question: runs a plan on an engine and reads the verdicts off the rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles
+from kanon_sql.auditing.opening import PlannedTable, name_of, opened, opening, planned
+from kanon_sql.auditing.result import AuditResult
+from kanon_sql.auditing.risks import risk
+from kanon_sql.auditing.summary import (
+    histogram,
+    refuse_without_entity,
+    saw_one_table,
+    status,
+    summary,
+)
+from kanon_sql.auditing.verdicts import verdicts
+from kanon_sql.auditing.warnings import warnings
+from kanon_sql.engines.base import Engine
+from kanon_sql.engines.session import Session, Watch, asked_within
+from kanon_sql.errors import EngineError, Faults, InputError, SpecError
+from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.plan.bind import column_levels
+from kanon_sql.plan.bound import AtLevel
+from kanon_sql.plan.precautions import without_label
+from kanon_sql.plan.steps import records
+from kanon_sql.plan.withholding import texts_of_files
+from kanon_sql.results.expected import ExpectedStep, ExpectedTable
+from kanon_sql.results.table import Rows, Status, TableResult
+from kanon_sql.results.version import VERSION
+from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.spec.models.reference import DeltaPresence
+from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.sql.dialects.spelling import without_texts
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+
+
+def audit(
+    spec: AuditSpec,
+    *,
+    engine: Any = None,
+    show_values: bool = False,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    watch: Watch | None = None,
+    writes: Sequence[Path] = (),
+) -> AuditResult:
+    """Audit every table of `spec` where it lies.
+
+    `engine` is what `connect` accepts and stands in for each table's own `connect`. `timeout` is
+    in seconds, for each table. `watch` is told in words what each statement asks as it starts.
+    `writes` are the files that are to be written afterwards.
+
+    Raises `SpecError` or `InputError` before anything is asked, with the faults of all tables that
+    can't be opened or planned: an audit of the others alone would pass for the whole. A table on
+    which the engine fails has the status `error`; one that can't be opened within the time limit
+    raises `EngineError`.
+    """
+    if timeout is not None and not timeout > 0:
+        raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
+    with opening(engine, memory_limit, threads) as engine_of:
+        tables = []
+        with Faults() as faults:
+            for place, table in enumerate(spec.tables):
+                with faults.collected():
+                    engine_here = engine_of(table)
+                    tables.append(
+                        planned(spec, place, engine_here, timeout, show_values=show_values)
+                    )
+                    refuse_to_overwrite(writes, engine_here.files_read())
+        results = [_audited(table, show_values, timeout, watch) for table in tables]
+    return AuditResult(tuple(results), VERSION)
+
+
+def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
+    """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
+    sentences = []
+    with Faults() as faults:
+        for place in range(len(spec.tables)):
+            with faults.collected():
+                sentences.append(_fits(spec, place, engine))
+    return sentences
+
+
+def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
+    """What there is of one table, once everything that is asked of it can be."""
+    with opened(spec.tables[place], engine) as hub:
+        plan = planned(spec, place, hub).plan
+        try:
+            _refuse_values_without_label(plan, hub)
+        except SpecError as error:
+            raise spec.pointed(error, place) from None
+        for step in plan.steps:
+            step.check()
+            hub.check(step.sql)
+    gates = sum(check.gates for check in plan.bound.checks)
+    return (
+        f"{name_of(plan)}: {len(plan.bound.table.columns)} columns, "
+        f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
+        f"{gates} checks, {len(plan.steps)} statements."
+    )
+
+
+def dry_run(
+    spec: AuditSpec, *, engine: Any = None, writes: Sequence[Path] = ()
+) -> tuple[ExpectedTable, ...]:
+    """What `audit` would run, and what each engine expects of it. No statement of it runs.
+
+    What must be known to write the statements is asked all the same: the columns, the length of
+    the longest value that a mask is for, and the rows of a hierarchy in a table, if a level of it
+    is asked.
+    """
+    tables = []
+    for place, table in enumerate(spec.tables):
+        with opened(table, engine) as hub:
+            plan = planned(spec, place, hub, hierarchies="opened").plan
+            refuse_to_overwrite(writes, hub.files_read())
+            tables.append(expected(plan, plan.steps, hub))
+    return tuple(tables)
+
+
+def expected(plan: Plan, steps: Sequence[Statement], hub: Engine) -> ExpectedTable:
+    """What an engine expects of these steps on the tables of a plan. None of them runs."""
+    for step in steps:
+        step.check()
+    references = [each.table.name for each in plan.bound.references.values()]
+    return ExpectedTable(
+        name_of(plan),
+        hub.name,
+        (plan.bound.table.name, *references),
+        tuple(ExpectedStep(step, hub.estimate(step.sql)) for step in steps),
+    )
+
+
+def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
+    """Raise unless every hierarchy can be read, is a clean tree and has what the table has."""
+    bound = plan.bound
+    levels = column_levels(bound.roles, bound.facts)
+    for column in bound.roles.quasi_identifiers:
+        first = AtLevel(column, levels[column.name], 1)
+        relation = records(bound, [column])
+        name = f"labels_{column.name}"
+        for precaution in without_label(bound, first, bound.table, relation, name):
+            precaution.step.check()
+            fault = precaution.fault(hub.query(precaution.step.sql)[0])
+            if fault is not None:
+                raise InputError(fault)
+
+
+def _audited(
+    table: PlannedTable, show_values: bool, timeout: float | None, watch: Watch | None
+) -> TableResult:
+    return asked_within(
+        table.engine,
+        timeout,
+        watch,
+        lambda session: answered(table.plan, session, show_values),
+        lambda session, error: _result(table.plan, "error", session, error=error),
+        spent=table.seconds,
+    )
+
+
+def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult:
+    """Run a plan and read the verdicts off the rows. Raises `InputError` or `EngineError`."""
+    for precaution in plan.precautions:
+        fault = precaution.fault(ask.row(precaution.step))
+        if fault is not None:
+            raise InputError(fault)
+    keys = ask.rows(plan.keys) if plan.keys else []
+    if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
+        plan, keys = plan_audit(plan.bound, short_keys=False), []
+    answers = _answers(plan, ask, {row["kanon_column"]: row for row in keys})
+    checks = Rows(verdicts(plan, answers))
+    return _result(
+        plan,
+        status(checks) if answers.sizes else "no_data",
+        ask,
+        warnings=tuple(dict.fromkeys(warnings(plan, answers))),
+        summary=summary(answers),
+        histogram=Rows(histogram(answers)),
+        checks=checks,
+        risk=risk(plan, answers),
+        shown={step.name: [dict(row) for row in ask.rows(step)] for step in plan.shown}
+        if show_values
+        else None,
+    )
+
+
+def _answers(plan: Plan, ask: Session, keys: Mapping[str, Row]) -> Answers:
+    """Run every step, and refuse the answers if two of them did not see the same table."""
+    sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
+    sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
+    refuse_without_entity(plan.bound, sizes)
+    distances = {each.step.name: ask.row(each.step) for each in plan.distances if sizes}
+    profiles = ask.rows(plan.profiles) if plan.profiles and sizes else []
+    matches = {step.step.name: ask.row(step.step) for step in plan.references if sizes}
+    everyone = people_of_profiles(profiles)
+    in_several = plan.people is not None and people_in(sizes) > everyone
+    answers = Answers(
+        sizes=sizes,
+        sensitive=sensitive,
+        distances=distances,
+        looks=dict(_looks(plan, sensitive, keys, ask)) if sizes else {},
+        named_values=tuple(ask.row(each.step) for each in plan.named_values),
+        profiles=profiles,
+        people=ask.rows(plan.people) if plan.people and in_several else None,
+        people_of=dict(_people_of(plan, sensitive, distances, matches, everyone, in_several, ask)),
+        survey=ask.rows(plan.survey) if plan.survey and sizes else None,
+        matches=matches,
+        first_records=tuple(ask.row(step) for step, _ in plan.first_records),
+    )
+    if not saw_one_table(plan, answers):
+        raise EngineError(
+            f"{plan.bound.table.name} changed while it was being audited; run the audit again."
+        )
+    return answers
+
+
+def _people_of(
+    plan: Plan,
+    sensitive: Mapping[str, list[Row]],
+    distances: Mapping[str, Row],
+    matches: Mapping[str, Row],
+    everyone: int,
+    in_several: bool,
+    ask: Session,
+) -> Iterator[tuple[str, Row]]:
+    """Ask of people what classes can't say, because some are in several or their sizes aren't
+    known."""
+    for read in plan.sensitive:
+        rows = sensitive[read.step.name]
+        if read.people and people_in(rows) > everyone and _any_fails(rows):
+            yield read.step.name, ask.row(read.people)
+    for distance in plan.distances:
+        if distance.people and distances and _any_fails([distances[distance.step.name]]):
+            yield distance.step.name, ask.row(distance.people)
+    for reference in plan.references:
+        is_of_presence = any(
+            isinstance(each.check.model, DeltaPresence) for each in reference.checks
+        )
+        asked = (
+            _any_fails([matches[reference.step.name]]) if is_of_presence and matches else in_several
+        )
+        if reference.people and asked:
+            yield reference.step.name, ask.row(reference.people)
+
+
+def _any_fails(rows: Sequence[Row]) -> bool:
+    """Whether any class fails a check, or gives a value away."""
+    return any(
+        row[column]
+        for row in rows
+        for column in row
+        if column == "kanon_homogeneous_classes" or column.endswith("_violated_classes")
+    )
+
+
+def _looks(
+    plan: Plan, sensitive: Mapping[str, list[Row]], keys: Mapping[str, Row], ask: Session
+) -> Iterator[tuple[str, Row]]:
+    """Take each look that there is a reason to take."""
+    read = {each.column.name: sensitive[each.step.name] for each in reversed(plan.sensitive)}
+    for look in plan.looks:
+        rows = read[look.column.name]
+        if all(row["kanon_single_value_classes"] == row["kanon_classes"] for row in rows):
+            yield look.at_all.name, ask.row(look.at_all)
+        if look.by_spelling is None:
+            continue
+        values = ask.row(look.spellings) if look.spellings else keys[look.column.name]
+        if values["kanon_spellings"] != values["kanon_known_values"]:
+            yield look.by_spelling.name, ask.row(look.by_spelling)
+
+
+def _result(plan: Plan, status: Status, ask: Session, **found: Any) -> TableResult:
+    bound = plan.bound
+    withheld = frozenset() if bound.facts.show_values else texts_of_files(bound)
+    return TableResult(
+        name=name_of(plan),
+        engine=ask.engine.name,
+        status=status,
+        quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),
+        sensitive=tuple(column.name for column in bound.sensitive),
+        entity=bound.entity.name if bound.entity else None,
+        nulls=bound.spec.nulls,
+        sensitive_nulls=bound.spec.sensitive_nulls,
+        where=bound.spec.where,
+        first=bound.spec.first,
+        sources=bound.spec.sources,
+        levels=dict(bound.spec.levels) or None,
+        sql={
+            name: without_texts(sql, ask.engine.dialect, withheld)
+            for name, sql in ask.asked.items()
+        },
+        seconds=time.monotonic() - ask.started,
+        **found,
+    )

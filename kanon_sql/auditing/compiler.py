@@ -1,0 +1,271 @@
+"""The SQL of an audit, to be read or run elsewhere: written, and not run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kanon_sql.auditing.facts import facts_unread
+from kanon_sql.auditing.opening import name_of, opened, planned
+from kanon_sql.engines.base import Engine
+from kanon_sql.engines.unconnected import refuse_hidden_table, table_of_names, table_there
+from kanon_sql.errors import SpecError
+from kanon_sql.files import file_kind
+from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.plan.bind import bind
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.roles import named_columns, named_of_reference, resolve
+from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.sql.dialects import EXECUTED, ROUNDING, Quote, Types, quoted, rules_of, translated
+from kanon_sql.sql.gate import sets_of
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Table
+
+_BYTEWISE = ("duckdb", "clickhouse")
+"""The dialects of databases in which texts that differ are never equal."""
+
+
+@dataclass(frozen=True)
+class CompiledTable:
+    """The SQL of one table's audit: the text of each step by its name."""
+
+    name: str
+    steps: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return "\n\n\n".join(f"{text};" for text in self.steps.values())
+
+
+@dataclass(frozen=True)
+class CompiledAudit:
+    """The SQL that an audit would run, in the order in which it would. Prints itself whole."""
+
+    tables: tuple[CompiledTable, ...]
+
+    def __str__(self) -> str:
+        return "\n\n\n".join(str(table) for table in self.tables)
+
+    @property
+    def statements(self) -> list[str]:
+        """Every statement under its header."""
+        return [text for table in self.tables for text in table.steps.values()]
+
+    def only(self, step: str) -> CompiledAudit:
+        """The statement of this name, of each table that has it."""
+        tables = (table for table in self.tables if step in table.steps)
+        return CompiledAudit(
+            tuple(replace(table, steps={step: table.steps[step]}) for table in tables)
+        )
+
+    @property
+    def files(self) -> dict[str, str]:
+        """A file a step by its path, numbered in order; of several tables in a folder each."""
+        folders = _names([table.name for table in self.tables])
+        several = len(self.tables) > 1
+        return {
+            f"{folder}/{file}.sql" if several else f"{file}.sql": f"{text};\n"
+            for folder, table in zip(folders, self.tables, strict=True)
+            for file, text in zip(_names(list(table.steps)), table.steps.values(), strict=True)
+        }
+
+
+def _names(names: Sequence[str]) -> list[str]:
+    """Numbered names that every file system takes."""
+    width = max(2, len(str(len(names))))
+    return [
+        f"{number:0{width}}_{re.sub(r'[^A-Za-z0-9._-]+', '_', name)[:100]}"
+        for number, name in enumerate(names, start=1)
+    ]
+
+
+def compile(
+    spec: AuditSpec,
+    *,
+    engine: Any = None,
+    dialect: str | None = None,
+    quote: Quote = "always",
+    table: str | None = None,
+    writes: Sequence[Path] = (),
+) -> CompiledAudit:
+    """The SQL that `audit` would run, without running it.
+
+    The tables are opened, and a text file is read once to see that it can be; a table that is
+    named without a connection is taken to have the columns that the question names. `dialect` is
+    that of the engine without it. In another one a file stands for the table that is called after
+    it, or as `table` says. `quote="needed"` leaves plain names without quotes. `writes` are the
+    files that are to be written afterwards.
+
+    Raises `SpecError` for what can't be written.
+    """
+    if quote not in ("always", "needed"):
+        raise SpecError(f"quote is always or needed; found {quote!r}.")
+    if table is not None and len(spec.tables) > 1:
+        raise SpecError("table names one table, and there are several in the spec.")
+    if dialect is not None:
+        rules_of(dialect)
+    return CompiledAudit(
+        tuple(
+            _compiled(spec, place, engine, _Written(dialect, quote, table, tuple(writes)))
+            for place in range(len(spec.tables))
+        )
+    )
+
+
+@dataclass(frozen=True)
+class _Written:
+    """How the SQL is to be written."""
+
+    dialect: str | None
+    quote: Quote
+    called: str | None
+    writes: tuple[Path, ...]
+
+
+def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
+    asked = spec.tables[place]
+    dialect = how.dialect or "duckdb"
+    named_alone = _is_named_alone(asked, asked.source, engine) and how.dialect is not None
+    with nullcontext() if named_alone else opened(asked, engine) as hub:
+        if hub is not None and how.dialect in (None, hub.dialect):
+            if how.called is not None:
+                raise SpecError(
+                    "--table says what a table is called in a database of another --dialect."
+                )
+            compiled = _as_executed(spec, place, hub, how.quote)
+            refuse_to_overwrite(how.writes, hub.files_read())
+            return compiled
+        try:
+            tables = dict(_tables(asked, hub, engine, how.called))
+            refuse_to_overwrite(how.writes, hub.files_read() if hub else ())
+            plan = _plan_of(asked, tables, dialect)
+        except SpecError as error:
+            raise spec.pointed(error, place) from None
+    return _for_elsewhere(plan, dialect, how.quote)
+
+
+def _is_named_alone(asked: TableSpec, source: Any, engine: Any) -> bool:
+    """Whether a table is only named: no file, and in no database that can be asked."""
+    return (
+        engine is None
+        and asked.connect is None
+        and isinstance(source, str)
+        and file_kind(source) is None
+        and not Path(source).exists()
+        and not set(source) & set("*?[")
+    )
+
+
+def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> CompiledTable:
+    plan = planned(spec, place, hub, hierarchies="opened").plan
+    steps = {}
+    for step in plan.steps:
+        step.check()
+        sql = quoted(hub.in_dialect(step.sql), hub.dialect, quote, spelled=True)
+        steps[step.name] = step.text(f"{hub.dialect}, as executed", sql)
+    return CompiledTable(name_of(plan), steps)
+
+
+def _tables(
+    asked: TableSpec, hub: Engine | None, engine: Any, called: str | None
+) -> Iterator[tuple[str | None, Table]]:
+    """The table and its references as they are there, each by the reference's name."""
+    if hub is None:
+        own = table_of_names(asked.source, named_columns(asked), called)
+    else:
+        own = table_there(hub.table(asked.source), called)
+    yield None, own
+    for name, reference in asked.references.items():
+        source = reference.source
+        if source is asked.source or (isinstance(source, str) and source == asked.source):
+            yield name, own
+        elif _is_named_alone(asked, source, engine):
+            yield name, table_of_names(source, named_of_reference(asked, name))
+        elif hub is None:
+            with opened(asked, engine) as files:
+                yield name, table_there(files.table(source))
+        else:
+            yield name, table_there(hub.table(source))
+
+
+def _plan_of(asked: TableSpec, tables: Mapping[str | None, Table], dialect: str) -> Plan:
+    """The plan for tables of a database that nobody asks: nothing is read, not even a fact."""
+    exact = dialect not in ROUNDING
+    there = {name: replace(table, exact=exact) for name, table in tables.items()}
+    table = there.pop(None)
+    roles = resolve(asked, table, {name: each for name, each in there.items() if name})
+    return plan_audit(bind(roles, facts_unread(roles)))
+
+
+def _for_elsewhere(plan: Plan, dialect: str, quote: Quote) -> CompiledTable:
+    tables = [plan.bound.table, *(each.table for each in plan.bound.references.values())]
+    types = Types().union(*(table.types for table in tables))
+    steps = {}
+    for step in (*_texts(plan.bound, dialect), *plan.steps):
+        step.check()
+        for table in tables:
+            refuse_hidden_table(table, sets_of(step.sql))
+        there = translated(step.sql, dialect, types=types)
+        sql = quoted(there, dialect, quote, spelled=False)
+        steps[step.name] = step.text(_label(dialect), sql, list(_notes(plan.bound)))
+    return CompiledTable(name_of(plan), steps)
+
+
+def _label(dialect: str) -> str:
+    if dialect in EXECUTED:
+        return f"{dialect}, generated; not executed here, as the tests of this release do"
+    return f"{dialect}, generated and not executed"
+
+
+def _notes(bound: BoundSpec) -> Iterator[tuple[str, str]]:
+    """What the SQL takes for granted of the tables there."""
+    for table in (bound.table, *(each.table for each in bound.references.values())):
+        unknown = all(not column.type for column in table.columns)
+        types = (
+            "nobody has looked up the types of its columns, so that values are cast"
+            if unknown
+            else "its columns are taken to have the types that they have here"
+        )
+        yield "Table", f"{table.sql} stands for {table.name}; {types}."
+
+
+def _texts(bound: BoundSpec, dialect: str) -> Iterator[Statement]:
+    """The step that finds out whether the database takes texts for one that differ."""
+    columns = list(_text_columns(bound))
+    if dialect in _BYTEWISE or not columns:
+        return
+    tables = (bound.table, *(each.table for each in bound.references.values()))
+    yield Statement(
+        "texts",
+        "Does the database tell texts apart that differ by case, accents or outer blanks? Where "
+        "two counts of a row differ, classes look larger than they are, and no other figure may "
+        "be relied on.",
+        render("texts_told_apart", columns=columns),
+        only="before everything else",
+        tables=frozenset(table.sql for table in tables),
+    )
+
+
+def _text_columns(bound: BoundSpec) -> Iterator[tuple[str, list[tuple[BoundColumn, str]]]]:
+    """What may be text, each with the columns whose values are compared with its own."""
+    pairs: list[tuple[BoundColumn, list[tuple[BoundColumn, str]]]] = [
+        (
+            column,
+            [
+                (reference.columns[column.name], reference.table.sql)
+                for reference in bound.references.values()
+            ],
+        )
+        for column in bound.quasi_identifiers
+    ]
+    alone = [*bound.sensitive, *([bound.entity] if bound.entity else [])]
+    pairs += [(column, []) for column in alone]
+    for column, others in pairs:
+        sources = [(column, bound.table.sql), *others]
+        if all(each.is_text or each.generalised for each, _ in sources):
+            yield column.name, [(replace(each, generalised=None), sql) for each, sql in sources]

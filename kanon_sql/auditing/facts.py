@@ -1,0 +1,133 @@
+"""What is read of the data before a question can be bound: hierarchies that lie in tables, and
+how long the values are that a mask is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from kanon_sql.engines.base import Engine
+from kanon_sql.errors import SpecError
+from kanon_sql.plan.bind import column_levels
+from kanon_sql.plan.bound import BoundColumn, Facts, Roles
+from kanon_sql.plan.roles import (
+    hierarchy_sources,
+    masked_columns,
+    masked_references,
+    refuse_merging,
+)
+from kanon_sql.spec.hierarchy_table import HierarchyTable, table_of_rows
+from kanon_sql.sql.gate import checked_select
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Row, Table
+
+HierarchyReading = Literal["read", "opened"]
+"""How hierarchies that lie in tables are looked at."""
+
+
+def read_facts(
+    engine: Engine,
+    roles: Roles,
+    *,
+    hierarchies: HierarchyReading = "read",
+    show_values: bool = False,
+) -> Facts:
+    """What a bound question needs to know of the data, once every hierarchy that it names was
+    read. Those in tables of which no level is asked may only be `opened`.
+
+    Raises `SpecError` for a hierarchy that has no levels or has faults, `InputError` for one that
+    can't be read.
+    """
+    sources, asked = hierarchy_sources(roles, every=True), hierarchy_sources(roles)
+    # An engine shuts off every file that is not named before its first query.
+    tables = {name: engine.table(source) for name, source in sources.items()}
+    rows = {
+        name: hierarchy_rows(engine, sources[name], tables[name])
+        for name in (tables if hierarchies == "read" else asked)
+    }
+    unread = sources.keys() - rows.keys()
+    read = Facts(hierarchies=rows, show_values=show_values)
+    levels = column_levels(roles, read, without=unread)
+    return Facts(
+        longest={
+            column.name: longest_value(engine, roles.table, column, _chosen(roles, column))
+            for column in masked_columns(roles)
+        },
+        hierarchies={name: each.table for name, each in levels.items() if each.table is not None},
+        referred=dict(_longest_referred(engine, roles)),
+        show_values=show_values,
+    )
+
+
+def facts_unread(roles: Roles) -> Facts:
+    """The facts of tables that nobody can look at: what the question itself says.
+
+    Raises `SpecError` where a level that is asked needs more.
+    """
+    for source in hierarchy_sources(roles).values():
+        raise SpecError(
+            f"{source} would have to be read first, and nothing is read where only SQL is made. "
+            "Write the hierarchy down in a CSV file."
+        )
+    levels = column_levels(roles, without=hierarchy_sources(roles, every=True))
+    masked = [masked_references(roles, each) for each in roles.references.values()]
+    if masked_columns(roles) or any(masked):
+        raise SpecError(
+            "a mask is as long as the longest value, and nobody has looked at the values of the "
+            "table there. Connect to it, or take a prefix."
+        )
+    return Facts(
+        hierarchies={name: each.table for name, each in levels.items() if each.table is not None}
+    )
+
+
+def longest_value(
+    engine: Engine, table: Table, column: BoundColumn, relation: str | None = None
+) -> int:
+    """The length of the longest value, by which a mask is as long for all: of the table's, or of
+    those of its records that are a `relation`."""
+    [row] = _asked(engine, table, "longest_value", relation, column=column)
+    return int(row["kanon_longest"])
+
+
+def _chosen(roles: Roles, column: BoundColumn) -> str:
+    """The records that a question is about."""
+    return render(
+        "records",
+        relation=roles.table.sql,
+        columns=[column],
+        where=roles.where.sql if roles.where else None,
+        first=roles.spec.first,
+    )
+
+
+def hierarchy_rows(engine: Engine, name: str, table: Table) -> HierarchyTable:
+    """The hierarchy in a table: the raw value, then a column a level, all as text."""
+    for column in table.columns:
+        refuse_merging(column, table)
+    rows = _asked(engine, table, "hierarchy_rows", columns=list(table.columns))
+    return table_of_rows(name, table.column_names, [tuple(row.values()) for row in rows])
+
+
+def _longest_referred(engine: Engine, roles: Roles) -> Iterator[tuple[str, dict[str, int]]]:
+    """A mask of a reference is as long as the longest value of either side: the release is masked
+    already, to the length of its own, and what can't be as long there must not match here."""
+    for name, reference in roles.references.items():
+        yield (
+            name,
+            {
+                column.name: max(
+                    longest_value(engine, roles.table, column, _chosen(roles, column)),
+                    longest_value(engine, reference.table, other),
+                )
+                for column, other in masked_references(roles, reference)
+            },
+        )
+
+
+def _asked(
+    engine: Engine, table: Table, macro: str, relation: str | None = None, **arguments: Any
+) -> list[Row]:
+    sql = render(macro, relation=relation or table.sql, **arguments)
+    checked_select(sql, frozenset([table.sql]))
+    return engine.query(sql)

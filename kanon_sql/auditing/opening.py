@@ -1,0 +1,148 @@
+"""Opens what holds the data, finds the columns of a question, and reads what must be known."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kanon_sql.auditing.facts import HierarchyReading, read_facts
+from kanon_sql.engines import connect, is_embedded
+from kanon_sql.engines.base import Engine
+from kanon_sql.engines.session import time_limit
+from kanon_sql.errors import InputError, SpecError, no_first_records
+from kanon_sql.plan.audit_plan import Plan, plan_audit
+from kanon_sql.plan.bind import bind
+from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.plan.roles import resolve
+from kanon_sql.spec.spec import AuditSpec, TableSpec
+
+
+@dataclass(frozen=True)
+class OpenTable:
+    """A table's question, complete, the engine that answers it, and the seconds it took."""
+
+    bound: BoundSpec
+    engine: Engine
+    seconds: float
+
+
+def open_table(
+    spec: AuditSpec,
+    place: int,
+    engine: Engine,
+    timeout: float | None = None,
+    *,
+    asked: TableSpec | None = None,
+    hierarchies: HierarchyReading = "read",
+    show_values: bool = False,
+) -> OpenTable:
+    """One table of `spec`, opened with what it refers to, its question bound; `asked` is asked in
+    place of the table's own. How `hierarchies` in tables are looked at is told by `read_facts`.
+
+    Raises `SpecError` that knows its place in the spec, or `InputError`.
+    """
+    started = time.monotonic()
+    asked = asked or spec.tables[place]
+    with time_limit(engine, timeout, threading.Event()):
+        table = engine.table(asked.source)
+        references = {
+            name: engine.table(reference.source) for name, reference in asked.references.items()
+        }
+        try:
+            roles = resolve(asked, table, references)
+            facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
+            bound = bind(roles, facts)
+        except (SpecError, InputError) as error:
+            # The faults of the next tables must be their own.
+            engine.renew()
+            raise spec.pointed(error, place) if isinstance(error, SpecError) else error from None
+    return OpenTable(bound, engine, time.monotonic() - started)
+
+
+@contextmanager
+def opened(
+    table: TableSpec,
+    engine: Any,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Iterator[Engine]:
+    """The engine that a table is asked on, closed in the end unless it was opened elsewhere."""
+    where = engine if engine is not None else table.connect
+    if table.first and isinstance(where, str) and not is_embedded(where):
+        # Before a driver is asked for, which could not change it.
+        raise no_first_records(str(table.source))
+    hub = connect(
+        where,
+        memory_limit=memory_limit,
+        threads=threads,
+        delimiter=table.delimiter,
+        null_strings=table.null_strings,
+    )
+    try:
+        yield hub
+    finally:
+        if hub is engine:
+            hub.renew()
+        else:
+            hub.close()
+
+
+@contextmanager
+def opening(
+    engine: Any, memory_limit: str | None = None, threads: int | None = None
+) -> Iterator[Callable[[TableSpec], Engine]]:
+    """What opens the engine of each table; all are closed in the end.
+
+    Tables that lie in one database are asked through one connection, in one snapshot. The
+    embedded engine is one for each, as it reads text files in one way.
+    """
+    shared: dict[Any, Engine] = {}
+    with ExitStack() as stack:
+
+        def engine_of(table: TableSpec) -> Engine:
+            target = engine if engine is not None else table.connect
+            place = target if isinstance(target, str) else id(target)
+            if is_embedded(target) or place not in shared:
+                shared[place] = stack.enter_context(opened(table, engine, memory_limit, threads))
+            return shared[place]
+
+        yield engine_of
+
+
+@dataclass(frozen=True)
+class PlannedTable:
+    """A table's plan, the engine that answers it, and the seconds it took to open them."""
+
+    plan: Plan
+    engine: Engine
+    seconds: float
+
+
+def planned(
+    spec: AuditSpec,
+    place: int,
+    engine: Engine,
+    timeout: float | None = None,
+    *,
+    hierarchies: HierarchyReading = "read",
+    show_values: bool = False,
+) -> PlannedTable:
+    """The plan of one table of `spec`, once the engine has opened what it reads; how
+    `hierarchies` in tables are looked at is told by `read_facts`."""
+    table = open_table(
+        spec, place, engine, timeout, hierarchies=hierarchies, show_values=show_values
+    )
+    try:
+        plan = plan_audit(table.bound)
+    except SpecError as error:
+        raise spec.pointed(error, place) from None
+    return PlannedTable(plan, engine, table.seconds)
+
+
+def name_of(plan: Plan) -> str:
+    """What people call the table of a plan."""
+    return plan.bound.spec.name or plan.bound.table.name

@@ -1,0 +1,106 @@
+"""Risks of re-identification, read off the sizes of classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from kanon_sql.auditing.answers import Answers, Counted, everyone, smallest, total
+from kanon_sql.auditing.estimates import individual_risk
+from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
+from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.results.table import ATTACKERS
+from kanon_sql.spec.models.base import AT_RISK, Number
+from kanon_sql.sql.tables import Row
+from kanon_sql.sql.thresholds import exactly
+
+
+def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """The chance of being re-identified, by who attacks (El Emam 2013, chapter 16).
+
+    Journalist and marketer risk are those of the first reference; a class with fewer people
+    there than in the release counts with its own.
+    """
+    if not answers.sizes:
+        return dict.fromkeys([*ATTACKERS, *(["individual"] if plan.bound.weight else [])])
+    name = next(iter(plan.bound.references), None)
+    first = next(
+        (
+            (answers.matches[step.step.name], row_of_people(step, answers))
+            for step in plan.references
+            if step.reference == name and "kanon_unions" in answers.matches[step.step.name]
+        ),
+        None,
+    )
+    linked, of_people = first or (None, None)
+    return {
+        "prosecutor": _prosecutor(plan, answers),
+        "journalist": journalist(linked, of_people, "at_risk", AT_RISK)
+        if linked and of_people
+        else None,
+        "marketer": {"average": marketer(of_people)} if of_people else None,
+        **({"individual": _individual(answers.survey)} if answers.survey is not None else {}),
+    }
+
+
+def row_of_people(step: ReferenceStep, answers: Answers) -> Row:
+    """What a reference step says of people, each of whom counts once: the row of the classes,
+    where nobody is in several."""
+    return answers.people_of.get(step.step.name, answers.matches[step.step.name])
+
+
+def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:
+    """The attacker knows that the person is in the table: the chance is 1 / class size."""
+    return {
+        "highest": 1 / smallest(answers.sizes),
+        "average": float(average_risk(plan.bound, answers)),
+        "at_risk": float(share_at_risk(answers.counted, AT_RISK)),
+        "threshold": AT_RISK,
+    }
+
+
+def average_risk(bound: BoundSpec, answers: Answers) -> Fraction | float:
+    """The mean chance: one re-identification a class, where nobody is in several, is exact."""
+    counted = answers.counted
+    if bound.wildcard or answers.people is not None:
+        return math.fsum(count / size for size, count in counted) / everyone(counted)
+    return Fraction(total(answers.sizes, "kanon_classes"), everyone(counted))
+
+
+def share_at_risk(counted: Counted, threshold: Number) -> Fraction:
+    """The share whose chance is above a threshold."""
+    above = sum(count for size, count in counted if Fraction(1, size) > exactly(threshold))
+    return Fraction(above, everyone(counted))
+
+
+def journalist(row: Row, of_people: Row, at_risk: str, threshold: Number) -> dict[str, Any]:
+    """The attacker does not know who is in the table: the chance is 1 / people in the reference."""
+    classes, unions = int(row["kanon_classes"]), int(row["kanon_unions"])
+    return {
+        "highest": 1 / int(row["kanon_least_union"]),
+        "average": max(classes / unions, marketer(of_people)),
+        "at_risk": int(of_people[f"kanon_{at_risk}_people"]) / int(of_people["kanon_sizes"]),
+        "threshold": float(threshold),
+    }
+
+
+def marketer(row: Row) -> float:
+    """The attacker links everyone: the share of correct links to expect."""
+    return float(row["kanon_reidentified"]) / int(row["kanon_sizes"])
+
+
+def _individual(survey: Sequence[Row]) -> dict[str, Any] | None:
+    """The chance of each record where survey weights say how many people it stands for."""
+    if len(survey) > SURVEY_CLASSES:
+        return None
+    risks = [
+        (individual_risk(int(row["kanon_size"]), float(row["kanon_weight"])), row) for row in survey
+    ]
+    expected = math.fsum(risk * int(row["kanon_people"]) for risk, row in risks)
+    return {
+        "expected_reidentifications": expected,
+        "highest": max(risk for risk, _ in risks),
+        "average": expected / total(survey, "kanon_people"),
+    }

@@ -1,0 +1,449 @@
+"""What the rows of a plan's steps mean: summary, risks, verdicts, warnings. Pure arithmetic.
+
+`Sizes` are rows of the classes step, one for each class size, smallest first; they say all there
+is to say of the quasi-identifiers alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from kanon_sql.auditing.answers import Answers, Sizes, everyone, smallest, total
+from kanon_sql.auditing.estimates import population_uniqueness, required_class_size
+from kanon_sql.auditing.risks import (
+    average_risk,
+    journalist,
+    marketer,
+    row_of_people,
+    share_at_risk,
+)
+from kanon_sql.errors import InputError, plural
+from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.plan.bound import BoundCheck
+from kanon_sql.report.words.numbers import the_reference
+from kanon_sql.results.table import CheckResult
+from kanon_sql.spec.models.base import Number, ReferenceModel, SensitiveModel
+from kanon_sql.spec.models.closeness import DeltaDisclosure
+from kanon_sql.spec.models.diversity import (
+    AlphaKAnonymity,
+    Homogeneity,
+    KEAnonymity,
+    PSensitiveKAnonymity,
+    RecursiveClDiversity,
+)
+from kanon_sql.spec.models.estimates import KMapEstimate, PopulationUniqueness
+from kanon_sql.spec.models.reference import DeltaPresence, KMap
+from kanon_sql.spec.models.risk import JournalistRisk, MarketerRisk, ProsecutorRisk, RiskModel
+from kanon_sql.spec.models.sizes import KAnonymity, SampleUniqueness
+from kanon_sql.sql.tables import Row
+from kanon_sql.sql.thresholds import SLACK, exactly
+
+ASSUMED_ATTACKER = (
+    "someone who does not know whether the person is in the release, and looks for them in a "
+    "table like the reference; against one who knows, only k-anonymity counts"
+)
+
+
+def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
+    """The verdict of each check, in the order in which they were asked."""
+    for check in plan.bound.checks:
+        if not answers.sizes:
+            yield CheckResult(check.model.name(), check.model.parameters, None, None)
+            continue
+        match check.model:
+            case KAnonymity():
+                yield _k_anonymity(check, check.model, plan, answers)
+            case Homogeneity():
+                yield _homogeneity(check, plan, answers)
+            case SensitiveModel():
+                yield _sensitive(check, check.model, plan, answers)
+            case ReferenceModel():
+                yield _against_reference(check, check.model, plan, answers)
+            case ProsecutorRisk():
+                yield _prosecutor_risk(check, check.model, plan, answers)
+            case SampleUniqueness():
+                yield _sample_uniqueness(check, check.model, plan, answers)
+            case PopulationUniqueness():
+                yield _population_uniqueness(check, check.model, plan, answers)
+            case KMapEstimate():
+                yield _k_map_estimate(check, check.model, plan, answers)
+
+
+def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answers) -> CheckResult:
+    achieved = smallest(answers.sizes)
+    below = [row for row in answers.sizes if model.k is not None and row["kanon_size"] < model.k]
+    details: dict[str, Any] = {}
+    if answers.profiles:
+        profiles = {int(row["kanon_size"]): int(row["kanon_profiles"]) for row in answers.profiles}
+        details["profile_k"] = min(profiles)
+        details["profile_uniques"] = profiles.get(1, 0)
+    if plan.bound.wildcard:
+        details["achieved_nulls_as_value"] = min(
+            int(row["kanon_size_as_value"]) for row in answers.sizes
+        )
+    return _verdict(
+        check,
+        achieved,
+        holds=not below,
+        classes=total(below, "kanon_classes"),
+        records=total(below, "kanon_records"),
+        people=_people_where(plan, answers, lambda size: size < (model.k or 0)),
+        details=details,
+    )
+
+
+def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult:
+    sizes, label, of_people = _rows_of(check, plan, answers)
+    classes = total(sizes, "kanon_homogeneous_classes")
+    singletons = sum(
+        int(row["kanon_homogeneous_classes"]) for row in sizes if row["kanon_size"] == 1
+    )
+    details = {"singleton_classes": singletons}
+    if plan.bound.entity:
+        details["several_valued_classes"] = total(sizes, "kanon_certain_among_others_classes")
+    return _verdict(
+        check,
+        classes,
+        holds=classes == 0,
+        classes=classes,
+        records=total(sizes, "kanon_homogeneous_records"),
+        people=_violating_people(
+            plan, sizes, of_people, "kanon_homogeneous_classes", f"kanon_{label}_violated_people"
+        ),
+        details=details,
+    )
+
+
+def _sensitive(
+    check: BoundCheck, model: SensitiveModel, plan: Plan, answers: Answers
+) -> CheckResult:
+    """The worst class, whatever is measured of it."""
+    rows, label, of_people = _rows_of(check, plan, answers)
+    column = f"kanon_{label}"
+    achieved = _worst(model, (row[column] for row in rows))
+    if any(row.get(f"{column}_infinite_classes") for row in rows):
+        achieved = math.inf
+    classes = sum(int(row.get(f"{column}_violated_classes") or 0) for row in rows)
+    return _verdict(
+        check,
+        achieved,
+        holds=classes == 0,
+        classes=classes,
+        records=sum(int(row.get(f"{column}_violated_records") or 0) for row in rows),
+        people=_violating_people(
+            plan, rows, of_people, f"{column}_violated_classes", f"{column}_violated_people"
+        ),
+        details=_beside(model, achieved, column, rows),
+    )
+
+
+def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str, Row | None]:
+    """The rows that answer a check on a sensitive attribute, its label in them, and what was
+    asked of people besides."""
+    for asked in plan.distances:
+        if asked.labelled.check is check:
+            found = answers.distances[asked.step.name]
+            return [found], asked.labelled.label, answers.people_of.get(asked.step.name)
+    for read in plan.sensitive:
+        for each in read.checks:
+            if each.check is check:
+                name = read.step.name
+                return answers.sensitive[name], each.label, answers.people_of.get(name)
+    raise AssertionError(f"no step answers {check.model.name()}")
+
+
+def _violating_people(
+    plan: Plan, rows: Sizes, of_people: Row | None, classes: str, people: str
+) -> int | None:
+    """How many people are in a violating class: all of its people, where each is in one class."""
+    if plan.bound.entity is None:
+        return None
+    if of_people is not None:
+        return int(of_people.get(people) or 0)
+    return sum(int(row.get("kanon_size", 0)) * int(row.get(classes) or 0) for row in rows)
+
+
+def _people_where(plan: Plan, answers: Answers, holds: Callable[[int], bool]) -> int | None:
+    """How many people have such a size of their smallest class; None without an entity."""
+    if plan.bound.entity is None:
+        return None
+    return sum(count for size, count in answers.counted if holds(size))
+
+
+def _worst(model: SensitiveModel, found: Iterator[Any]) -> int | float | None:
+    """The least or greatest measure of any class; None where no class has one."""
+    measures = [measure for measure in found if measure is not None]
+    if not measures:
+        return None
+    worst = min(measures) if model.worst == "least" else max(measures)
+    return worst if isinstance(worst, int) else float(worst)
+
+
+def _beside(model: SensitiveModel, achieved: Any, column: str, rows: Sizes) -> dict[str, Any]:
+    """What a model says beside what it achieves."""
+    match model:
+        case AlphaKAnonymity() | PSensitiveKAnonymity():
+            return {"k": min(int(row["kanon_size"]) for row in rows)}
+        case KEAnonymity():
+            return {"distinct": min(int(row[f"{column}_distinct"]) for row in rows)}
+        case DeltaDisclosure():
+            present = [row[f"{column}_present_only"] for row in rows]
+            return {"present_only": _worst(model, iter(present))}
+        case RecursiveClDiversity(allowed=None):
+            return {"confidence": _confidence(achieved, model.l)}
+    return {}
+
+
+def _confidence(c: float, l: int) -> float:  # noqa: E741 - the name that the field uses
+    """How sure one may be of a value in the worst class, l - 2 others ruled out."""
+    if math.isinf(c):
+        return 1.0
+    return c if l == 1 else c / (c + 1)
+
+
+# --- against a reference --------------------------------------------------------------------
+
+
+def _against_reference(
+    check: BoundCheck, model: ReferenceModel, plan: Plan, answers: Answers
+) -> CheckResult:
+    step, label = next(
+        (step, each.label)
+        for step in plan.references
+        for each in step.checks
+        if each.check is check
+    )
+    row = answers.matches[step.step.name]
+    of_people = row_of_people(step, answers)
+    unmatched, exceeding = (
+        int(row[f"kanon_{which}_classes"]) for which in ("unmatched", "exceeding")
+    )
+    if model.missing == "error" and unmatched:
+        raise InputError(
+            f"{model.name()}: nobody in {the_reference(step.reference)} matches "
+            f"{plural(unmatched, 'class')} of {plan.bound.table.name} "
+            f"({plural(int(row['kanon_unmatched_records']), 'record')}), and missing: error "
+            "was asked."
+        )
+    contained = not unmatched and not exceeding
+    details: dict[str, Any] = {
+        "unmatched_classes": unmatched,
+        "unmatched_records": int(row["kanon_unmatched_records"]),
+        "exceeding_classes": exceeding,
+    }
+    levels = plan.bound.spec.references[step.reference].levels
+    if any(levels.values()):
+        details["reference_levels"] = dict(levels)
+    violating = (
+        _or_none(row.get(f"kanon_{label}_violated_classes")),
+        _or_none(row.get(f"kanon_{label}_violated_records")),
+    )
+    match model:
+        case KMap():
+            union = model.missing == "union"
+            achieved: Any = int(row["kanon_least_union" if union else "kanon_least_population"])
+            details |= {"assumes": ASSUMED_ATTACKER}
+            holds = not violating[0]
+        case DeltaPresence():
+            achieved = {end: _or_none(row[f"kanon_{label}_{end}"], float) for end in ("min", "max")}
+            violating = (violating[0], _or_none(row.get(f"kanon_{label}_violated_population")))
+            # Nobody was asked for where no class is out of bounds.
+            if plan.bound.references[step.reference].entity and not violating[0]:
+                of_people = {f"kanon_{label}_violated_people": violating[0]}
+            holds = not violating[0] and contained
+        case JournalistRisk():
+            risks = journalist(row, of_people, f"{label}_at_risk", model.threshold)
+            achieved = risks["highest"]
+            details |= {key: risks[key] for key in ("average", "at_risk")}
+            holds = _within(
+                model,
+                highest=Fraction(1, int(row["kanon_least_union"])),
+                average=risks["average"],
+                at_risk=Fraction(
+                    int(of_people[f"kanon_{label}_at_risk_people"]), int(of_people["kanon_sizes"])
+                ),
+            ) and (contained or model.missing == "union")
+        case MarketerRisk():
+            achieved = marketer(of_people)
+            holds = _at_most(achieved, model.max_average) and (
+                contained or model.missing == "union"
+            )
+        case _:
+            raise AssertionError(f"{model.name()} is read off no reference")
+    return _verdict(
+        check,
+        achieved,
+        holds=holds,
+        classes=violating[0],
+        records=violating[1],
+        people=_or_none(of_people.get(f"kanon_{label}_violated_people")),
+        details=details,
+    )
+
+
+def _or_none(value: Any, kind: type = int) -> Any:
+    return None if value is None else kind(value)
+
+
+# --- risks and estimates --------------------------------------------------------------------
+
+
+def _prosecutor_risk(
+    check: BoundCheck, model: ProsecutorRisk, plan: Plan, answers: Answers
+) -> CheckResult:
+    sizes, bound = answers.sizes, model.class_bound
+    highest = Fraction(1, smallest(sizes))
+    average, at_risk = (
+        average_risk(plan.bound, answers),
+        share_at_risk(answers.counted, model.threshold),
+    )
+
+    def is_above(size: int) -> bool:
+        return bound is not None and Fraction(1, size) > exactly(bound)
+
+    above = [row for row in sizes if is_above(int(row["kanon_size"]))]
+    return _verdict(
+        check,
+        float(highest),
+        holds=_within(model, highest=highest, average=average, at_risk=at_risk),
+        classes=total(above, "kanon_classes") if bound is not None else None,
+        records=total(above, "kanon_records") if bound is not None else None,
+        people=_people_where(plan, answers, is_above) if bound is not None else None,
+        details={"average": float(average), "at_risk": float(at_risk)},
+    )
+
+
+def _within(
+    model: RiskModel, *, highest: Fraction, average: Fraction | float, at_risk: Fraction
+) -> bool:
+    """Whether each bound that is given is kept."""
+    return (
+        _at_most(highest, model.max_highest)
+        and _at_most(average, model.max_average)
+        and _at_most(at_risk, model.max_at_risk)
+    )
+
+
+def _at_most(found: Fraction | float, bound: Number | None) -> bool:
+    """Whether a number keeps a bound; a sum in floating point may exceed it by the slack."""
+    if bound is None:
+        return True
+    if isinstance(found, Fraction):
+        return found <= exactly(bound)
+    return found <= float(bound) + SLACK
+
+
+def _sample_uniqueness(
+    check: BoundCheck, model: SampleUniqueness, plan: Plan, answers: Answers
+) -> CheckResult:
+    alone = sum(count for size, count in answers.counted if size == 1)
+    share = Fraction(alone, everyone(answers.counted))
+    return _verdict(
+        check,
+        float(share),
+        holds=_at_most(share, model.max_share),
+        classes=None,
+        records=None,
+        details={},
+    )
+
+
+def _population_uniqueness(
+    check: BoundCheck, model: PopulationUniqueness, plan: Plan, answers: Answers
+) -> CheckResult:
+    """Of people the profiles are counted: each has one, and a sample of people is one of
+    profiles, as the estimators have it, which it is not of classes that share people."""
+    _refuse_small_population(model, plan, answers)
+    estimates = population_uniqueness(_profile_sizes(answers), model.population)
+    achieved = estimates.estimate(model.estimator)
+    if achieved is None and check.gates:
+        raise InputError(
+            f"population_uniqueness: the estimator {model.estimator} has no answer "
+            f"for {plan.bound.table.name}, so nothing can be said. Take another estimator, or "
+            "measure without max_share to see all three."
+        )
+    return _verdict(
+        check,
+        achieved,
+        holds=achieved is None or _at_most(float(achieved), model.max_share),
+        classes=None,
+        records=None,
+        details={
+            "estimate": True,
+            "estimates": {
+                "zayatz": estimates.zayatz,
+                "pitman": estimates.pitman,
+                "snb": estimates.snb,
+            },
+        },
+    )
+
+
+def _k_map_estimate(
+    check: BoundCheck, model: KMapEstimate, plan: Plan, answers: Answers
+) -> CheckResult:
+    """A class has each of its people with the chance that a person is in the sample, whatever
+    other classes they are in, so that only the sample itself is counted in people."""
+    _refuse_small_population(model, plan, answers)
+    required = required_class_size(
+        model.k, everyone(answers.counted), model.population, float(model.alpha), model.test
+    )
+    below = [row for row in answers.sizes if row["kanon_size"] < required]
+    return _verdict(
+        check,
+        smallest(answers.sizes),
+        holds=not below,
+        classes=total(below, "kanon_classes"),
+        records=total(below, "kanon_records"),
+        people=_people_where(plan, answers, lambda size: size < required),
+        details={"required": required, "estimate": True},
+    )
+
+
+def _refuse_small_population(
+    model: PopulationUniqueness | KMapEstimate, plan: Plan, answers: Answers
+) -> None:
+    counted = everyone(answers.counted)
+    if model.population < counted:
+        raise InputError(
+            f"{model.name()}: a population of {model.population:,} is smaller than "
+            f"{plan.bound.table.name}, which has {counted:,} "
+            f"{'people' if plan.bound.entity else 'records'}. It is the number of people that the "
+            "table is a sample of."
+        )
+
+
+def _profile_sizes(answers: Answers) -> dict[int, int]:
+    """How many profiles of each size there are; classes, where there are no people to have one."""
+    rows, counted = (
+        (answers.profiles, "kanon_profiles")
+        if answers.profiles
+        else (answers.sizes, "kanon_classes")
+    )
+    return {int(row["kanon_size"]): int(row[counted]) for row in rows}
+
+
+def _verdict(
+    check: BoundCheck,
+    achieved: Any,
+    *,
+    holds: bool,
+    classes: int | None,
+    records: int | None,
+    details: Mapping[str, Any],
+    people: int | None = None,
+) -> CheckResult:
+    """The result of a check; what did not gate has neither a verdict nor violations."""
+    return CheckResult(
+        model=check.model.name(),
+        parameters=check.model.parameters,
+        holds=holds if check.gates else None,
+        achieved=achieved,
+        violating_classes=classes if check.gates else None,
+        violating_records=records if check.gates else None,
+        violating_people=people if check.gates else None,
+        details=details,
+    )

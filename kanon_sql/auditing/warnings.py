@@ -1,0 +1,156 @@
+"""What a reader must know beside the verdicts, each in a sentence or two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kanon_sql.auditing.answers import Answers, smallest, total
+from kanon_sql.errors import plural
+from kanon_sql.plan.audit_plan import FIRST_RECORDS, SURVEY_CLASSES, Look, Plan, ReferenceStep
+from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.report.words.numbers import the_reference
+from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
+from kanon_sql.sql.tables import Row
+
+
+def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
+    """What a reader must know beside the verdicts, each in a sentence or two."""
+    if not answers.sizes:
+        return
+    yield from left_out(plan.bound)
+    referred = (each for bound in plan.bound.references.values() for each in bound.levels)
+    faults = [
+        summary_of_faults(each.levels.faults, show_values=plan.bound.facts.show_values)
+        for each in (*plan.bound.levels, *referred)
+    ]
+    for fault in dict.fromkeys(faults):
+        yield from fault.splitlines()
+    yield from _unassigned_identifiers(plan, answers)
+    yield from _profiles(answers)
+    for look in plan.looks:
+        yield from _constant(look, answers)
+        yield from _sham_diversity(look, plan, answers)
+    yield from _unheard_of_values(plan, answers)
+    yield from _survey(answers)
+    if plan.bound.wildcard and plan.bound.sensitive:
+        yield (
+            "nulls: wildcard: the sensitive attributes are not measured, because compatible "
+            "records form no classes."
+        )
+    for step in plan.references:
+        yield from _matching(step, answers.matches[step.step.name])
+
+
+def left_out(bound: BoundSpec) -> Iterator[str]:
+    """Files that a glob could be thought to have read."""
+    for table in (bound.table, *(each.table for each in bound.references.values())):
+        if table.left_out:
+            yield (
+                f"{table.name} leaves out {', '.join(table.left_out)}, as a shell does: a name "
+                "that begins with a dot is hidden, and may be left by a program that was killed."
+            )
+
+
+def _unassigned_identifiers(plan: Plan, answers: Answers) -> Iterator[str]:
+    for (_, columns), row in zip(plan.first_records, answers.first_records, strict=True):
+        looked_at = int(row["kanon_records"])
+        if looked_at < 2:
+            return
+        all_of_them = looked_at < FIRST_RECORDS
+        where = "every record" if all_of_them else f"each of the first {looked_at:,} records"
+        for place, name in enumerate(columns, start=1):
+            if row[f"kanon_distinct_{place}"] == looked_at:
+                yield (
+                    f'"{name}" has a different value in {where}, so it may identify people by '
+                    "itself. If it is published, it is a quasi-identifier; if not, declare it as "
+                    "an identifier or as the entity."
+                )
+
+
+def _profiles(answers: Answers) -> Iterator[str]:
+    if not answers.profiles:
+        return
+    k = int(answers.profiles[0]["kanon_size"])
+    alone = int(answers.profiles[0]["kanon_profiles"]) if k == 1 else 0
+    if k < smallest(answers.sizes):
+        yield (
+            f"People have records in several classes, and the combination says more than each "
+            f"class: {alone:,} {'person is' if alone == 1 else 'people are'} alone with "
+            f"theirs, and the fewest who share one are {k:,}, against a k of "
+            f"{smallest(answers.sizes):,}."
+        )
+
+
+def _constant(look: Look, answers: Answers) -> Iterator[str]:
+    """A table that gives its one value away leaves classes nothing to add."""
+    name, row = look.column.name, answers.looks.get(look.at_all.name)
+    if row is None or row["kanon_values"] > 1:
+        return
+    if row["kanon_values"] == 0:
+        yield (
+            f"{name} is NULL in every record, so nothing is shown to be protected: no model on it "
+            "says anything."
+        )
+    elif not row["kanon_nulls"]:
+        yield (
+            f"{name} has the same value in every record: whoever is in the table has it. "
+            "t-closeness, δ-disclosure and β-likeness compare with the table and hold all the same."
+        )
+
+
+def _sham_diversity(look: Look, plan: Plan, answers: Answers) -> Iterator[str]:
+    name = look.column.name
+    read = next(each for each in plan.sensitive if each.column.name == name)
+    by_null = total(answers.sensitive[read.step.name], "kanon_diverse_by_null_classes")
+    if by_null:
+        yield (
+            f"Only NULL makes {plural(by_null, 'class')} look diverse in {name}: without it "
+            "there is a single value. --sensitive-nulls unknown counts NULL as no value."
+        )
+    row = answers.looks.get(look.by_spelling.name) if look.by_spelling else None
+    by_spelling = int(row["kanon_diverse_by_spelling_classes"] or 0) if row else 0
+    if by_spelling:
+        yield (
+            f"Only spelling makes {plural(by_spelling, 'class')} look diverse in {name}: the "
+            "values differ by case, outer spaces or the way a number is written."
+        )
+
+
+def _unheard_of_values(plan: Plan, answers: Answers) -> Iterator[str]:
+    for step, row in zip(plan.named_values, answers.named_values, strict=True):
+        lacking = step.named - int(row["kanon_occurring"] or 0)
+        if lacking:
+            values = (
+                "The one value" if step.named == 1 else f"{lacking:,} of the {step.named:,} values"
+            )
+            yield (
+                f"{values} that {step.check.model.name()} names never "
+                f"{'occurs' if step.named == 1 else 'occur'} in "
+                f"{step.check.model.parameters['sensitive']}: spelled as there?"
+            )
+
+
+def _survey(answers: Answers) -> Iterator[str]:
+    if answers.survey is not None and len(answers.survey) > SURVEY_CLASSES:
+        yield (
+            f"The individual risk is not computed: more than {SURVEY_CLASSES:,} classes differ in "
+            "their size or the sum of their weights. Round the weights."
+        )
+
+
+def _matching(step: ReferenceStep, row: Row) -> Iterator[str]:
+    unmatched = int(row["kanon_unmatched_classes"])
+    exceeding = int(row["kanon_exceeding_classes"])
+    reference = the_reference(step.reference)
+    if unmatched:
+        records = plural(int(row["kanon_unmatched_records"]), "record")
+        yield (
+            f"Nobody in {reference} matches {plural(unmatched, 'class')} ({records}) of the "
+            "release, so it can't contain the release: look for another spelling, another time "
+            "or another region."
+        )
+    if exceeding:
+        yield (
+            f"There are fewer people in {reference} than in the release in "
+            f"{plural(exceeding, 'class')}, so it can't contain the release."
+        )

@@ -1,0 +1,222 @@
+"""A made-up hospital release, the voter list that its patients stand in, and a spec for both.
+
+Everybody is drawn by a seeded generator, so that each run writes the same people. The columns are
+those of Sweeney's well-known linkage: a release without names, and a public list with names that
+shares three columns with it (Sweeney 2002, k-anonymity, section 1).
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import random
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kanon_sql.errors import SpecError
+from kanon_sql.results.writing import whole_folder
+
+SPEC = "kanon.yml"
+SEED = 1997
+VOTERS = 20_000
+PATIENTS = 2_000
+
+_ZIPS = tuple(f"02{number:03}" for number in (
+    139, 138, 140, 141, 143, 144, 145, 155, 148, 149, 151, 176, 180, 186, 169, 170, 171, 184,
+    190, 188, 189, 191, 152, 163, 142,
+))  # fmt: skip
+_FIRST_NAMES = {
+    "F": ("Ada", "Bea", "Carla", "Dina", "Elif", "Fay", "Greta", "Hana", "Ines", "Joan", "Keiko"),
+    "M": ("Abel", "Ben", "Carl", "Dario", "Emre", "Finn", "Gus", "Hugo", "Ivan", "Jon", "Kenji"),
+}
+_LAST_NAMES = (
+    "Abbot", "Baker", "Costa", "Diaz", "Eliot", "Fisher", "Grant", "Huang", "Irwin", "Jensen",
+    "Kaya", "Lopez", "Murphy", "Nguyen", "Okafor", "Patel", "Quinn", "Rossi", "Silva", "Tran",
+)  # fmt: skip
+_DIAGNOSES = {
+    "hypertension": 30,
+    "type 2 diabetes": 18,
+    "asthma": 12,
+    "fracture": 10,
+    "pneumonia": 9,
+    "depression": 8,
+    "coronary disease": 7,
+    "breast cancer": 3,
+    "HIV": 2,
+    "schizophrenia": 1,
+}
+
+_SPEC_TEXT = """\
+# What is asked of this data. Run it with: kanon-sql audit kanon.yml
+version: 1
+tables:
+  - name: patients
+    source: patients.parquet            # patients.csv holds the same records
+
+    # Name a person outright: never published, and no part of the question.
+    identifiers: [patient_id, name]
+
+    # What someone may know of a person, from a voter list or as a neighbour.
+    quasi_identifiers: [birth_year, sex, zip]
+
+    # What must not become known.
+    sensitive: [diagnosis]
+
+    # The people who could be meant: every patient is one of these voters.
+    references:
+      voters:
+        source: voters.parquet
+        columns: {zip: zip_code}        # its own name for the column
+        entity: voter_id                # people are counted, not records
+
+    checks:
+      - k_anonymity: {k: 5}             # at least 5 patients share every combination
+      - k_map: {k: 10, reference: voters}   # at least 10 voters share it
+      - homogeneity: {sensitive: diagnosis} # no combination gives the diagnosis away
+"""
+
+
+class Voter(NamedTuple):
+    """A person of the voter list."""
+
+    voter_id: str
+    name: str
+    birth_year: int
+    sex: str
+    zip_code: str
+
+
+class Patient(NamedTuple):
+    """A stay in hospital of one of the voters, each of whom has one at most."""
+
+    patient_id: str
+    name: str
+    birth_year: int
+    sex: str
+    zip: str
+    admitted: datetime.date
+    diagnosis: str
+
+
+def write(folder: Path, *, force: bool = False) -> None:
+    """Write the data and the spec into `folder`, all of it or nothing.
+
+    Raises `SpecError` for a folder that holds files, unless `force` is given.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise SpecError(f"{folder} is a file; name a folder.")
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise SpecError(f"{folder} is not empty; name another folder, or add --force.")
+    chance = random.Random(SEED)
+    voters = list(_voters(chance))
+    patients = list(_patients(chance, voters))
+    with whole_folder(folder) as unfinished:
+        _write_csv(unfinished / "patients.csv", Patient, patients)
+        _write_csv(unfinished / "voters.csv", Voter, voters)
+        for name in ("patients", "voters"):
+            _write_parquet(unfinished / f"{name}.csv", unfinished / f"{name}.parquet")
+        (unfinished / "voters.csv").unlink()
+        (unfinished / SPEC).write_text(_SPEC_TEXT, encoding="utf-8")
+
+
+def own_command() -> str:
+    """What this program is called by who called it, as it can be pasted into the same shell.
+
+    An environment that is not activated is on no path, so that its program is named in full.
+    """
+    called = Path(sys.argv[0])
+    if called.parts[-2:] == ("kanon_sql", "__main__.py"):
+        return f"{shlex.quote(sys.executable)} -m kanon_sql"
+    on_path = shutil.which("kanon-sql")
+    if called.stem != "kanon-sql" or (on_path and Path(on_path).resolve() == called.resolve()):
+        return "kanon-sql"
+    return shlex.quote(sys.argv[0])
+
+
+def what_next(folder: Path, command: str = "kanon-sql") -> str:
+    """Commands to try on the folder, as they can be pasted into a shell where this program is
+    called by `command`."""
+    spec, table = (shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv"))
+    return f"""\
+These people are made up. What to try next:
+
+  # the question, with a comment on every part
+  cat {spec}
+  # the SQL behind each number
+  {command} compile {spec}
+  # the same table without the year of birth, and without a spec
+  {command} audit {table} --qi sex,zip --sensitive diagnosis --identifiers patient_id,name --k 5
+  # what a program reads
+  {command} audit {spec} --format json"""
+
+
+def _voters(chance: random.Random) -> Iterator[Voter]:
+    """Adults, most of them in a few ZIP codes."""
+    popularity = [1 / rank for rank in range(1, len(_ZIPS) + 1)]
+    for number in range(1, VOTERS + 1):
+        sex = chance.choice("FM")
+        name = f"{chance.choice(_FIRST_NAMES[sex])} {chance.choice(_LAST_NAMES)}"
+        birth_year = round(chance.triangular(1925, 2006, 1975))
+        [zip_code] = chance.choices(_ZIPS, popularity)
+        yield Voter(f"V{number:05}", name, birth_year, sex, zip_code)
+
+
+def _patients(chance: random.Random, voters: Sequence[Voter]) -> Iterator[Patient]:
+    """Some of the voters, with a diagnosis that fits their age and sex in a rough way."""
+    first_day = datetime.date(2025, 1, 1)
+    for number, voter in enumerate(chance.sample(voters, PATIENTS), start=1):
+        weights = [
+            weight * _how_likely(diagnosis, voter) for diagnosis, weight in _DIAGNOSES.items()
+        ]
+        [diagnosis] = chance.choices(list(_DIAGNOSES), weights)
+        admitted = first_day + datetime.timedelta(days=chance.randrange(365))
+        yield Patient(
+            f"P{number:04}",
+            voter.name,
+            voter.birth_year,
+            voter.sex,
+            voter.zip_code,
+            admitted,
+            diagnosis,
+        )
+
+
+def _how_likely(diagnosis: str, voter: Voter) -> float:
+    """How much more often than in general the diagnosis is met in someone like this voter."""
+    old = voter.birth_year < 1960
+    match diagnosis:
+        case "hypertension" | "coronary disease":
+            return 2 if old else 0.4
+        case "breast cancer":
+            return 2 if voter.sex == "F" else 0.01
+        case "asthma" | "depression":
+            return 0.5 if old else 1.5
+    return 1
+
+
+def _write_csv(path: Path, kind: type[Voter | Patient], people: Sequence[Voter | Patient]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(kind._fields)
+        writer.writerows(people)
+
+
+def _write_parquet(text: Path, table: Path) -> None:
+    """The same records with types: ZIP codes stay text, so that none loses its zero."""
+    import duckdb
+
+    types = {"birth_year": "INTEGER", "admitted": "DATE"}
+    with text.open(encoding="utf-8") as file:
+        names = next(csv.reader(file))
+    with duckdb.connect() as hub:
+        records = hub.read_csv(
+            str(text),
+            header=True,
+            auto_detect=False,
+            columns={name: types.get(name, "VARCHAR") for name in names},
+        )
+        records.write_parquet(str(table))

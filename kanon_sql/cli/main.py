@@ -1,0 +1,592 @@
+"""The command line. It parses, calls, prints and exits; whatever is heavy is imported when used.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 nothing demanded fails, 1 a check
+is violated, 2 a bad question or input, 3 the engine failed, 4 no data, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.options import (
+    PIPELINE_FORMATS,
+    VERBOSITY,
+    anonymize_options,
+    audit_options,
+    baseline_options,
+    compile_options,
+    demo_options,
+    diff_options,
+    profile_options,
+    validate_options,
+)
+from kanon_sql.cli.output import (
+    ENGINE_FAILED,
+    Failure,
+    deliver,
+    expected_page,
+    files_of,
+    for_pipeline,
+    form_of,
+    limits_of,
+    only_step,
+    output_of,
+    refuse_failed,
+    refuse_format,
+    rendered,
+    result_file_of,
+    say_written,
+    telling,
+    watching,
+    writable,
+)
+from kanon_sql.cli.question import (
+    are_results,
+    attacker_knows,
+    is_spec_file,
+    profile_question,
+    question,
+    selected,
+)
+from kanon_sql.cli.stops import INTERRUPTED, stops
+from kanon_sql.errors import KanonError, SpecError, did_you_mean, plural
+
+if TYPE_CHECKING:
+    from kanon_sql.auditing.result import AuditResult
+    from kanon_sql.engines.session import Watch
+    from kanon_sql.results.baseline import Baseline
+    from kanon_sql.spec.spec import AuditSpec
+
+
+NO_DATA = 4
+
+
+_LATER = ("report", "init")
+
+
+class CommandLine(click.Group):
+    """A group whose commands return their exit code and whose errors all look alike."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        CLOCK.begin(time.monotonic())
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        with stops.heard():
+            stops.code = _exit_code_of(run)
+        return sys.exit(stops.code)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (Failure, click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if ctx.meta.get(VERBOSITY, 0) > 1:
+                traceback.print_exc()
+            raise _failure(error) from error
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            known = self.list_commands(ctx)
+            raise click.UsageError(
+                f'there is no command "{args[0]}".{did_you_mean(args[0], known)}', ctx
+            )
+        return super().resolve_command(ctx, args)
+
+
+def _exit_code_of(run: Callable[[], Any]) -> int:
+    """What the command ends with, after saying what went wrong, if anything did."""
+    try:
+        code = int(run() or 0)
+        # What calls back from C may lose an interrupt.
+        return INTERRUPTED if stops.came and stops.code is None else code
+    except Failure as failure:
+        if stops.came and stops.code is None:
+            click.echo("Interrupted; nothing was written.", err=True)
+            return INTERRUPTED
+        _say_error(str(failure))
+        return failure.exit_code
+    except click.ClickException as error:
+        _say_error(error.format_message())
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(f"{error.ctx.command_path} --help tells how it is used.", err=True)
+        return error.exit_code
+    except click.Abort as error:
+        if stops.code is not None:
+            return stops.code
+        notes = getattr(error.__cause__, "__notes__", [])
+        click.echo(" ".join(["Interrupted; nothing was written.", *notes]), err=True)
+        return INTERRUPTED
+
+
+def _failure(error: Exception) -> Failure:
+    """The error in words. One that nobody foresaw keeps its own: they could hold data."""
+    if isinstance(error, KanonError):
+        return Failure(str(error), error.exit_code)
+    if isinstance(error, RecursionError):
+        return Failure(
+            "a part of the question is nested too deeply to be read. Write it with fewer levels.", 2
+        )
+    kind = type(error).__name__
+    return Failure(
+        f"something unforeseen went wrong ({kind}). -vv shows where, and may show values.",
+        ENGINE_FAILED,
+    )
+
+
+def _say_error(message: str) -> None:
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(message, err=True)
+
+
+@click.group(
+    cls=CommandLine,
+    name="kanon-sql",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Every option of a command can be set by its environment variable, as in "
+    "KANON_SQL_MEMORY_LIMIT=2GB; one that may be repeated has a value a line.",
+)
+@click.version_option(package_name="kanon-sql", prog_name="kanon-sql")
+@click.pass_context
+def main(context: click.Context, /) -> None:
+    """Audit the privacy of a table where it lies, by SQL.
+
+    Begin with kanon-sql demo.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def _only_one(_: click.Context, __: click.Parameter, targets: Sequence[str]) -> str:
+    """The one target; several are most likely a glob that the shell has taken apart."""
+    if len(targets) > 1:
+        raise SpecError(
+            f"there are {len(targets)} targets ({targets[0]}, {targets[1]}, …). Quote a glob, so "
+            "that all its files are read as one table: 'data/*.parquet'."
+        )
+    return targets[0]
+
+
+def _at_most_one(
+    context: click.Context, parameter: click.Parameter, targets: Sequence[str]
+) -> str | None:
+    return _only_one(context, parameter, targets) if targets else None
+
+
+def _one_or_specs(
+    context: click.Context, parameter: click.Parameter, targets: Sequence[str]
+) -> Sequence[str]:
+    """One target or several spec files, which a pre-commit hook passes in one go."""
+    if all(map(is_spec_file, targets)):
+        return targets
+    return [_only_one(context, parameter, targets)]
+
+
+@main.command()
+@click.argument("target", nargs=-1, callback=_at_most_one)
+@audit_options
+@click.pass_context
+def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
+    """Check which privacy models hold.
+
+    TARGET is a file or glob (.parquet .csv .tsv .json .arrow), a table (with --connect), or a
+    spec file (.yml); with --manifest there is none. Without a threshold the audit measures what
+    the table has.
+
+    Exit codes: 0 every check holds, or nothing was demanded; 1 a check is violated; 2 a bad
+    question or input; 3 the engine failed; 4 no data; 130 interrupted.
+    """
+    if values["manifest"]:
+        chosen = selected(context, target, values)
+        spec, places = chosen.spec, chosen.places
+        if spec is None:
+            _say_error(chosen.reason)
+    else:
+        chosen, spec = None, question(context, _required(target), values)
+        places = spec.places()
+    baseline = _baseline(values)
+    output = output_of(context, spec, values)
+    if values["dry_run"]:
+        from kanon_sql.auditing.auditor import dry_run
+
+        refuse_format(context)
+        tables = dry_run(spec, writes=files_of(output)) if spec else ()
+        deliver(expected_page(tables, to_terminal=output is None), output)
+        return 0 if spec else NO_DATA
+    with watching(context) as watch:
+        result = CLOCK.told(_audit_of(spec, watch, values, files_of(output)))
+    if chosen:
+        result = result.noted(chosen.notes)
+    if baseline:
+        result = baseline.held_against(result, values["by"])
+    form = form_of(context, values, output, {".sarif": "sarif", ".xml": "junit"})
+    found = result.status.replace("_", " ")
+    if form in PIPELINE_FORMATS:
+        deliver(for_pipeline(result, places, form), output, found)
+        refuse_failed(result)
+        return result.exit_code
+    refuse_failed(result)
+    deliver(rendered(result, result.page(), form, to_terminal=output is None), output, found)
+    return result.exit_code
+
+
+def _required(target: str | None) -> str:
+    if target is None:
+        raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
+    return target
+
+
+def _audit_of(
+    spec: AuditSpec | None, watch: Watch, values: dict[str, Any], writes: Sequence[Path]
+) -> AuditResult:
+    """The audit of a spec; of none where nothing was selected."""
+    if spec is None:
+        from kanon_sql.auditing.result import AuditResult
+        from kanon_sql.results.version import VERSION
+
+        return AuditResult((), VERSION)
+    from kanon_sql.auditing.auditor import audit as run
+
+    return run(spec, watch=watch, writes=writes, **limits_of(values))
+
+
+def _baseline(values: dict[str, Any]) -> Baseline | None:
+    """The baseline that is asked for, read before anything runs."""
+    if not values["baseline"]:
+        return None
+    from kanon_sql.results.baseline import Baseline
+
+    return Baseline.read(Path(values["baseline"]))
+
+
+@main.command()
+@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@anonymize_options
+@click.pass_context
+def anonymize(
+    context: click.Context,
+    /,
+    target: str,
+    algorithm: Any,
+    max_suppressed: str | None,
+    suppressed: Any,
+    pull_frequencies: bool,
+    dialect: str | None,
+    emit: Any,
+    view_name: str | None,
+    single_view: bool,
+    keep_order: bool,
+    untouched: Any,
+    **values: Any,
+) -> int:
+    """Generalise and suppress until the demands hold.
+
+    TARGET is as for audit. A quasi-identifier without a hierarchy can only be suppressed. The
+    release is audited again; what fails is not written.
+
+    Exit codes: 0 the release holds; 1 no levels will do, or the release fails; 2 a bad question
+    or input; 3 the engine failed; 4 no data; 130 interrupted.
+    """
+    from kanon_sql.anonymizing.anonymizer import anonymize as run
+    from kanon_sql.anonymizing.anonymizer import dry_run
+    from kanon_sql.anonymizing.options import ReleaseOptions
+
+    spec = question(context, target, values)
+    result_file = result_file_of(context, values["result"], spec.files(), values)
+    wanted = ReleaseOptions(
+        algorithm=algorithm,
+        max_suppressed=max_suppressed,
+        suppressed=suppressed,
+        pull_frequencies=pull_frequencies,
+        output=writable(values["output"], spec.files(), values),
+        dialect=dialect,
+        emit=emit,
+        view_name=view_name,
+        single_view=single_view,
+        keep_order=keep_order,
+        untouched=untouched,
+        force=values["force"],
+    )
+    if wanted.output is not None and wanted.output == result_file:
+        raise SpecError("--output and --result name the same file. Give each its own.")
+    if values["dry_run"]:
+        refuse_format(context)
+        if result_file is not None:
+            raise SpecError(
+                "--dry-run has no result yet, and so no --result. Leave out one of the two."
+            )
+        deliver(expected_page([dry_run(spec, wanted)], to_terminal=True), None)
+        return 0
+    with watching(context) as watch, telling(context) as tell:
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        writes = files_of(result_file)
+        result = CLOCK.told(run(spec, wanted, watch=watch, tell=tell, writes=writes, **limits))
+    if result.anonymization.release:
+        stops.code = result.exit_code
+    form = form_of(context, values, result_file)
+    to_terminal = result_file is None
+    text = rendered(result, result.page(), form, to_terminal=to_terminal)
+    release = result.anonymization.release
+    if result_file and release:
+        say_written(Path(release.path))
+    deliver(text, result_file, result.status.replace("_", " "))
+    return result.exit_code
+
+
+@main.command()
+@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@profile_options
+@click.pass_context
+def profile(context: click.Context, /, target: str, **values: Any) -> int:
+    """See what someone finds who knows one column more.
+
+    TARGET is as for audit; of a spec file the checks are not asked. For each column: how many
+    records are alone once it is known beside the quasi-identifiers. For each quasi-identifier:
+    what it costs, and how much of that is due to outliers. For each sensitive attribute: how
+    sure one is after ruling out other values. No value is shown.
+
+    Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
+    """
+    spec = profile_question(context, target, values)
+    output = output_of(context, spec, values)
+    with watching(context) as watch:
+        from kanon_sql.profiling.profiler import profile as run
+
+        limits = {key: values[key] for key in ("k", "memory_limit", "threads", "timeout")}
+        limits |= {"watch": watch, "writes": files_of(output)}
+        result = CLOCK.told(run(spec, attacker_knows=attacker_knows(values), **limits))
+    refuse_failed(result)
+    form = form_of(context, values, output)
+    to_terminal = output is None
+    text = rendered(result, result.page(), form, to_terminal=to_terminal)
+    deliver(text, output)
+    return result.exit_code
+
+
+@main.command(name="compile")
+@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@compile_options
+@click.pass_context
+def compile_(
+    context: click.Context, /, target: str, step: str | None, output_dir: str | None, **values: Any
+) -> int:
+    """Print the SQL of an audit and run none of it.
+
+    Takes the options of audit, so that one word turns an audit into its SQL; what bounds a run
+    has nothing to bound here. In another dialect than that of what is opened, a file stands for
+    the table that is called after it. The name of a table needs no connection then.
+    """
+    spec = question(context, target, values)
+    if output_dir and values["output"]:
+        raise SpecError("--output is one file and --output-dir a folder; choose one.")
+    output = output_of(context, spec, values)
+    from kanon_sql.auditing.compiler import compile as compile_audit
+
+    how = {key: values[key] for key in ("dialect", "quote", "table")}
+    written = sorted(Path(output_dir).rglob("*.sql")) if output_dir else files_of(output)
+    compiled = compile_audit(spec, **how, writes=written)
+    compiled = only_step(compiled, step) if step else compiled
+    found = plural(len(compiled.statements), "statement")
+    if output_dir:
+        from kanon_sql.results.writing import write_files
+
+        folder = Path(output_dir)
+        write_files(folder, compiled.files, inputs=spec.files(), force=values["force"])
+        say_written(folder, found)
+    else:
+        deliver("\n\n".join(compiled.statements) if step else str(compiled), output, found)
+    return 0
+
+
+@main.command()
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET", callback=_one_or_specs)
+@validate_options
+@click.pass_context
+def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
+    """Open the tables, and see that the whole question fits.
+
+    That is its columns, its checks, and its hierarchies, which must have every value of the
+    table. TARGET is as for audit; spec files may be several.
+    """
+    specs = [question(context, target, values) for target in targets]
+    from kanon_sql.auditing.auditor import validate as look
+
+    deliver("\n".join(sentence for spec in specs for sentence in look(spec)), None)
+    return 0
+
+
+@main.command()
+@click.argument("targets", nargs=-1, required=True, metavar="RESULT.json…|TARGET")
+@baseline_options
+@click.pass_context
+def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
+    """Write down what is accepted today.
+
+    Takes results that audit wrote as JSON, or a TARGET with the options of audit, which is then
+    audited. With audit --baseline FILE a check that is violated in them stays accepted until it
+    gets worse; one that holds in them must still hold.
+
+    Exit codes: 0 written, whatever is violated; 2 a bad question or input, or nothing to accept;
+    3 the engine failed; 4 no data.
+    """
+    from kanon_sql.results.baseline import Baseline
+
+    if are_results(context, targets, values):
+        from kanon_sql.results.stored import read_result
+
+        output = result_file_of(context, values["output"], targets, values)
+        results = [read_result(Path(target)).result for target in targets]
+    else:
+        target = _only_one(context, context.command.params[0], targets)
+        spec = question(context, target, values)
+        output = output_of(context, spec, values)
+        result = _audited(context, spec, values, output)
+        if result.status == "no_data":
+            raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
+        results = [result]
+    accepted = Baseline.of(results)
+    deliver(accepted.to_json(), output, str(accepted))
+    return 0
+
+
+def _audited(
+    context: click.Context, spec: AuditSpec, values: dict[str, Any], output: Path | None
+) -> AuditResult:
+    with watching(context) as watch:
+        from kanon_sql.auditing.auditor import audit as run
+
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        result = run(spec, watch=watch, writes=files_of(output), **limits)
+    refuse_failed(result)
+    return result
+
+
+@main.command()
+@click.argument("old", metavar="OLD.json")
+@click.argument("new", metavar="NEW.json")
+@diff_options
+@click.pass_context
+def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
+    """Say what changed from one result to the next.
+
+    OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Told are the checks,
+    sizes and risks that got better or worse, and the tables that appeared or vanished. That
+    several releases are about the same people is a risk of its own, which is not measured.
+
+    Exit codes: 0 compared; 1 with --fail-on-worse, where anything got worse or is not asked any
+    more; 2 a bad input.
+    """
+    from kanon_sql.report import diff as report
+    from kanon_sql.results.diff import diff as compare
+    from kanon_sql.results.stored import read_result
+
+    output = result_file_of(context, values["output"], (old, new), values)
+    result = compare(read_result(Path(old)), read_result(Path(new)), values["by"])
+    form = form_of(context, values, output)
+    to_terminal = output is None
+    text = rendered(result, report.page(result), form, to_terminal=to_terminal)
+    deliver(text, output)
+    return int(values["fail_on_worse"] and result.is_worse)
+
+
+@main.command()
+def schema() -> int:
+    """Print the JSON Schema of a spec file, for editors."""
+    import json
+
+    from kanon_sql.spec.spec import json_schema
+
+    deliver(json.dumps(json_schema(), indent=2, ensure_ascii=False), None)
+    return 0
+
+
+@main.command()
+@click.argument("name", required=False)
+def explain(name: str | None) -> int:
+    """Say what a model, a metric or an algorithm means, and how people are counted.
+
+    With an example, its formula and its paper. NAME is as in l_diversity, precision, datafly or
+    entities, which says how people are counted, or values, which says what counts as one value.
+    Without it, list them.
+    """
+    from kanon_sql.report.explain import explained
+
+    deliver(explained(name), None)
+    return 0
+
+
+@main.command(name="dbt-package")
+def dbt_package() -> int:
+    """Print the folder of the dbt package, for packages.yml.
+
+    The package is called kanon_sql. It lies inside the installed kanon-sql, so that dbt runs the
+    macros of the version that is installed.
+    """
+    from kanon_sql.sql.macros import folder
+
+    deliver(str(folder()), None)
+    return 0
+
+
+@main.command()
+@click.argument("folder", default="kanon-demo")
+@click.option("--force", is_flag=True, help="Write into a folder that holds files.")
+@demo_options
+@click.pass_context
+def demo(context: click.Context, /, folder: str, force: bool) -> int:
+    """Write made-up data with a spec into FOLDER, and audit it.
+
+    FOLDER is kanon-demo if none is named. The data are patients and a voter list with their
+    names; nobody in them exists.
+    """
+    from kanon_sql.cli import demo as example
+
+    path = Path(folder)
+    example.write(path, force=force)
+    with watching(context) as watch:
+        from kanon_sql.auditing.auditor import audit as run
+        from kanon_sql.spec.spec import AuditSpec
+
+        result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
+    next_steps = example.what_next(path, example.own_command())
+    deliver(f"{rendered(result, result.page(), 'human')}\n\n{next_steps}", None)
+    return 0
+
+
+def _comes_later(name: str) -> click.Command:
+    """A command that is promised: it says so, and ends as a question that can't be asked."""
+
+    def refuse(arguments: Sequence[str]) -> None:
+        raise SpecError(f"kanon-sql {name} comes in a later release.")
+
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        context_settings={"ignore_unknown_options": True, "help_option_names": []},
+        hidden=True,
+    )
+
+
+for _name in _LATER:
+    main.add_command(_comes_later(_name))

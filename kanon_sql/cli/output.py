@@ -1,0 +1,270 @@
+"""Where the pages of a command go, and in which form."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from kanon_sql.cli.options import VERBOSITY
+from kanon_sql.errors import SpecError, did_you_mean
+
+if TYPE_CHECKING:
+    from kanon_sql.auditing.compiler import CompiledAudit
+    from kanon_sql.auditing.result import AuditResult
+    from kanon_sql.engines.session import Watch
+    from kanon_sql.profiling.result import ProfileResult
+    from kanon_sql.report.document import Block
+    from kanon_sql.results.diff import Diff
+    from kanon_sql.results.expected import ExpectedTable
+    from kanon_sql.results.release import GeneralizationStep
+    from kanon_sql.spec.spec import AuditSpec, TablePlaces
+
+
+ENGINE_FAILED = 3
+
+
+CONSOLE = "kanon_sql.console"
+"""Where a command's context keeps the terminal that a spinner turns on."""
+
+
+class Failure(Exception):
+    """An error as the user sees it: one message and an exit code."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def refuse_format(context: click.Context) -> None:
+    """Raise if a format is asked for where there is no result."""
+    if context.get_parameter_source("format") is not click.core.ParameterSource.DEFAULT:
+        raise SpecError(
+            "--dry-run has no result yet, and so no --format: it is text for people. Leave out one "
+            "of the two."
+        )
+
+
+def expected_page(tables: Sequence[ExpectedTable], *, to_terminal: bool) -> str:
+    """What would run, as text for people."""
+    from kanon_sql.report import dry_run, terminal
+
+    return terminal.write(dry_run.page(tables), **_terminal(to_terminal))
+
+
+def for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str) -> str:
+    """The result as a pipeline reads it; a table on which the engine failed is told in it too."""
+    from kanon_sql.report.pipelines import github, junit, sarif
+
+    render = {"junit": junit.render, "sarif": sarif.render, "github": github.render}[form]
+    return render(result, places)
+
+
+def limits_of(values: dict[str, Any]) -> dict[str, Any]:
+    """What bounds a run, as `audit` takes it."""
+    return {key: values[key] for key in ("show_values", "memory_limit", "threads", "timeout")}
+
+
+def output_of(
+    context: click.Context, spec: AuditSpec | None, values: dict[str, Any]
+) -> Path | None:
+    """The file to write the result to: none that the audit, its baseline or its manifest is."""
+    beside = (values.get("baseline"), values.get("manifest"))
+    inputs = [*(spec.files() if spec else ()), *(each for each in beside if each)]
+    return result_file_of(context, values["output"], inputs, values)
+
+
+def files_of(output: Path | None) -> list[Path]:
+    """The files that a command writes in the end, which nothing that it reads may be."""
+    return [output] if output is not None else []
+
+
+def form_of(
+    context: click.Context,
+    values: dict[str, Any],
+    output: Path | None,
+    more: Mapping[str, str] | None = None,
+) -> str:
+    """How the result is written: as asked, else as the name of the file says, of which a command
+    may know `more`."""
+    asked = context.get_parameter_source("format")
+    by_suffix = {".json": "json", ".md": "markdown", **(more or {})}
+    if output is None or asked is not click.core.ParameterSource.DEFAULT:
+        return str(values["format"])
+    return by_suffix.get(output.suffix.lower(), str(values["format"]))
+
+
+_ENDINGS = {
+    "audit": (".json", ".md", ".sarif", ".xml", ".txt"),
+    "anonymize": (".json", ".md", ".txt"),
+    "profile": (".json", ".md", ".txt"),
+    "diff": (".json", ".md", ".txt"),
+    "compile": (".sql", ".txt"),
+    "baseline": (".json",),
+}
+"""By command, what the name of a result may end with: what is written is what that promises."""
+
+
+def result_file_of(
+    context: click.Context, name: str | None, inputs: Iterable[str], values: dict[str, Any]
+) -> Path | None:
+    """A file to write a result to. Raises `SpecError` for an ending that promises something else,
+    unless a format was asked for; a name without one, or a pipe, promises nothing."""
+    path = writable(name, inputs, values)
+    if path is None or not path.suffix or (path.exists() and not path.is_file()):
+        return path
+    asked = context.get_parameter_source("format")
+    if "format" in values and asked is not click.core.ParameterSource.DEFAULT:
+        return path
+    command = context.command.name or ""
+    is_for_people = command == "audit" and values["dry_run"]
+    endings = (".txt",) if is_for_people else _ENDINGS[command]
+    if path.suffix.lower() not in endings:
+        has_forms = "format" in values and not is_for_people
+        or_format = ", or say with --format what to write" if has_forms else ""
+        raise SpecError(
+            f"{path}: nothing is written in the form of {path.suffix} here. Name a file that ends "
+            f"with {_one_of(endings)}{or_format}."
+        )
+    return path
+
+
+def _one_of(endings: Sequence[str]) -> str:
+    *first, last = endings
+    return " or ".join([", ".join(first), last] if first else [last])
+
+
+def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) -> Path | None:
+    """A file to write, once it is sure that it may be written and is none of the inputs."""
+    if name is None:
+        return None
+    from kanon_sql.files import remove_leftovers
+    from kanon_sql.results.writing import check_writable
+
+    path = Path(name)
+    check_writable(path, inputs=inputs, force=values["force"])
+    for said in remove_leftovers(path.parent):
+        click.echo(said, err=True)
+    return path
+
+
+@contextmanager
+def watching(context: click.Context) -> Iterator[Watch]:
+    """What is told each step: a line with -v, else a spinner where stderr is a terminal."""
+    if context.meta.get(VERBOSITY, 0):
+        yield lambda step, progress: click.echo(step, err=True)
+    elif _is_terminal(sys.stderr):
+        from rich.console import Console
+
+        from kanon_sql.cli.spinner import spinning
+
+        context.meta[CONSOLE] = console = Console(stderr=True)
+        with spinning(console) as watch:
+            yield watch
+    else:
+        yield lambda step, progress: None
+
+
+@contextmanager
+def telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], None]]:
+    """What is told each step of a search as it is taken: a line, where stderr is a terminal."""
+    from kanon_sql.report.steps import step_heading, step_line
+
+    taken = 0
+
+    def tell(step: GeneralizationStep) -> None:
+        nonlocal taken
+        taken += 1
+        if taken == 1:
+            say(step_heading())
+        say(step_line(step, taken, step.to_level - 1))
+
+    def say(line: str) -> None:
+        # Above the spinner, where there is one.
+        if console := context.meta.get(CONSOLE):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        elif context.meta.get(VERBOSITY, 0):
+            click.echo(line, err=True)
+
+    yield tell
+
+
+def refuse_failed(result: AuditResult | ProfileResult) -> None:
+    """Raise if the database failed: then there is nothing to print."""
+    if result.exit_code == ENGINE_FAILED:
+        failed = (f"{table.name}: {table.error}" for table in result.tables if table.error)
+        raise Failure("\n".join(failed), ENGINE_FAILED)
+
+
+def rendered(
+    result: AuditResult | ProfileResult | Diff,
+    page: Iterable[Block],
+    form: str,
+    *,
+    to_terminal: bool = True,
+) -> str:
+    """The result in a form: as JSON, or as its page."""
+    from kanon_sql.report import markdown, terminal
+
+    if form == "json":
+        return result.to_json()
+    if form == "markdown":
+        return markdown.write(page)
+    return terminal.write(page, **_terminal(to_terminal))
+
+
+def _terminal(to_terminal: bool) -> dict[str, Any]:
+    """How wide the page is and whether it has colours: 80 columns and none, unless people look."""
+    if not (to_terminal and _is_terminal(sys.stdout)):
+        return {}
+    colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return {"colour": colour, "width": shutil.get_terminal_size().columns}
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether people look; a process may have been started without any stream."""
+    return stream is not None and stream.isatty()
+
+
+def only_step(compiled: CompiledAudit, step: str) -> CompiledAudit:
+    """The statement of this name, of each table that has it."""
+    found = compiled.only(step)
+    if not found.tables:
+        names = list(dict.fromkeys(name for table in compiled.tables for name in table.steps))
+        raise SpecError(
+            f'there is no step "{step}". Steps: {", ".join(names)}.{did_you_mean(step, names)}'
+        )
+    return found
+
+
+def deliver(text: str, output: Path | None, found: str = "") -> None:
+    """Print the text, or write it to the file. A reader who has gone away changes no verdict."""
+    if output:
+        from kanon_sql.results.writing import write_whole
+
+        write_whole(output, f"{text}\n")
+        say_written(output, found)
+        return
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:
+        return
+    try:
+        click.echo(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Failure(f"the result can't be printed: {error.strerror}.", ENGINE_FAILED) from None
+
+
+def say_written(path: Path, found: str = "") -> None:
+    """Say on stderr which file or folder has the answer now, and in a word what it `found`."""
+    if path.is_file() or path.is_dir():
+        click.echo(f"{path} written{f': {found}' if found else ''}.", err=True)

@@ -1,0 +1,360 @@
+"""The question that options of the command line ask.
+
+An option that is part of the question has no place beside a spec file, which asks its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kanon_sql.cli.options import QuestionOption
+from kanon_sql.errors import SpecError, did_you_mean
+
+if TYPE_CHECKING:
+    from kanon_sql.spec.dbt.manifest import SelectedTables
+    from kanon_sql.spec.models.base import Model
+    from kanon_sql.spec.spec import AuditSpec
+
+
+DEFAULT_REFERENCE = "reference"
+
+
+_CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
+
+
+def question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
+    """What a command's target and options ask. Raises `SpecError`."""
+    from kanon_sql.spec.spec import AuditSpec, table_spec
+
+    if values.get("select"):
+        raise SpecError(
+            f"--select {' '.join(values['select'])} chooses models of a dbt project: name its "
+            "manifest with --manifest FILE."
+        )
+    if is_spec_file(target):
+        _refuse_a_second_question(context, target)
+        return AuditSpec.from_file(target)
+    quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
+    references = _references(values)
+    demands = {
+        "references": references,
+        "checks": _checks(values, list(references)),
+        "with_other_sensitive": values["with_other_sensitive"],
+    }
+    return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values), **demands)])
+
+
+def are_results(context: click.Context, targets: Sequence[str], values: Mapping[str, Any]) -> bool:
+    """Whether the targets are results of audits: JSON files of which nothing is asked.
+
+    Raises `SpecError` where a part of a question is given, but no quasi-identifiers.
+    """
+    if values["qi"] or not all(target.lower().endswith(".json") for target in targets):
+        return False
+    given = _given(context)
+    if given:
+        raise SpecError(
+            f"{targets[0]} is taken for a result, of which {', '.join(given)} asks nothing. To "
+            "audit it as a table, name its quasi-identifiers: --qi COL,…."
+        )
+    return True
+
+
+def profile_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
+    """The table that a profile is about. Raises `SpecError`."""
+    from kanon_sql.spec.spec import AuditSpec, table_spec
+
+    if is_spec_file(target):
+        _refuse_a_second_question(context, target)
+        return AuditSpec.from_file(target)
+    quasi_identifiers = _quasi_identifiers(
+        values, "is sure to know", ". Finding them in the data comes in a later release."
+    )
+    return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
+
+
+def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> list[str]:
+    """The names of `--qi`, of which there must be one."""
+    names = _names("--qi", values["qi"])
+    if names:
+        return names
+    raise SpecError(
+        f"there are no quasi-identifiers: name what an attacker {knows} of a person, as in --qi "
+        f"zip,birth_date,sex{or_else}"
+    )
+
+
+def attacker_knows(values: Mapping[str, Any]) -> list[str]:
+    """The columns that a profile looks at; none where it looks at all."""
+    return _names("--attacker-knows", values["attacker_knows"])
+
+
+def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """What the options say of a table, whatever is asked of it."""
+    return {
+        "source": target,
+        "quasi_identifiers": _generalisable(quasi_identifiers, values),
+        "levels": _levels("--level", values.get("level", ())),
+        "sensitive": _names("--sensitive", values["sensitive"]),
+        "identifiers": _names("--identifiers", values["identifiers"]),
+        "null_strings": list(values["null_string"]),
+        "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
+        **{key: values[key] for key in ("entity", "where", "first", "connect", "weight")},
+        **{key: values[key] for key in _CHOICES if values.get(key)},
+    }
+
+
+def is_spec_file(target: str) -> bool:
+    return target.lower().endswith((".yml", ".yaml"))
+
+
+def _refuse_a_second_question(context: click.Context, target: str) -> None:
+    """Raise if an option asks what the spec file should."""
+    given = _given(context)
+    if given:
+        raise SpecError(
+            f"{target} asks the question, so {', '.join(given)} has no place beside it. "
+            "Write it into the file, or name a table in place of the file."
+        )
+
+
+def selected(
+    context: click.Context, target: str | None, values: Mapping[str, Any]
+) -> SelectedTables:
+    """The tables of a dbt manifest that are audited. Raises `SpecError`."""
+    from kanon_sql.spec.dbt.manifest import read_manifest
+
+    manifest = values["manifest"]
+    given = [option for option in _given(context) if option not in _BESIDE_A_MANIFEST]
+    if target is not None:
+        given.insert(0, target)
+    if given:
+        raise SpecError(
+            f"{manifest} asks the question, so {', '.join(given)} has no place beside it. Write "
+            "it into the config.meta.kanon_sql of the model."
+        )
+    return read_manifest(manifest, values["select"], values["connect"])
+
+
+_BESIDE_A_MANIFEST = ("--connect", "KANON_SQL_CONNECT")
+
+
+def _given(context: click.Context) -> list[str]:
+    """The options of the question that are given, or their variables."""
+    sources = {
+        option: context.get_parameter_source(option.name or "")
+        for option in context.command.params
+        if isinstance(option, QuestionOption)
+    }
+    return [
+        str(option.envvar) if source is click.core.ParameterSource.ENVIRONMENT else option.opts[0]
+        for option, source in sources.items()
+        if source is not click.core.ParameterSource.DEFAULT
+    ]
+
+
+def _names(flag: str, texts: Iterable[str]) -> list[str]:
+    return [name for text in texts for name in column_names(flag, text)]
+
+
+def column_names(flag: str, text: str) -> list[str]:
+    """The names in a comma-separated text; one with a comma or a quote is quoted as in CSV.
+
+    >>> column_names("--qi", 'zip, "last, first"')
+    ['zip', 'last, first']
+
+    Raises `SpecError` for a name that is empty or a quote that is left open.
+    """
+    try:
+        [names] = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise SpecError(
+            f"{flag} {text!r} is not a list of names; quote one with a comma or a quote as in CSV."
+        ) from None
+    if not all(names):
+        raise SpecError(f"{flag} {text!r} has an empty name. Leave out the comma too many.")
+    return names
+
+
+def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The quasi-identifiers with what the options say of how each may be generalised."""
+    from kanon_sql.spec.builders import parse_builder, parse_clip
+
+    said: dict[str, dict[str, Any]] = {}
+    for flag, key in (("--hierarchy", "hierarchy"), ("--clip", "clip")):
+        for text in values.get(key, ()):
+            name, how = _of_column(flag, text)
+            if key in said.setdefault(name, {}):
+                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
+            said[name][key] = (
+                parse_clip(how)
+                if key == "clip"
+                else parse_builder(how, tables=bool(values.get("connect")))
+            )
+    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if repeated is not None:
+        raise SpecError(f'column "{repeated}" is named twice. Name it once.')
+    wanted = {name.casefold(): name for name in names}
+    generalisable: dict[str, Any] = dict.fromkeys(names)
+    for name, parts in said.items():
+        if name.casefold() not in wanted and "*" not in names:
+            raise SpecError(
+                f'"{name}" is no quasi-identifier, so no hierarchy or clip is for it. '
+                f"Quasi-identifiers: {', '.join(names)}.{did_you_mean(name, names)}"
+            )
+        hierarchy = parts.get("hierarchy")
+        fields = hierarchy.model_dump() if hierarchy else {}
+        fields |= {"clip": parts["clip"]} if "clip" in parts else {}
+        generalisable[wanted.get(name.casefold(), name)] = fields
+    return generalisable
+
+
+def _levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
+    """The level of each column that an option names."""
+    levels: dict[str, int] = {}
+    for text in texts:
+        for pair in column_names(flag, text):
+            name, number = _of_column(flag, pair)
+            if not re.fullmatch("[0-9]+", number):
+                raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
+            if name in levels:
+                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
+            levels[name] = int(number)
+    return levels
+
+
+def _of_column(flag: str, text: str) -> tuple[str, str]:
+    name, equals, rest = text.partition("=")
+    if not (name and equals and rest):
+        raise SpecError(f"{flag} {text!r} is not COL=…, as in {flag} zip=2.")
+    return name.strip(), rest.strip()
+
+
+def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
+    """The checks asked, the short forms first."""
+    from kanon_sql.spec.models.catalogue import short_checks
+
+    sensitive = _names("--sensitive", values["sensitive"])
+    for flag in ("l", "t"):
+        if values[flag] is not None and not sensitive:
+            raise SpecError(f"--{flag} needs the attribute that it is about: --sensitive COL.")
+    if values["k_map"] and len(references) != 1:
+        raise SpecError(_which_reference(values["k_map"], references))
+    short = short_checks(values, sensitive, references[0] if references else None)
+    return [*short, *(check_named(text) for text in values["check"])]
+
+
+def _which_reference(k: int, references: list[str]) -> str:
+    if not references:
+        return "--k-map needs the table to link against: --reference SRC."
+    examples = " or ".join(f"--check k_map:k={k},reference={name}" for name in references)
+    return f"--k-map can't tell which of the references is meant: write {examples}."
+
+
+def check_named(text: str) -> Model:
+    """The model that `MODEL[:KEY=VALUE,…]` asks.
+
+    >>> check_named("k_map:k=5,reference=voters").parameters["reference"]
+    'voters'
+
+    Raises `SpecError` for an unknown model, a key that is unknown or there twice, or a value
+    that is none.
+    """
+    from kanon_sql.spec.models.catalogue import model_named
+    from kanon_sql.spec.yaml_document import scalar_or_list
+
+    name, colon, rest = text.partition(":")
+    model = model_named(name.strip())
+    parameters: dict[str, Any] = {}
+    for part in _outer_parts(rest) if colon else ():
+        key, equals, value = part.partition("=")
+        key = key.strip()
+        if not (key and equals and value.strip()):
+            raise SpecError(f"--check {text}: {part.strip()!r} is not KEY=VALUE, as in k=5.")
+        if key in parameters:
+            raise SpecError(f"--check {text}: {key} is there twice. Give it once.")
+        parameters[key] = scalar_or_list(value)
+    return model(**parameters)
+
+
+def _outer_parts(text: str) -> Iterator[str]:
+    """The parts between commas that stand outside quotes and brackets."""
+    part, quote, depth = "", "", 0
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            yield part
+            part = ""
+            continue
+        part += character
+    yield part
+
+
+def _references(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every reference by its name, with its own columns, filter, entity and weight."""
+    references: dict[str, dict[str, Any]] = {}
+    for text in values["reference"]:
+        name, source = _named_source(text)
+        if name in references:
+            raise SpecError(
+                f'there are two references called "{name}": name them, as in '
+                "--reference voters=voters.parquet."
+            )
+        references[name] = {"source": source}
+    for name, text in _of_references("--reference-columns", values, references):
+        columns = references[name].setdefault("columns", {})
+        for pair in column_names("--reference-columns", text):
+            column, equals, own = pair.partition("=")
+            if not (column and equals and own):
+                raise SpecError(f"--reference-columns {pair!r} is not COL=COL, as in zip=zip_code.")
+            if column in columns:
+                raise SpecError(f'--reference-columns names "{column}" twice. Name it once.')
+            columns[column] = own
+    at_level: dict[str, list[str]] = {}
+    for name, text in _of_references("--reference-level", values, references):
+        at_level.setdefault(name, []).append(text)
+    for name, texts in at_level.items():
+        references[name]["levels"] = _levels("--reference-level", texts)
+    for part in ("where", "entity", "weight"):
+        for name, text in _of_references(f"--reference-{part}", values, references):
+            if part in references[name]:
+                raise SpecError(f"--reference-{part} is there twice for {name}. Give it once.")
+            references[name][part] = text
+    return references
+
+
+def _named_source(text: str) -> tuple[str, str]:
+    """The name and the source in `[NAME=]SRC`; a path with an `=` of its own begins with `./`."""
+    named = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", text, re.DOTALL)
+    return (named[1], named[2]) if named else (DEFAULT_REFERENCE, text)
+
+
+def _of_references(
+    flag: str, values: Mapping[str, Any], references: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Each value of the option with the name of the reference that it is for."""
+    for text in values[flag.removeprefix("--").replace("-", "_")]:
+        prefix = re.match(r"(\w+):(?!:)\s*", text)
+        if prefix and prefix[1] in references:
+            yield prefix[1], text[prefix.end() :]
+        elif len(references) == 1:
+            yield next(iter(references)), text
+        elif not references:
+            raise SpecError(f"{flag} needs a table that it is about: --reference voters.parquet.")
+        else:
+            raise SpecError(
+                f"{flag} {text!r} is for which reference? Begin it with a name and a colon: "
+                f"{', '.join(f'{name}:' for name in references)}."
+            )

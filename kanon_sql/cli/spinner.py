@@ -1,0 +1,71 @@
+"""What a terminal shows while statements run: what each asks, and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Lock, Thread
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from kanon_sql.engines.session import Progress, Watch
+
+PAUSE = 1.0
+"""Seconds between two looks at how far a statement is: most have ended before the first."""
+
+
+@contextmanager
+def spinning(console: Console) -> Iterator[Watch]:
+    """What is told each statement as it starts, and shows it until the next one does."""
+    with console.status("Opening the data") as status:
+        spinner = Spinner(console, status)
+        following = Thread(target=spinner.follow, daemon=True)
+        following.start()
+        try:
+            yield spinner.watch
+        finally:
+            spinner.end()
+            # It ends at once, unless an engine does not answer.
+            following.join(PAUSE)
+
+
+class Spinner:
+    """Shows the statement that runs. Nothing is waited for: who looks is a thread of its own."""
+
+    def __init__(self, console: Console, status: Status) -> None:
+        self._width = console.width - len("⠋ ")
+        self._status = status
+        self._asked: tuple[str, Progress] = ("", lambda: "")
+        self._drawing = Lock()
+        self._ended = Event()
+
+    def watch(self, question: str, progress: Progress) -> None:
+        """Show another statement."""
+        self._asked = (question, progress)
+        self._draw(question, "")
+
+    def follow(self) -> None:
+        """Show how far the statement is, again and again, until the end."""
+        while not self._ended.wait(PAUSE):
+            with suppress(Exception):
+                self._look()
+
+    def end(self) -> None:
+        """Show nothing more."""
+        with self._drawing:
+            self._ended.set()
+
+    def _look(self) -> None:
+        question, progress = asked = self._asked
+        done = progress()
+        if done and self._asked is asked:
+            self._draw(question, f" ({done})")
+
+    def _draw(self, question: str, done: str) -> None:
+        line = Text(question)
+        line.truncate(max(self._width - len(done), 0), overflow="ellipsis")
+        with self._drawing:
+            if not self._ended.is_set():
+                self._status.update(line.append(done))

@@ -1,0 +1,72 @@
+"""Signals that end a command, and what it says then."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+INTERRUPTED = 130
+
+
+class _Stops:
+    """Hears the signals that end a process. Stopped by a supervisor or by a terminal that closes,
+    an audit cleans up after itself as it does after Ctrl-C; under nohup it goes on.
+
+    Once a file is in place it ends with what was decided.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self.code: int | None = None
+        """What the process ends with, once that is decided."""
+        self._is_over = False
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """From now on; afterwards a signal ends what is left of the process at once."""
+        self.came, self.code, self._is_over = False, None, False
+        if output := sys.modules.get("kanon_sql.results.writing"):
+            output.placed.clear()
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGTERM", "SIGHUP"):
+                stop = getattr(signal, name, None)
+                if stop is not None and signal.getsignal(stop) in (signal.SIG_DFL, self._hear):
+                    signal.signal(stop, self._hear)
+                    # As it ends, Python has every signal kill that it still hears.
+                    atexit.register(signal.signal, stop, signal.SIG_IGN)
+            if before is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self._hear)
+        try:
+            yield
+        finally:
+            self._is_over = True
+            # An interrupt that came while some text was executed, as when a dataclass is made,
+            # would have Python kill itself in the end, whoever caught it; the next text forgets it.
+            exec("")
+            if before is signal.default_int_handler:
+                signal.signal(signal.SIGINT, before)
+
+    def _hear(self, number: int, _: object) -> None:
+        if self._is_over:
+            os._exit(INTERRUPTED if self.code is None else self.code)
+        if self.wrote and self.code is None:
+            return
+        is_again, self.came = self.came, True
+        # A supervisor says it twice, and what cleans up is not to be stopped by that.
+        if not is_again or number == signal.SIGINT:
+            raise KeyboardInterrupt
+
+    @property
+    def wrote(self) -> bool:
+        """Whether a file is in place."""
+        # It may just be on its way in.
+        return bool(getattr(sys.modules.get("kanon_sql.results.writing"), "placed", None))
+
+
+stops = _Stops()

@@ -1,0 +1,1 @@
+"""DuckDB, and the files and frames that it reads."""

@@ -1,0 +1,512 @@
+"""CSV read as text, and whole: every byte of a file is accounted for, or the file is refused.
+
+DuckDB's own detection is off; only the delimiter is found here, in the header record. What its
+reader changes or drops without a word even then (a space beside a quote, an empty field too
+many, a blank line, the tail of a CRLF file at the edge of a buffer) is found by bookkeeping:
+
+    bytes of the body = bytes of the values + quotes + delimiters + line ends
+
+Quotes are counted apart because a quote inside a value is written twice.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any, cast
+
+import duckdb
+
+from kanon_sql.engines.readers import (
+    Run,
+    call,
+    no_hive_columns,
+    path_list,
+    require_usable_names,
+    struct,
+)
+from kanon_sql.errors import InputError, SpecError
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import literal
+
+CHUNK = 1 << 22
+LONGEST_LINE = 1 << 24
+DELIMITERS = (",", ";", "\t", "|")
+NOT_QUOTE_OR_BREAK = bytes(set(range(256)) - set(b'"\r\n'))
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first record: the column names, and where and how it ends."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    bytes: int
+    quotes: int
+    lines: int
+    newline: str
+
+
+@dataclass
+class Census:
+    """What a file is made of, counted without parsing it."""
+
+    size: int = 0
+    quotes: int = 0
+    line_feeds: int = 0
+    carriage_returns: int = 0
+    both: int = 0
+    """CRLF pairs."""
+    last_breaks: int = 0
+    """Bytes of line breaks that close the file."""
+    break_in_quotes: bool = False
+    spaces_between_quotes: bool = False
+
+    @property
+    def splittable(self) -> bool:
+        """Whether every line break ends a record and none is two bytes.
+
+        Only then may DuckDB cut the file among threads: with a break inside quotes, or CRLF on
+        the edge of a buffer, its parallel reader was seen to lose records.
+        """
+        return not (self.carriage_returns or self.break_in_quotes)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether bookkeeping could balance by chance.
+
+        That takes line breaks of unequal length, a space between two quotes, which DuckDB lets
+        pass after a closing quote, or a quote that is never closed, which it lets pass where what
+        follows is longer than its buffer.
+        """
+        one_kind = (
+            not self.carriage_returns
+            or not self.line_feeds
+            or self.line_feeds == self.carriage_returns == self.both
+        )
+        return self.spaces_between_quotes or self.quotes % 2 == 1 or not one_kind
+
+
+def checked_delimiter(text: str | None) -> str | None:
+    r"""The delimiter that a user asked for; `\t` and `tab` are the tab."""
+    delimiter = "\t" if text in (r"\t", "tab") else text
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\\'):
+        raise SpecError(
+            f"A delimiter is one character that is not a quote, a backslash or a line break, "
+            f"not {delimiter!r}. Write \\t for a tab."
+        )
+    return delimiter
+
+
+def csv_source(
+    written: str,
+    files: Sequence[str],
+    run: Run,
+    *,
+    delimiter: str | None,
+    null_strings: Sequence[str],
+) -> str:
+    """The `read_csv(…)` that reads `files` whole, as text.
+
+    `written` is how the SQL names them: one path, or the glob that stands for all. Raises
+    `InputError` at the first line that can't be read as it stands.
+    """
+    headers = [read_header(file, delimiter, run) for file in files]
+    header = headers[0]
+    for file, other in zip(files, headers, strict=True):
+        require_same_header(files[0], header, file, other)
+    censuses = [take_census(file, run) for file in files]
+    options = reader_options(header, parallel=all(census.splittable for census in censuses))
+    for file, own_header, census in zip(files, headers, censuses, strict=True):
+        options |= account(file, own_header, census, options, run)
+    if null_strings:
+        options["nullstr"] = f"[{', '.join(map(literal, ['', *null_strings]))}]"
+    return call("read_csv", written, options | no_hive_columns(files))
+
+
+def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:
+    """The options of `read_csv` that leave nothing to be guessed."""
+    options = {
+        "auto_detect": "false",
+        "header": "true",
+        "delim": literal(header.delimiter),
+        "quote": "'\"'",
+        "escape": "'\"'",
+        "comment": "''",
+        "strict_mode": "true",
+        "null_padding": "false",
+        "ignore_errors": "false",
+        "columns": struct(dict.fromkeys(header.names, "VARCHAR")),
+    }
+    return options if parallel else options | {"parallel": "false"}
+
+
+def read_header(file: str, delimiter: str | None, run: Run) -> Header:
+    """The header of `file`, by the delimiter that makes the most columns of it."""
+    require_utf8_start(file, run)
+    candidates = [delimiter] if delimiter else preferred_delimiters(file)
+    headers = [header for header in (try_header(file, one, run) for one in candidates) if header]
+    if not headers:
+        raise InputError(
+            f"{file}: the header line has a quote that is not closed, or text after a closing "
+            "quote. Quote every name that holds a quote, and double the quotes in it."
+        )
+    header = max(headers, key=lambda one: len(one.names))
+    require_plain_names(file, header.names)
+    return header
+
+
+def preferred_delimiters(file: str) -> tuple[str, ...]:
+    """The delimiters to try; the first wins a tie."""
+    tab_first = file.lower().removesuffix(".gz").endswith(".tsv")
+    return tuple(sorted(DELIMITERS, key=lambda one: tab_first and one != "\t"))
+
+
+def try_header(file: str, delimiter: str, run: Run) -> Header | None:
+    """The header as `delimiter` splits it, or None where its quotes don't fit."""
+    with open_bytes(file, run) as raw:
+        lines = Lines(file, raw)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        try:
+            names = next(reader)
+        except csv.Error:
+            return None
+    text = lines.record
+    return Header(
+        names=tuple(names),
+        delimiter=delimiter,
+        bytes=len(text.encode("utf-8", "surrogateescape")) + 3 * lines.had_mark,
+        quotes=text.count('"'),
+        lines=reader.line_num,
+        newline=line_end(text),
+    )
+
+
+def require_utf8_start(file: str, run: Run) -> None:
+    """Refuse an empty file, and one whose first line is not UTF-8."""
+    with open_bytes(file, run) as raw:
+        start = raw.readline(LONGEST_LINE)
+    if not start:
+        raise InputError(f"{file} is empty: it has no header line.")
+    if start.startswith(UTF16_MARKS) or b"\0" in start:
+        raise InputError(
+            f"{file} is not UTF-8 but looks like UTF-16. "
+            "Convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW"
+        )
+    try:
+        # Where the line goes on, a character may be cut.
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        raise InputError(f"{file}: {not_utf8('line 1')}") from None
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether `text` holds bytes that were not UTF-8."""
+    return not text.isascii() and any("\udc80" <= one <= "\udcff" for one in text)
+
+
+def not_utf8(where: str) -> str:
+    return (
+        f"{where} is not UTF-8. Find out its encoding and convert the file first, "
+        "for example: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
+    )
+
+
+def require_plain_names(file: str, names: Sequence[str]) -> None:
+    """Refuse a header with an empty name, or with names that DuckDB can't tell apart."""
+    if not any(names):
+        raise InputError(f"{file}: the first line is blank. It must hold the column names.")
+    if "" in names:
+        raise InputError(
+            f"{file}: column {names.index('') + 1} has no name in the header. Give it one."
+        )
+    if any(map(has_surrogates, names)):
+        raise InputError(f"{file}: {not_utf8('the header')}")
+    require_usable_names(file, names)
+
+
+def require_same_header(first_file: str, first: Header, file: str, header: Header) -> None:
+    """Refuse a file of a glob whose header is not the first file's."""
+    if header.names == first.names and header.delimiter == first.delimiter:
+        return
+    fault = "differs in the delimiter"
+    if len(header.names) != len(first.names):
+        fault = f"has {len(header.names)} columns instead of {len(first.names)}"
+    elif header.names != first.names:
+        at = next(i for i, name in enumerate(first.names) if header.names[i] != name)
+        fault = f'has "{header.names[at]}" as column {at + 1} instead of "{first.names[at]}"'
+    raise InputError(
+        f"{file}: the header {fault}, as in {first_file}. Files read as one table need one header."
+    )
+
+
+def take_census(file: str, run: Run) -> Census:
+    """Count what bookkeeping needs, at the speed of memory.
+
+    Raises `InputError` for a line too long, before all of it is read.
+    """
+    census = Census()
+    before = open_quote = quote_and_spaces = b""
+    unbroken = 0
+    with open_bytes(file, run) as raw:
+        while chunk := raw.read(CHUNK):
+            last_break = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+            unbroken = (0 if last_break >= 0 else unbroken) + len(chunk) - last_break - 1
+            if unbroken > LONGEST_LINE:
+                raise line_too_long(file)
+            census.size += len(chunk)
+            census.quotes += chunk.count(b'"')
+            census.line_feeds += chunk.count(b"\n")
+            if b"\r" in chunk or before == b"\r":
+                census.carriage_returns += chunk.count(b"\r")
+                census.both += (before + chunk).count(b"\r\n")
+            content = len(chunk.rstrip(b"\r\n"))
+            census.last_breaks = len(chunk) - content + (0 if content else census.last_breaks)
+            if census.quotes:
+                # Pairs of quotes cancel out within a line; what is left is an odd line.
+                odd = open_quote + chunk.translate(None, NOT_QUOTE_OR_BREAK)
+                odd = odd.replace(b'""', b"")
+                census.break_in_quotes |= b'"\n' in odd or b'"\r' in odd
+                open_quote = b'"' if odd.endswith(b'"') else b""
+                joined = quote_and_spaces + chunk
+                census.spaces_between_quotes |= has_spaces_between_quotes(joined)
+                quote_and_spaces = last_quote_and_spaces(joined)
+            before = chunk[-1:]
+    return census
+
+
+def has_spaces_between_quotes(chunk: bytes) -> bool:
+    """Whether a quote, spaces and a quote follow each other."""
+    return b'" ' in chunk and re.search(rb'" +"', chunk) is not None
+
+
+def last_quote_and_spaces(chunk: bytes) -> bytes:
+    """What of the chunk may begin such a row that goes on in the next one.
+
+    >>> [last_quote_and_spaces(end) for end in (b'a,"b"  ', b'a,"b"', b'a, ')]
+    [b'" ', b'"', b'']
+    """
+    end = chunk.rstrip(b" ")
+    # One space stands for any number of them, or they would be looked at again and again.
+    return chunk[len(end) - 1 :][:2] if end.endswith(b'"') else b""
+
+
+def account(
+    file: str, header: Header, census: Census, options: dict[str, str], run: Run
+) -> dict[str, str]:
+    """Prove that DuckDB reads every byte of `file`; return the options that this took.
+
+    Lines beyond DuckDB's default limit get a second try with a wider one.
+    """
+    if census.doubtful and (fault := first_fault(file, header, run)):
+        raise InputError(f"{file}: {fault}")
+    wider = {"max_line_size": str(LONGEST_LINE), "buffer_size": str(2 * LONGEST_LINE)}
+    for extra in ({}, wider):
+        source = call("read_csv", path_list([file]), options | extra | no_hive_columns([file]))
+        try:
+            [(records, value_bytes)] = run(
+                render("csv_account", source=source, columns=header.names)
+            )
+        except (duckdb.InvalidInputException, duckdb.NotImplementedException) as error:
+            too_long = any(words in str(error) for words in LINE_TOO_LONG)
+            if too_long and not extra:
+                continue
+            raise line_too_long(file) if too_long else csv_fault(file, header, run) from None
+        if not balances(header, census, int(records), int(value_bytes)):
+            raise csv_fault(file, header, run)
+        return extra
+    raise AssertionError("the second try returns or raises")
+
+
+def balances(header: Header, census: Census, records: int, value_bytes: int) -> bool:
+    """Whether values, quotes, delimiters and line ends make up the whole body."""
+    newline = len(header.newline)
+    blank_end = max(0, census.last_breaks - newline) if len(header.names) > 1 else 0
+    body = census.size - header.bytes - blank_end
+    if not records:
+        return body <= 0
+    unfinished = 0 if census.last_breaks else newline
+    if census.splittable and records != census.line_feeds - blank_end - header.lines + unfinished:
+        return False
+    return body == (
+        value_bytes
+        + (census.quotes - header.quotes)
+        + records * (len(header.names) - 1 + newline)
+        - unfinished
+    )
+
+
+LINE_TOO_LONG = ("aximum line size", "does not support a full read")
+"""What DuckDB says of a line beyond its limit; the rest of its message may hold the line."""
+
+
+def line_too_long(file: str) -> InputError:
+    return InputError(
+        f"{file} has a line longer than {LONGEST_LINE >> 20} MiB. If it is not meant to, "
+        "look for a quote that is never closed."
+    )
+
+
+def csv_fault(file: str, header: Header, run: Run) -> InputError:
+    """The error that says which line can't be read as it stands, and why."""
+    return InputError(f"{file}: {first_fault(file, header, run) or unknown_fault()}")
+
+
+def unknown_fault() -> str:
+    return (
+        "DuckDB does not read this file byte for byte, and the line at fault was not found. "
+        "Rewrite it as RFC 4180 CSV (UTF-8, one kind of line end, quotes doubled)."
+    )
+
+
+def first_fault(file: str, header: Header, run: Run) -> str | None:
+    """The first line that is not a record of the header's shape, in words.
+
+    Only called for a file that is refused, so it may be slow.
+    """
+    with open_bytes(file, run) as raw, field_limit(LONGEST_LINE):
+        lines = Lines(file, raw)
+        reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
+        start = 1
+        try:
+            for row in reader:
+                fault = record_fault(row, lines.record, header)
+                if fault:
+                    at_end = fault is BLANK and lines.only_blank_lines_follow()
+                    return None if at_end else fault.format(line=start)
+                start = reader.line_num + 1
+                lines.begin_record()
+        except csv.Error:
+            return (
+                f"line {start} has a quote that is never closed, or text between a closing "
+                "quote and the delimiter. Double the quotes inside a quoted field."
+            )
+    return None
+
+
+BLANK = (
+    "line {line} is blank. Remove it: in a file of several columns a blank line is no record, "
+    "but may hide one."
+)
+
+
+def record_fault(row: list[str], text: str, header: Header) -> str | None:
+    """What is wrong with one record, as a sentence with `{line}` in it."""
+    width = len(header.names)
+    if has_surrogates(text):
+        return not_utf8("line {line}")
+    if line_end(text) not in (header.newline, ""):
+        return (
+            "line {line} ends with another line break than the header. "
+            "Use one kind in the whole file, for example: dos2unix FILE"
+        )
+    if not row and width > 1:
+        return BLANK
+    if row and len(row) != width:
+        return (
+            f"line {{line}} has {len(row)} field{'s' * (len(row) != 1)} where the header has "
+            f"{width}. Quote a field that holds the delimiter, or mend the line."
+        )
+    if any(re.match(' +"', written) for written in written_fields(text, header.delimiter)):
+        return "line {line} has a space before an opening quote. Remove it."
+    return None
+
+
+def written_fields(text: str, delimiter: str) -> list[str]:
+    """The fields of a record as they are written, quotes and all.
+
+    >>> written_fields('a, "b","c,d"', ",")
+    ['a', ' "b"', '"c,d"']
+    """
+    mark = re.escape(delimiter)
+    return re.findall(rf'(?:\A|{mark})("(?:[^"]|"")*"|[^{mark}]*)', text)
+
+
+def line_end(text: str) -> str:
+    """The line break that closes `text`."""
+    return next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")
+
+
+class Lines(Iterator[str]):
+    """The lines of a file with their line ends, gathered into a record until the next one begins.
+
+    Bytes that are not UTF-8 come through as lone surrogates. Raises `InputError` for a line too
+    long, which is not read to its end.
+    """
+
+    def __init__(self, file: str, raw: IO[bytes]) -> None:
+        self._file = file
+        self._text = io.TextIOWrapper(raw, "utf-8", "surrogateescape", newline="")
+        self.had_mark = False
+        # Many short lines are held as one text.
+        self._record = io.StringIO(newline="")
+        self._first = True
+
+    def __next__(self) -> str:
+        line = self._text.readline(LONGEST_LINE + 1)
+        if not line:
+            raise StopIteration
+        if len(line) > LONGEST_LINE:
+            raise line_too_long(self._file)
+        if self._first:
+            self._first = False
+            self.had_mark = line.startswith("\ufeff")
+            line = line.removeprefix("\ufeff")
+        self._record.write(line)
+        return line
+
+    @property
+    def record(self) -> str:
+        return self._record.getvalue()
+
+    def begin_record(self) -> None:
+        self._record = io.StringIO(newline="")
+
+    def only_blank_lines_follow(self) -> bool:
+        return not any(line.strip("\r\n") for line in self)
+
+
+class Stoppable(io.FileIO):
+    """A file that is no longer read once what runs is to stop."""
+
+    def __init__(self, file: str, run: Run) -> None:
+        super().__init__(file)
+        self._run = run
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._run.go_on()
+        return super().readinto(buffer)
+
+
+@contextmanager
+def open_bytes(file: str, run: Run) -> Iterator[IO[bytes]]:
+    """The bytes of `file`, unpacked where it is gzipped."""
+    try:
+        with io.BufferedReader(Stoppable(file, run), CHUNK >> 4) as packed:
+            if file.lower().endswith(".gz"):
+                with gzip.open(packed) as raw:
+                    yield cast("IO[bytes]", raw)
+            else:
+                yield packed
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{file} is not a whole gzip file. Fetch or pack it again.") from None
+    except OSError as error:
+        raise InputError(f"{file} can't be read: {error.strerror}.") from None
+
+
+@contextmanager
+def field_limit(size: int) -> Iterator[None]:
+    """Let Python's csv module read fields of up to `size` characters."""
+    before = csv.field_size_limit(size)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

@@ -1,0 +1,658 @@
+"""DuckDB: an embedded hub over files, data frames and a database file, or the user's own session.
+
+The hub reads only what the audit names: once the tables are known, everything outside of them is
+shut off. In a session of the user's nothing is created and no setting is changed: a cursor of our
+own asks everything in one read-only transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+
+from kanon_sql.engines.base import Batches
+from kanon_sql.engines.duckdb.csv_files import checked_delimiter
+from kanon_sql.engines.duckdb.errors import (
+    ABOUT_THE_STATEMENT,
+    explained,
+    first_line,
+    relation_alone,
+    without_values,
+)
+from kanon_sql.engines.duckdb.files import (
+    file_source,
+    list_files,
+    matching_files,
+    read_arrow,
+    require_readable,
+)
+from kanon_sql.engines.duckdb.frames import frame_name, readable_frame
+from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
+from kanon_sql.engines.duckdb.views import definitions_read, paths_in, texts_in
+from kanon_sql.engines.failures import stopped
+from kanon_sql.engines.names import name_parts, named, shortened
+from kanon_sql.engines.readers import Run, as_pattern, require_usable_names
+from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
+from kanon_sql.files import KINDS, file_kind
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier, literal
+from kanon_sql.sql.statement import Estimate
+from kanon_sql.sql.tables import Column, Row, Table
+
+RELATION = "kanon_relation"
+
+
+_NOT_IN_PARQUET = "HUGEINT|INTERVAL|TIME WITH TIME ZONE"
+
+
+@dataclass(frozen=True)
+class FileEvidence:
+    """A file as it was when the audit opened it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class DuckDBEngine:
+    """Answers SELECT statements on files, data frames and DuckDB tables.
+
+    `database` is a DuckDB file, attached read-only. `connection` is an open one, used through a
+    cursor of its own, which sees neither its temporary tables nor its registered data frames.
+    `delimiter` and `null_strings` say how text files are read.
+
+    Raises `SpecError` for options that don't fit, `InputError` for a database that can't be read.
+    """
+
+    name = "duckdb"
+    dialect = "duckdb"
+    keeps_rows = True
+
+    def __init__(
+        self,
+        *,
+        database: str | Path | None = None,
+        connection: duckdb.DuckDBPyConnection | None = None,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        delimiter: str | None = None,
+        null_strings: Sequence[str] = (),
+    ) -> None:
+        if connection is not None and (database or memory_limit or threads):
+            raise SpecError(
+                "an open DuckDB connection brings its own database, memory limit and threads. "
+                "Set them there."
+            )
+        self._delimiter = checked_delimiter(delimiter)
+        self._null_strings = tuple(null_strings)
+        self._has_tables = database is not None or connection is not None
+        self._owned = connection is None
+        self._locked = False
+        self._relation: duckdb.DuckDBPyRelation | None = None
+        self._frames: dict[str, Any] = {}
+        self._files: dict[str, FileEvidence] = {}
+        self._paths: set[str] = set()
+        self._unfinished: dict[str, str] = {}
+        self._kept: dict[str, str] = {}
+        self._temporary: set[str] = set()
+        self._closing = threading.Lock()
+        self._stopping = threading.Event()
+        if connection is not None:
+            self._session = cursor_of(connection)
+            self._let_go = weakref.finalize(self, let_go, self._session, None)
+            names = connection.execute(render("temporary_names")).fetchall()
+            self._temporary = {str(name).casefold() for (name,) in names}
+            # One snapshot for all questions, in which nothing can be written.
+            self._session.execute("begin transaction read only")
+        else:
+            spill = spill_folder()
+            self._session = open_hub(memory_limit, threads, spill)
+            self._let_go = weakref.finalize(self, let_go, self._session, spill)
+        if database is not None:
+            self._attach(str(database))
+
+    @property
+    def version(self) -> str:
+        """DuckDB's version, for example `2.0.0`."""
+        return duckdb.__version__
+
+    def table(self, target: Any) -> Table:
+        """The table that `target` names: a path, a glob, a table or view, a frame or a relation.
+
+        A relation is read in its own session, and files beside it too.
+        """
+        self._stopping.clear()
+        if self._has_tables:
+            self._require_plain_session()
+        table = self._found(target)
+        if self._is_plain_hub:
+            return table
+        self._require_plain_comparison(table)
+        [[keeps_order]] = self._asked(render("keeps_order"))
+        return replace(table, ordered=table.ordered and bool(keeps_order))
+
+    def lock(self) -> None:
+        """Shut off everything but the files named so far. Needs no call: `query` does it first."""
+        if self._owned and not self._locked:
+            paths = ", ".join(map(literal, sorted(self._paths)))
+            self._session.execute(f"set allowed_paths = [{paths}]")
+            self._session.execute("set enable_external_access = false")
+            self._session.execute("set lock_configuration = true")
+        self._locked = True
+
+    def limit(self, seconds: float) -> None:
+        """DuckDB has no limit of its own: who waits cancels."""
+
+    def in_own_words(self, sql: str) -> str:
+        """The statement itself."""
+        return sql
+
+    def in_dialect(self, sql: str) -> str:
+        """The statement itself."""
+        return sql
+
+    def query(self, sql: str) -> list[Row]:
+        """The rows of one SELECT.
+
+        Raises `EngineError`, or `InputError` where the data is at fault; neither holds a value.
+        """
+        try:
+            self.lock()
+            self._require_one_select(sql)
+            with ctrl_c():
+                names, rows = self._answer(sql)
+        except duckdb.Error as error:
+            raise self._explained(error, told=self._fails_alike(error, sql)) from None
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def keep(self, name: str, sql: str) -> None:
+        """Keep the rows of one SELECT in a temporary table, which is this session's alone."""
+        self._make(sql, f"create temp table {identifier(name)} as {sql}")
+        self._kept[name] = "table"
+
+    def keep_view(self, name: str, sql: str) -> None:
+        """Call one SELECT `name` in this session."""
+        self._make(sql, f"create temp view {identifier(name)} as {sql}")
+        self._kept[name] = "view"
+
+    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Keep rows that are at hand, every column of one type."""
+        lists = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
+        named = (f"unnest(?) as {identifier(column)}" for column in columns)
+        sql = f"select {', '.join(named)}"
+        self._make(sql, f"create temp table {identifier(name)} as {sql}", lists)
+        self._kept[name] = "table"
+
+    def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
+        """Keep rows that another database gives, each column in its own type.
+
+        Raises `InputError` for a value that its type does not hold.
+        """
+        typed = ", ".join(f"{identifier(each.name)} {each.type}" for each in columns)
+        lists = ", ".join(f"unnest(cast(? as {each.type}[]))" for each in columns)
+        try:
+            self.lock()
+            self._run(f"create temp table {identifier(name)} ({typed})")
+            self._kept[name] = "table"
+            for batch in batches:
+                cells = [nan_in_words(column) for column in zip(*batch, strict=True)]
+                with ctrl_c():
+                    self._session.execute(f"insert into {identifier(name)} select {lists}", cells)
+        except duckdb.Error as error:
+            raise explained(error) from None
+
+    def forget(self, name: str) -> None:
+        """Drop a temporary table or view."""
+        try:
+            self._run(f"drop {self._kept.pop(name)} temp.{identifier(name)}")
+        except duckdb.Error as error:
+            raise explained(error) from None
+
+    def forget_all(self) -> None:
+        """Drop every temporary table and view that was made here, the last one first."""
+        for name in reversed(list(self._kept)):
+            self.forget(name)
+
+    def will_write(self, path: Path, becomes: Path) -> None:
+        """Leave a file open that is to be written once the others are shut off, and take it for
+        what it becomes."""
+        self._paths.add(str(path))
+        self._unfinished[str(path)] = str(becomes)
+
+    def write(self, name: str, path: Path) -> None:
+        """Write what is kept under `name` to a Parquet or CSV file.
+
+        Raises `EngineError`, for example where the disk is full.
+        """
+        becomes = self._unfinished[str(path)]
+        if file_kind(becomes) == "csv":
+            delimiter = literal(self._delimiter_in(becomes))
+            form = f"format csv, header true, delimiter {delimiter}"
+        else:
+            form = "format parquet"
+        columns = ", ".join(self._as_files_have_them(name, parquet=form == "format parquet"))
+        try:
+            with ctrl_c():
+                self._session.execute(
+                    f"copy (select {columns} from {identifier(name)}) to {literal(str(path))} "
+                    f"({form}, use_tmp_file false)"
+                )
+        except (duckdb.IOException, duckdb.PermissionException):
+            raise EngineError(
+                f"{becomes} can't be written: is there room, and may you write "
+                "there? Nothing was left behind."
+            ) from None
+        except duckdb.Error as error:
+            raise explained(error) from None
+
+    def _as_files_have_them(self, name: str, *, parquet: bool) -> Iterator[str]:
+        """The columns of what is kept, such that no value changes in a file, and equal ones are
+        spelled alike there: in DuckDB NaN has a sign, and in a text 0 has. An ENUM would bring all
+        its categories.
+
+        Raises `InputError` for a column of which Parquet has no like.
+        """
+        for column in self._columns(identifier(name)):
+            huge = column.type in ("HUGEINT", "UHUGEINT")
+            if parquet and not huge and re.search(_NOT_IN_PARQUET, column.type):
+                raise InputError(
+                    f'a Parquet file can\'t hold the values of "{column.name}" ({column.type}) as '
+                    "they are. Write a .csv, or cast the column in a view."
+                )
+            quoted = identifier(column.name)
+            if parquet and huge:
+                yield f"cast({quoted} as decimal(38, 0)) as {quoted}"
+            elif column.type in ("DOUBLE", "FLOAT"):
+                nan = f"cast('nan' as {column.type})"
+                # The sum of -0.0 and 0 is 0.0.
+                number = quoted if parquet else f"{quoted} + 0"
+                yield f"case when isnan({quoted}) then {nan} else {number} end as {quoted}"
+            elif column.type == "ENUM":
+                yield f"cast({quoted} as varchar) as {quoted}"
+            else:
+                yield quoted
+
+    def records(self, table: Table, form: str) -> Any:
+        """All records of a table, as pandas, polars or pyarrow has them."""
+        self.lock()
+        found = self._session.sql(f"from {table.sql}")
+        given: dict[str, Callable[[], Any]] = {
+            "pandas": found.df,
+            "polars": found.pl,
+            "pyarrow": found.to_arrow_table,
+        }
+        return given[form]()
+
+    def check(self, sql: str) -> None:
+        """Raise `SpecError` if DuckDB can't read the statement; nothing of it runs."""
+        try:
+            self._run(f"explain {sql}")
+        except duckdb.Error as error:
+            raise explained(error) from None
+
+    def estimate(self, sql: str) -> Estimate:
+        """How many records DuckDB expects to read; it reckons no cost."""
+        try:
+            [[_, plans]] = self._run(f"explain (format json) {sql}")
+        except duckdb.Error as error:
+            raise explained(error) from None
+        return Estimate(sum(scanned(json.loads(plans))))
+
+    @property
+    def can_cancel(self) -> bool:
+        """A relation's query can't be stopped: its session is not ours."""
+        return self._relation is None
+
+    def cancel(self) -> None:
+        """Stop what runs, unless it runs in a relation's session."""
+        self._stopping.set()
+        self._session.interrupt()
+
+    def progress(self) -> str:
+        """How much of the running statement is done, in a session of our own."""
+        with self._closing:
+            told = self._owned and self._let_go.alive
+            percent = self._session.query_progress() if told else 0
+        return f"{percent:.0f} %" if percent > 0 else ""
+
+    def renew(self) -> None:
+        """In a user's session, end the snapshot and begin the next one."""
+        if not self._owned:
+            self._session.execute("rollback")
+            self._session.execute("begin transaction read only")
+
+    def close(self) -> None:
+        """Close the session and remove what spilled to disk."""
+        self._relation = None
+        self._frames.clear()
+        with self._closing:
+            self._let_go()
+
+    def evidence(self) -> list[FileEvidence]:
+        """The files read, as they were at the start."""
+        return list(self._files.values())
+
+    def files_read(self) -> Iterator[str]:
+        """What was named; the files of the databases that are open, and what any view or macro in
+        them, or a relation, may read."""
+        yield from self._files
+        if self._is_plain_hub:
+            return
+        for (path,) in self._asked(render("database_files")):
+            yield from (path, f"{path}.wal")
+        definitions = [sql for (sql,) in self._asked(render("definitions_of_all"))]
+        if self._relation is not None:
+            definitions.append(self._relation.sql_query())
+        [[search_path]] = self._asked(render("file_search_path"))
+        folders = ["", *filter(None, str(search_path or "").split(","))]
+        for text in {text for sql in definitions for text in texts_in(sql)}:
+            yield from (os.path.join(folder, text) for folder in folders)
+
+    def verify_unchanged(self) -> None:
+        """Raise `EngineError` if a file is not what it was at the start."""
+        for before in self._files.values():
+            try:
+                is_same = seen(before.path) == before
+            except OSError:
+                is_same = False
+            if not is_same:
+                raise EngineError(f"{before.path} changed while it was being audited; run again.")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _attach(self, database: str) -> None:
+        if not Path(database).is_file():
+            self.close()
+            raise InputError(f"{database}: no such DuckDB file.")
+        self._note_files([database])
+        try:
+            name = identifier(own_name(database))
+            self._session.execute(f"attach {literal(database)} as {name} (read_only)")
+            self._session.execute(f"use {name}")
+        except duckdb.Error:
+            self.close()
+            raise InputError(
+                f"{database} can't be opened for reading: it is no DuckDB file, is from a newer "
+                "DuckDB, or is open for writing elsewhere. In this process, pass the open "
+                "connection instead."
+            ) from None
+
+    def _found(self, target: Any) -> Table:
+        if isinstance(target, str | os.PathLike):
+            text = os.fspath(target)
+            return self._file(text) if self._is_file(text) else self._catalogued(text)
+        if isinstance(target, duckdb.DuckDBPyRelation):
+            return self._related(target)
+        return self._framed(frame_name(target), target)
+
+    @property
+    def _is_plain_hub(self) -> bool:
+        """Whether nobody but us had a hand in the session that answers."""
+        return not self._has_tables and self._relation is None
+
+    def _is_file(self, text: str) -> bool:
+        if not self._has_tables or text in self._unfinished:
+            return True
+        try:
+            return file_kind(text) is not None and bool(list_files(text, self._reading))
+        except InputError:
+            return False
+
+    @property
+    def _reading(self) -> Run:
+        return Run(self._run, self._go_on)
+
+    def _go_on(self) -> None:
+        """Raise if what reads a file here, and not in DuckDB, is to stop."""
+        if self._stopping.is_set():
+            raise stopped()
+
+    def _file(self, path: str) -> Table:
+        files, left_out = matching_files(path, self._reading)
+        if self._locked and self._owned and path not in self._paths:
+            raise EngineError(f"{path}: name every file before the first query.")
+        known_as = self._unfinished.get(path, path)
+        kind = file_kind(known_as)
+        if kind is None and is_database(path):
+            raise InputError(
+                f"{path} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
+                f"--connect duckdb:{path}."
+            )
+        if kind is None:
+            raise InputError(
+                f"{path}: the name doesn't say what the file holds. Its end should be one of "
+                f"{' '.join(KINDS)}."
+            )
+        for file in files:
+            require_readable(file)
+        self._note_files(files)
+        name = os.path.basename(known_as)
+        if kind == "arrow":
+            table = self._registered(name, path, read_arrow(files))
+            return replace(table, left_out=left_out)
+        try:
+            source = file_source(
+                path,
+                files,
+                kind,
+                self._reading,
+                delimiter=self._delimiter_in(known_as) if known_as != path else self._delimiter,
+                null_strings=self._null_strings,
+                keep_glob=self._owned and not left_out,
+            )
+            columns = self._columns(source.sql, source.few_values)
+        except duckdb.Error as error:
+            raise self._explained(error) from None
+        except InputError:
+            self.verify_unchanged()
+            raise
+        self._paths |= {path, *files, *map(as_pattern, files)}
+        return Table(
+            name,
+            source.sql,
+            columns,
+            source.text,
+            parsed=kind in ("csv", "json"),
+            left_out=left_out,
+        )
+
+    def _delimiter_in(self, name: str) -> str:
+        """What separates the fields of a file that is written here."""
+        return self._delimiter or ("\t" if name.lower().endswith(".tsv") else ",")
+
+    def _catalogued(self, name: str) -> Table:
+        if name_parts(name)[-1].casefold() in self._temporary:
+            raise InputError(
+                f"{name} is temporary, so only its own session sees it. Pass it as a relation: "
+                f"connection.table('{name}')."
+            )
+        database, schema = self._run(render("current_place"))[0]
+        known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
+        found = named(name, known, [(database, schema)], self.dialect, no_file=", and no such file")
+        sql = ".".join(map(identifier, shortened(found, database)))
+        definitions = self._run(render("definitions"))
+        read = definitions_read(found, definitions)
+        self._open_files_in(read)
+        try:
+            return Table(found[-1], sql, self._columns(sql), ordered=False)
+        except duckdb.Error as error:
+            raise explained(error) from None
+
+    def _require_plain_session(self) -> None:
+        """Refuse a session in which functions, or the order of values, are not what is meant."""
+        if macros := [str(macro) for (macro,) in self._asked(render("shadowing_macros"))]:
+            raise InputError(
+                f"the database has macros that stand in for DuckDB's functions: "
+                f"{', '.join(sorted(macros))}. No count could be trusted. Rename them."
+            )
+        [[order]] = self._asked(render("default_order"))
+        if str(order).upper().startswith("DESC"):
+            raise InputError(
+                f"the DuckDB session has default_order = {order}, which turns around the order "
+                "that distances and risks are read off. Reset it: reset default_order."
+            )
+
+    def _require_plain_comparison(self, table: Table) -> None:
+        """Refuse a table of which some texts that differ are compared as equal."""
+        [[collation]] = self._asked(render("default_collation"))
+        texts = [column for column in table.columns if column.type == "VARCHAR"]
+        merged = render("texts_merged", relation=table.sql, columns=texts)
+        if collation or (texts and any(self._asked(merged)[0])):
+            raise InputError(
+                f"{table.name} has text with a collation, which takes different values for one "
+                "and would make classes look larger. Audit a copy without it."
+            )
+
+    def _open_files_in(self, definitions: Sequence[str]) -> None:
+        """Leave open what a view reads, and see whether it changes."""
+        for path in (path for definition in definitions for path in paths_in(definition)):
+            try:
+                files = list_files(path, self._reading)
+            except InputError:
+                continue
+            self._note_files(files)
+            self._paths |= {path, *files}
+
+    def _framed(self, name: str, target: Any) -> Table:
+        frame = readable_frame(target)
+        return self._registered(name, name, frame)
+
+    def _registered(self, name: str, label: str, frame: Any) -> Table:
+        """`frame` under `label`, in the hub or on the cursor, where no one else sees it."""
+        if self._relation is not None:
+            raise relation_alone()
+        label = label if label not in self._frames else f"{label} {len(self._frames) + 1}"
+        try:
+            self._session.register(label, frame)
+            columns = self._columns(identifier(label))
+        except (duckdb.Error, RuntimeError) as error:
+            raise InputError(
+                f"{name} has a column that DuckDB can't read ({type(error).__name__}). "
+                "Convert it to text, a number or a date."
+            ) from None
+        self._frames[label] = frame
+        return Table(name, identifier(label), columns)
+
+    def _related(self, relation: duckdb.DuckDBPyRelation) -> Table:
+        if self._frames or self._has_tables or self._relation not in (None, relation):
+            raise relation_alone()
+        if duckdb.__version__.startswith("1."):
+            raise InputError(
+                "a relation can be audited in place from DuckDB 2.0 on; before, that takes a view "
+                "in your database. Pass a table's name with engine=, or to_arrow_table()."
+            )
+        require_usable_names("duckdb relation", relation.columns)
+        self._relation = relation
+        self._require_plain_session()
+        columns = zip(relation.columns, relation.types, strict=True)
+        return Table(
+            "duckdb relation",
+            RELATION,
+            tuple(Column(name, without_values(str(type_))) for name, type_ in columns),
+            ordered=False,
+        )
+
+    def _columns(self, sql: str, few_values: frozenset[str] = frozenset()) -> tuple[Column, ...]:
+        return tuple(
+            Column(name, without_values(type_), name in few_values)
+            for name, type_, *_ in self._run(f"describe from {sql}")
+        )
+
+    def _run(self, sql: str) -> list[tuple[Any, ...]]:
+        with ctrl_c():
+            return self._session.execute(sql).fetchall()
+
+    def _asked(self, sql: str) -> list[tuple[Any, ...]]:
+        """The answer of the session in which the tables lie."""
+        with ctrl_c():
+            return self._answer(sql)[1]
+
+    def _require_one_select(self, sql: str) -> None:
+        statements = self._session.extract_statements(sql)
+        if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+            raise EngineError("refused to run anything but one SELECT statement.")
+
+    def _make(self, sql: str, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """Make something temporary of one SELECT."""
+        if self._relation is not None:
+            raise InputError(
+                "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
+                "connection with engine= and the table's name, or to_arrow_table()."
+            )
+        try:
+            self.lock()
+            self._require_one_select(sql)
+            with ctrl_c():
+                self._session.execute(statement, parameters)
+        except duckdb.Error as error:
+            raise self._explained(error, told=self._fails_alike(error, sql)) from None
+
+    def _explained(self, error: duckdb.Error, *, told: bool = True) -> KanonError:
+        """The error in our words. Raises `EngineError` if a file changed, which explains any."""
+        if not isinstance(error, duckdb.InterruptException):
+            self.verify_unchanged()
+        return explained(error, told=told)
+
+    def _fails_alike(self, error: duckdb.Error, sql: str) -> bool:
+        """Whether the SELECT fails in the same words where it is planned, and no row is read."""
+        if not isinstance(error, ABOUT_THE_STATEMENT):
+            return False
+        try:
+            self._asked(f"explain {sql}")
+        except duckdb.Error as planned:
+            return first_line(planned) == first_line(error)
+        return False
+
+    def _answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        if self._relation is None:
+            answer = self._session.execute(sql)
+            return [column[0] for column in answer.description or []], answer.fetchall()
+        found = self._relation.query(RELATION, sql)
+        return (found.columns, found.fetchall()) if found else ([], [])
+
+    def _note_files(self, files: Sequence[str]) -> None:
+        self._files |= {file: seen(file) for file in files}
+
+
+def is_database(path: str) -> bool:
+    """Whether a file is one of DuckDB's own, by its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(12)[8:] == b"DUCK"
+    except OSError:
+        return False
+
+
+def scanned(plans: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """How many rows the planner expects of each leaf."""
+    for plan in plans:
+        if not plan["children"]:
+            yield int(plan["extra_info"].get("Estimated Cardinality", 0))
+        yield from scanned(plan["children"])
+
+
+def seen(file: str) -> FileEvidence:
+    status = os.stat(file)
+    return FileEvidence(file, status.st_size, status.st_mtime_ns)
+
+
+def nan_in_words(column: Iterable[Any]) -> list[Any]:
+    """The same cells, of which DuckDB 1 would take a NaN for NULL.
+
+    >>> nan_in_words([0.5, float("nan"), None])
+    [0.5, 'nan', None]
+    """
+    return ["nan" if cell != cell else cell for cell in column]

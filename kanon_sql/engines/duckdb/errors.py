@@ -1,0 +1,78 @@
+"""What DuckDB says of a failure, without a value of the data."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+
+from kanon_sql.engines.failures import (
+    no_such_value,
+    stopped,
+    unreadable,
+    unreadable_or_failed,
+    withheld,
+)
+from kanon_sql.errors import EngineError, InputError, KanonError
+
+ABOUT_THE_STATEMENT = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
+"""These speak of names and SQL, where it is not a function that makes names or SQL of values."""
+
+
+def without_values(text: str) -> str:
+    """A type's name, or a message with one in it, without the values that an ENUM lists, whatever
+    they hold; a list without an end takes the rest with it.
+
+    >>> without_values("ENUM('it''s', 'line\\nbreak')[]"), without_values("ENUM('flu', 'H")
+    ('ENUM[]', 'ENUM')
+    """
+    values = r"\((?:'(?:[^']|'')*+(?:'(?:,\s*)?|\Z))*+(?:\)|.*)"
+    return re.sub(rf"ENUM{values}", "ENUM", text, flags=re.DOTALL)
+
+
+def relation_alone() -> InputError:
+    return InputError(
+        "a DuckDB relation is audited in its own session, where only files can stand beside it. "
+        "Pass the other table as a file, or both as tables of one connection."
+    )
+
+
+def first_line(error: duckdb.Error) -> str:
+    """What is wrong. A value may hold the end of a line, and is taken out before."""
+    return without_values(str(error)).partition("\n")[0]
+
+
+def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
+    """DuckDB's error in our words: its own may hold values of the data, unless it is told that
+    those about the statement came before any row was read."""
+    if isinstance(error, duckdb.InterruptException):
+        return stopped()
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EngineError(
+            "DuckDB ran out of memory, or of disk to spill to. Raise --memory-limit, free disk "
+            "space, or ask for fewer columns at a time."
+        )
+    if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
+        return no_such_value()
+    if isinstance(error, duckdb.PermissionException):
+        return EngineError(
+            "the query reads a file that the audit did not name. Name it, or audit a table "
+            "instead of a view over files."
+        )
+    if isinstance(error, ABOUT_THE_STATEMENT):
+        if told:
+            return unreadable("DuckDB", f": {first_line(error)}")
+        return unreadable_or_failed("DuckDB", type(error).__name__)
+    # Only the first words: what comes after them may be of the data.
+    message = first_line(error)
+    if line := re.match(r"Invalid Input Error: CSV Error on Line: (\d+)", message):
+        return InputError(
+            f"a CSV file can't be read whole at line {line[1]}. It read well at the start: did "
+            "it change?"
+        )
+    if "JSON" in message:
+        return InputError(
+            "a JSON file can't be read whole: a record is damaged, has a key twice, or changed "
+            "since the start."
+        )
+    return withheld("DuckDB", type(error).__name__, "; a damaged file is the usual cause")

@@ -1,0 +1,341 @@
+"""From a path or a glob to what stands after FROM, with every record as it lies in the file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from importlib import import_module
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from kanon_sql.engines.duckdb.csv_files import csv_source
+from kanon_sql.engines.readers import (
+    GLOB_CHARACTERS,
+    Run,
+    call,
+    damaged,
+    hive_columns,
+    no_hive_columns,
+    path_list,
+    require_usable_names,
+    struct,
+)
+from kanon_sql.errors import InputError, MissingDriverError, nearest, other_than_a_file
+from kanon_sql.files import Kind, file_kind
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import literal
+
+JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "VARCHAR", "JSON"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A FROM expression, and what is known of its columns."""
+
+    sql: str
+    text: bool = False
+    few_values: frozenset[str] = frozenset()
+
+
+def list_files(path: str, run: Run) -> tuple[str, ...]:
+    """The file that `path` names, or the files that it matches as a glob, in order of name."""
+    return matching_files(path, run)[0]
+
+
+def matching_files(path: str, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files of `path`, and the dot files that a glob leaves out as a shell does."""
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder. Name its files, for example {path}/*.parquet.")
+    if Path(path).exists():
+        return (path,), ()
+    if "://" in path:
+        raise InputError(f"{path}: only files of this machine are read; fetch it first.")
+    if not any(character in path for character in GLOB_CHARACTERS):
+        raise InputError(f"{path}: no such file.{_those_beside(path)}")
+    found = [str(file) for (file,) in run(render("matching_files", pattern=literal(path)))]
+    left_out = tuple(file for file in found if is_hidden(file, path))
+    files = tuple(file for file in found if file not in left_out)
+    if not files:
+        but = f" but dot files, which a * leaves out: {', '.join(left_out)}" if left_out else ""
+        raise InputError(f"{path}: no file matches{but}.{_those_beside(path)}")
+    return files, left_out
+
+
+def is_hidden(file: str, pattern: str) -> bool:
+    """Whether a shell would not have this pattern match the file: where a name begins with a dot,
+    the pattern must say so.
+
+    >>> is_hidden("g/.p.csv", "g/*.csv"), is_hidden("g/.p.csv", "g/.*.csv")
+    (True, False)
+    >>> is_hidden("g/.tmp/p.csv", "g/**/*.csv"), is_hidden(".cache/p.csv", ".cache/*.csv")
+    (True, False)
+    """
+    dotted = iter([name for name in parts(pattern) if name.startswith(".")])
+    hidden = (name for name in parts(file) if name.startswith("."))
+    return not all(any(fnmatchcase(name, each) for each in dotted) for name in hidden)
+
+
+def parts(path: str) -> list[str]:
+    """The names in a path, without those that stand for a folder itself."""
+    names = path.replace("\\", "/").split("/")
+    return [name for name in names if name not in ("", ".", "..")]
+
+
+def _those_beside(path: str) -> str:
+    """The files of a folder that an audit reads, for who asks for another one."""
+    folder, name = os.path.split(path)
+    if any(character in folder for character in GLOB_CHARACTERS):
+        return ""
+    try:
+        names = sorted(os.listdir(folder or "."))
+    except OSError:
+        return f" There is no folder {folder}."
+    readable = [each for each in names if file_kind(each) and not each.startswith(".")]
+    where = f"in {folder}" if folder else "here"
+    return f" Files {where}: {nearest(name, readable)}." if readable else ""
+
+
+def file_source(
+    path: str,
+    files: tuple[str, ...],
+    kind: Kind | None,
+    run: Run,
+    *,
+    delimiter: str | None = None,
+    null_strings: Sequence[str] = (),
+    keep_glob: bool = True,
+) -> Source:
+    """What reads the CSV, Parquet or JSON files of `path` whole. Raises `InputError` if nothing
+    can.
+
+    A glob may be kept where a file that comes to match it later can't be read, and no other file
+    matches it.
+    """
+    written = literal(path) if keep_glob and files != (path,) else path_list(files)
+    if kind == "parquet":
+        return parquet_source(written, files, run)
+    if kind == "json":
+        return json_source(path, written, files, run)
+    sql = csv_source(written, files, run, delimiter=delimiter, null_strings=null_strings)
+    return Source(sql, text=True)
+
+
+def require_readable(file: str) -> None:
+    """Refuse an empty file, one that can't be opened, and what is none, as a pipe is, which can be
+    read but once."""
+    try:
+        if found := other_than_a_file(file):
+            raise InputError(
+                f"{file} is {found}, and a file is needed, as it is read more than once. Write "
+                "its content to one first."
+            )
+        with open(file, "rb") as raw:
+            start = raw.read(64)
+    except OSError as error:
+        raise InputError(f"{file} can't be read: {error.strerror}.") from None
+    if not start:
+        raise InputError(f"{file} is empty.")
+    if file_kind(file) == "json" and start.strip() in (b"[]", b"{}"):
+        raise InputError(f"{file} holds no records, and so no columns to ask about.")
+
+
+def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
+    """Parquet files that have the same columns and types, as their footers say."""
+    shapes = parquet_shapes(files, run)
+    for file in files:
+        require_usable_names(file, [name for name, *_ in shapes[file]])
+        require_same_columns(files[0], shapes[files[0]], file, shapes[file])
+    few = run(render("parquet_columns_of_few_values", files=path_list(files)))
+    own = [name for name, *_ in shapes[files[0]]]
+    sql = call("read_parquet", written, hive_columns(files, own))
+    return Source(sql, few_values=frozenset(name for (name,) in few))
+
+
+Shape = list[tuple[Any, ...]]
+
+
+def parquet_shapes(files: Sequence[str], run: Run) -> dict[str, Shape]:
+    """For each file its top columns in order: a name, then its type with all that lies below."""
+    rows: dict[str, list[tuple[Any, ...]]] = {os.path.normpath(file): [] for file in files}
+    try:
+        # DuckDB leaves out the `./` of a name that it takes for a pattern.
+        for file, *row in run(render("parquet_schemas", files=path_list(files))):
+            rows[os.path.normpath(file)].append(tuple(row))
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        if len(files) > 1:
+            return {file: parquet_shapes([file], run)[file] for file in files}
+        raise damaged(files[0], "Parquet") from None
+    return {file: top_columns(rows[os.path.normpath(file)]) for file in files}
+
+
+def top_columns(rows: Sequence[tuple[Any, ...]]) -> Shape:
+    """The schema's rows, depth first and without the root, one tuple for each top column."""
+    columns: Shape = []
+    pending = 0
+    for name, *rest in rows[1:]:
+        if pending:
+            columns[-1] += (name, *rest)
+            pending -= 1
+        else:
+            columns.append((name, *rest))
+        pending += rest[2] or 0
+    return columns
+
+
+def require_same_columns(first_file: str, first: Shape, file: str, shape: Shape) -> None:
+    """Refuse a file of a glob whose columns are not the first file's."""
+    expected, found = ({column[0]: column for column in one} for one in (first, shape))
+    for name in [*expected, *found]:
+        if name not in found:
+            fault = f'has no column "{name}" that {first_file} has'
+        elif name not in expected:
+            fault = f'has a column "{name}" that {first_file} lacks'
+        elif expected[name] != found[name]:
+            fault = f'has column "{name}" in another type than {first_file}'
+        else:
+            continue
+        raise InputError(f"{file} {fault}. Files read as one table need the same columns.")
+
+
+def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Source:
+    """JSON with the types of a look at all of it; text stays text, and no number is rounded.
+
+    DuckDB would read `2020-1-1` as the date `2020-01-01` and a wide integer as a DOUBLE.
+    """
+    options = {"records": "true"} | no_hive_columns(files)
+    look = {
+        "sample_size": "-1",
+        "maximum_sample_files": str(len(files)),
+        "union_by_name": "true",
+        "map_inference_threshold": "-1",
+    }
+    try:
+        described = run(f"describe from {call('read_json', written, options | look)}")
+        types = {name: json_type(type_) for name, type_, *_ in described}
+        require_distinct_keys(path, written, types, run)
+        require_narrow_integers(path, written, types, options, run)
+        require_numbers_as_written(path, written, run)
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        raise damaged(path, "JSON objects, one a line or in one array") from None
+    return Source(call("read_json", written, {"columns": struct(types)} | options))
+
+
+def json_type(type_: str) -> str:
+    """The type to read a JSON column with, that keeps distinct values distinct.
+
+    >>> [json_type(type_) for type_ in ("BIGINT", "DATE", "STRUCT(d DATE)")]
+    ['BIGINT', 'VARCHAR', 'JSON']
+    """
+    if type_.endswith((")", "]")):
+        return "JSON"
+    return type_ if type_ in JSON_TYPES else "VARCHAR"
+
+
+def require_distinct_keys(path: str, written: str, types: dict[str, str], run: Run) -> None:
+    """Refuse keys that differ only by case, of which DuckDB renames one to `key_1`."""
+    folded = {name.casefold() for name in types}
+    if any(name.casefold().rpartition("_")[0] in folded for name in types):
+        keys = run(render("json_object_keys", source=call("read_json_objects", written, {})))
+        require_usable_names(path, sorted(key for (key,) in keys))
+
+
+def require_narrow_integers(
+    path: str, written: str, types: dict[str, str], options: dict[str, str], run: Run
+) -> None:
+    """Refuse integers that a DOUBLE column would merge."""
+    doubles = [name for name, type_ in types.items() if type_ == "DOUBLE"]
+    if not doubles:
+        return
+    as_text = {"columns": struct(dict.fromkeys(doubles, "VARCHAR"))}
+    source = call("read_json", written, as_text | options)
+    [wide] = run(render("json_wide_integers", source=source, columns=doubles))
+    for name in compress(doubles, wide):
+        raise InputError(
+            f'{path}: column "{name}" has integers of more than 15 digits beside fractions, or '
+            "beyond 38 digits, which would be rounded. Write its values as strings."
+        )
+
+
+def require_numbers_as_written(path: str, written: str, run: Run) -> None:
+    """Refuse a number, however deep, of which a DOUBLE would keep other digits.
+
+    DuckDB rounds it in text and in JSON as well: `0.12345678901234567890` and `…891` would be one
+    value. Only the raw record has it as it is written.
+    """
+    source = call("read_json_objects", written, {})
+    for (record,) in run(render("json_record_with_a_rounded_number", source=source)):
+        raise InputError(
+            f"{path}: {rounded_column(record)} a fraction or an exponent whose digits a number of "
+            "64 bits does not hold as they are written, and different values would become one. "
+            "Write its values as strings."
+        )
+
+
+def rounded_column(record: str) -> str:
+    """The column of a JSON record that has a rounded number, as the subject of a sentence.
+
+    >>> rounded_column('{"a": 0.1, "b": [{"c": 0.12345678901234567890}]}')
+    'column "b" has'
+    """
+    try:
+        columns = json.loads(record, parse_float=Decimal)
+        rounded = next((name for name, value in columns.items() if has_rounded(value)), None)
+    except (ValueError, ArithmeticError, RecursionError):
+        rounded = None
+    return "there is" if rounded is None else f'column "{rounded}" has'
+
+
+def has_rounded(value: Any) -> bool:
+    """Whether a JSON value, its fractions exact, has one that a double does not hold."""
+    match value:
+        case dict():
+            return any(map(has_rounded, value.values()))
+        case list():
+            return any(map(has_rounded, value))
+        case Decimal():
+            return Decimal(repr(float(value))) != value
+    return False
+
+
+def read_arrow(files: Sequence[str]) -> Any:
+    """The pyarrow table of some Arrow IPC or Feather files, mapped rather than loaded.
+
+    Raises `MissingDriverError` without pyarrow.
+    """
+    try:
+        pyarrow: Any = import_module("pyarrow")
+    except ImportError:
+        raise MissingDriverError(
+            "Arrow and Feather files need pyarrow. Install it: pip install 'kanon-sql[arrow]'"
+        ) from None
+    tables = [read_arrow_file(pyarrow, file) for file in files]
+    for file, table in zip(files, tables, strict=True):
+        require_usable_names(file, table.column_names)
+        if not table.schema.equals(tables[0].schema):
+            raise InputError(
+                f"{file} has other columns or types than {files[0]}. "
+                "Files read as one table need the same columns."
+            )
+    return pyarrow.concat_tables(tables)
+
+
+def read_arrow_file(pyarrow: Any, file: str) -> Any:
+    """The table of one Arrow file: the random-access format, else the stream."""
+    ipc: Any = import_module("pyarrow.ipc")
+    for opened in (ipc.open_file, ipc.open_stream):
+        try:
+            return opened(pyarrow.memory_map(file)).read_all()
+        except (pyarrow.ArrowException, OSError):
+            continue
+    raise damaged(file, "Arrow")

@@ -1,0 +1,119 @@
+"""The one DuckDB that runs in memory, its settings and its cursors."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.files import HeldFolder, remove_leftovers
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
+
+SOURCE = "kanon_source"
+
+
+SPILL = re.compile("kanon-sql-spill-[0-9a-f]{16}")
+MEMORY_LIMIT = re.compile(r"\d+(\.\d+)?\s*(B|[KMGT]i?B)", re.IGNORECASE)
+
+HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "allow_community_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+
+
+def own_name(database: str) -> str:
+    """What DuckDB calls a database file where it is opened: its views may name it.
+
+    >>> own_name("marts/clinic.2026.duckdb")
+    'clinic'
+    """
+    stem = Path(database).name.lstrip(".").partition(".")[0]
+    return SOURCE if stem.casefold() in ("memory", "temp", "system", "main") else stem
+
+
+@contextmanager
+def ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C be what it is everywhere else; DuckDB's client makes a RuntimeError of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
+
+
+def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A cursor that finds what the connection finds: not so while it has changes to commit."""
+    question = render("current_transaction")
+    try:
+        first, second = (connection.execute(question).fetchall() for _ in range(2))
+        place = connection.execute(render("current_place")).fetchall()[0]
+        cursor = connection.cursor()
+    except duckdb.Error:
+        raise InputError("the DuckDB connection is closed, or a query of it failed.") from None
+    if first == second:
+        raise InputError(
+            "the DuckDB connection is in a transaction, whose changes an audit would not see. "
+            "Commit or roll back first."
+        )
+    cursor.execute(f"use {'.'.join(map(identifier, place))}")
+    return cursor
+
+
+def open_hub(
+    memory_limit: str | None, threads: int | None, spill: HeldFolder
+) -> duckdb.DuckDBPyConnection:
+    """A database in memory that spills to a private folder."""
+    if memory_limit is not None and not MEMORY_LIMIT.fullmatch(memory_limit):
+        raise SpecError(f"the memory limit must read like 4GB or 512MiB; found {memory_limit!r}.")
+    limits = {"memory_limit": memory_limit, "threads": threads}
+    settings = {key: value for key, value in limits.items() if value is not None}
+    try:
+        folder = str(spill.path)
+        hub = duckdb.connect(config=HUB_SETTINGS | settings | {"temp_directory": folder})
+    except (duckdb.Error, OverflowError, TypeError):
+        raise SpecError(
+            f"DuckDB can't run with a memory limit of {memory_limit or 'no size'} and "
+            f"{threads or 'all'} threads. Threads are a whole number, 1 or more."
+        ) from None
+    # A day begins at the same moment on every machine.
+    hub.execute("set TimeZone = 'UTC'")
+    # Progress is kept to be asked for, and not shown. In a Jupyter kernel without ipywidgets DuckDB
+    # keeps none, and refuses both settings: an audit needs neither.
+    with suppress(duckdb.InvalidInputException):
+        hub.execute("set enable_progress_bar_print = false")
+        hub.execute("set enable_progress_bar = true")
+    if duckdb.__version__ < "2":
+        # It copies plans, which DuckDB 1.5 can't where they read a CSV file.
+        hub.execute("set disabled_optimizers = 'window_self_join'")
+    return hub
+
+
+def spill_folder() -> HeldFolder:
+    """The private folder of one hub, once what killed runs left beside it is removed."""
+    try:
+        parent = Path(tempfile.gettempdir())
+        remove_leftovers(parent, SPILL)
+        return HeldFolder(parent, "kanon-sql-spill-")
+    except OSError as error:
+        raise EngineError(
+            f"no private folder for what does not fit in memory can be made ({error.strerror}). "
+            "Name one that can be written: TMPDIR."
+        ) from None
+
+
+def let_go(session: duckdb.DuckDBPyConnection, spill: HeldFolder | None) -> None:
+    """Close the session and remove its spill folder, if it has one."""
+    try:
+        session.close()
+    finally:
+        if spill:
+            spill.remove()

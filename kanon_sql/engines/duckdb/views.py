@@ -1,0 +1,46 @@
+"""What the views of a DuckDB database read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from kanon_sql.files import file_kind
+
+
+def definitions_read(found: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]) -> list[str]:
+    """A table's definition; for a view all definitions, since it may read any table or view."""
+    own = [str(sql) for *place, sql in definitions if place == list(found[1:])]
+    is_view = any(sql.lower().startswith("create view") for sql in own)
+    return [str(sql) for *_, sql in definitions] if is_view else own
+
+
+def paths_in(definition: str) -> set[str]:
+    """What could be a path in the definition of a view.
+
+    >>> sorted(paths_in("create view v as from read_csv('a.csv') join 'b.parquet' using (id)"))
+    ['a.csv', 'b.parquet']
+    """
+    try:
+        view = sqlglot.parse_one(definition, read="duckdb")
+    except (SqlglotError, RecursionError):
+        return {text for text in texts_in(definition) if file_kind(text) is not None}
+    texts = {literal.name for literal in view.find_all(exp.Literal) if literal.is_string}
+    names = {table.name for table in view.find_all(exp.Table)}
+    return {text for text in texts | names if file_kind(text) is not None}
+
+
+def texts_in(definition: str) -> set[str]:
+    r"""Everything in quotes of a definition, of either kind: what could be a file to be read.
+
+    >>> sorted(texts_in("create view v as from read_text('it''s') join \"a.csv\" using (id)"))
+    ['a.csv', "it's"]
+    """
+    quoted = re.findall(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"", definition)
+    texts = {one.replace("''", "'") or other.replace('""', '"') for one, other in quoted}
+    return {text.removeprefix("file://") for text in texts if text}

@@ -1,0 +1,1 @@
+"""Spark, and the sessions that it runs in."""

@@ -1,0 +1,356 @@
+"""Spark 4: a local one, a standalone cluster, Spark Connect, or a session that someone has open.
+
+Of a session nothing is used but what a classic one and Connect both have. Nothing is kept in it
+but temporary views of what has no name in the catalogue, which `close` drops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import Any
+from urllib.parse import unquote
+from uuid import uuid4
+
+from kanon_sql.engines.failures import (
+    no_such_value,
+    stopped,
+    unreadable,
+    unreadable_or_failed,
+    withheld,
+)
+from kanon_sql.engines.names import name_parts
+from kanon_sql.engines.readers import (
+    folder_columns,
+    require_no_folder_instead,
+    require_usable_names,
+)
+from kanon_sql.engines.spark import sessions
+from kanon_sql.engines.warehouse import Warehouse
+from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean, nearest
+from kanon_sql.sql.dialects import type_of_templates
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.tables import Column, Table
+
+FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
+VARIABLES = "spark.sql.variable.substitute"
+OTHER_KINDS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".orc", ".avro")
+GLOB_CHARACTERS = "*?[{"
+Found = tuple[str, tuple[str, ...], Any]
+"""What people call a table, what stands after FROM, and its schema."""
+_CHARACTER_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where a schema says that what it calls a string was declared as CHAR or VARCHAR."""
+
+
+class Spark(Warehouse):
+    """Asks a Spark session. `lent` says whether it is someone's, who gets it back as it was."""
+
+    name = "spark"
+    dialect = "spark"
+
+    @classmethod
+    def of_url(cls, url: str) -> Spark:
+        """Start `spark:local[2]`, or ask `spark://host:port` or `sc://host:port`."""
+        started = sessions.started(url)
+        try:
+            return cls(started.session, started)
+        except BaseException:
+            started.close()
+            raise
+
+    def __init__(self, session: Any, started: sessions.Started | None = None) -> None:
+        if not is_session(session):
+            raise SpecError(
+                f"a {type(session).__name__} of pyspark is no session. Pass the SparkSession, and "
+                "the name of a table or temporary view in it."
+            )
+        self._session = session
+        self._started = started
+        self._tag = f"kanon_sql {uuid4()}"
+        self._views: dict[str, str] = {}
+        self._stored: frozenset[str] = frozenset()
+        # A classic session's own tags are those of a thread, and another one could not stop them.
+        context = getattr(session, "sparkContext", None)
+        self._add_tag = context.addJobTag if context else session.addTag
+        self._remove_tag = context.removeJobTag if context else session.removeTag
+        self._interrupt = context.cancelJobsWithTag if context else session.interruptTag
+        self._tracker = context.statusTracker() if context else None
+        self._stages: Sequence[Any] = ()
+        sessions.require_settings(session)
+        if context is None:
+            session.registerProgressHandler(self._told)
+
+    def table(self, target: Any) -> Table:
+        """A table or view by name, or Parquet by its path. Raises `InputError` for anything else.
+
+        A path is a file, a folder or a glob, with a slash in it or `.parquet` at its end.
+        """
+        if not isinstance(target, str):
+            raise InputError(
+                f"{type(target).__name__} can't be read by Spark: name a table or a path in it."
+            )
+        if target.lower().endswith(OTHER_KINDS):
+            raise InputError(
+                f"{target}: Spark is asked about Parquet and about tables only. Read the file "
+                "without --connect, or write it as Parquet."
+            )
+        with self._explaining():
+            # They may have been set anew since the session was first trusted.
+            sessions.require_settings(self._session)
+            name, found, schema = (self._path if _is_path(target) else self._named)(target)
+        require_usable_names(target, schema.names)
+        columns = tuple(_column(field) for field in schema.fields)
+        table = Table(name, _relation(found), columns, ordered=False, embedded=False)
+        self._types[table.sql] = table.types
+        return table
+
+    def in_own_words(self, sql: str) -> str:
+        """A SELECT of the templates in the dialect, in which one task reads some records."""
+        return self._translated(sql, stored=self._stored)
+
+    def check(self, sql: str) -> None:
+        """Raise `SpecError` if Spark can't make sense of the statement; nothing of it runs."""
+        with self._explaining():
+            _ = self._session.sql(self._sendable(self.in_dialect(sql))).schema
+
+    def files_read(self) -> Iterator[str]:
+        """The files behind every table that was named, where Spark knows them."""
+        for relation in self._types:
+            with suppress(Exception):
+                for file in self._session.table(_spelled(name_parts(relation))).inputFiles():
+                    yield unquote(file.removeprefix("file://"))
+
+    def cancel(self) -> None:
+        self._interrupt(self._tag)
+
+    def progress(self) -> str:
+        """How many tasks are done of the stages that run in the session: more are to follow."""
+        if self._tracker is None:
+            return _done((each.num_completed_tasks, each.num_tasks) for each in self._stages)
+        stages = map(self._tracker.getStageInfo, self._tracker.getActiveStageIds())
+        return _done((each.numCompletedTasks, each.numTasks) for each in stages if each)
+
+    def _told(self, stages: Any, done: bool, **_: Any) -> None:
+        """Remember what Spark Connect tells of the stages that run."""
+        self._stages = () if done else [each for each in stages or () if not each.done]
+
+    def close(self) -> None:
+        if self._tracker is None:
+            with suppress(Exception):
+                self._session.removeProgressHandler(self._told)
+        while self._views:
+            with suppress(Exception):
+                self._session.catalog.dropTempView(self._views.popitem()[1])
+        if self._started:
+            self._started.close()
+
+    # --- what stands after FROM -----------------------------------------------------------------
+
+    def _named(self, target: str) -> Found:
+        """A table or view as the catalogue spells it."""
+        errors = sessions.errors()
+        try:
+            known = self._session.catalog.getTable(_spelled(name_parts(target)))
+        except errors.AnalysisException:
+            others = [each.name for each in self._session.catalog.listTables()]
+            raise InputError(
+                f"there is no table or view {target} in Spark."
+                f"{f' Tables and views: {nearest(target, others)}.' if others else ''}"
+                f"{did_you_mean(target, others)} A folder of Parquet files is named with a slash "
+                "at its end."
+            ) from None
+        found = (*([known.catalog] if known.catalog else []), *(known.namespace or []), known.name)
+        if known.tableType in ("MANAGED", "EXTERNAL"):
+            self._stored |= {_relation(found)}
+        records = self._session.table(_spelled(found))
+        if len(found) == 1:
+            # It has no schema to tell it from a set of its name, which would be read in its place.
+            found = (self._viewed(f"temporary view {known.name}", records),)
+        return known.name, found, records.schema
+
+    def _path(self, target: str) -> Found:
+        """Parquet by its path, after which its view is called."""
+        path = self._started.path(target) if self._started else target
+        reader = (
+            self._session.read.option("mergeSchema", True)
+            .option("ignoreCorruptFiles", False)
+            .option("ignoreMissingFiles", False)
+        )
+        files = reader.parquet(path)
+        if folders := folder_columns(files.inputFiles()):
+            self._require_folders_as_text(target)
+            own = reader.option("recursiveFileLookup", True).parquet(path).columns
+            require_no_folder_instead(target, folders, own)
+        found = (self._viewed(target, files),)
+        self._stored |= {_relation(found)}
+        return target, found, files.schema
+
+    def _require_folders_as_text(self, target: str) -> None:
+        """Refuse to take year=02 and year=2 for one."""
+        if self._session.conf.get(FOLDER_TYPES, "true").lower() == "true":
+            raise InputError(
+                f"{target}: the names of its folders are values, and Spark would take 02 and 2 "
+                f"for one. Set {FOLDER_TYPES} to false."
+            )
+
+    def _viewed(self, name: str, records: Any) -> str:
+        """Have the records as a temporary view of this name, or of one like it if it is taken."""
+        if name in self._views:
+            records.createOrReplaceTempView(_spelled([self._views[name]]))
+            return self._views[name]
+        errors = sessions.errors()
+        for place in count(1):
+            numbered = name if place == 1 else f"{name} ({place})"
+            try:
+                records.createTempView(_spelled([numbered]))
+            except errors.AnalysisException as error:
+                if error.getCondition() != "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS":
+                    raise
+            else:
+                break
+        self._views[name] = numbered
+        return numbered
+
+    # --- asking ---------------------------------------------------------------------------------
+
+    def _answer(self, sql: str, most: int) -> tuple[list[str], Sequence[Sequence[Any]]]:
+        self._add_tag(self._tag)
+        try:
+            with sessions.without_values_in_logs():
+                answer = self._session.sql(self._sendable(sql))
+                names = answer.columns
+                try:
+                    return names, answer.limit(most).collect()
+                except Exception as error:
+                    raise self._explained(error, read=True) from None
+        finally:
+            self._remove_tag(self._tag)
+
+    def _sendable(self, sql: str) -> str:
+        """The statement, if Spark reads it as it stands: it may put variables in even in texts."""
+        if "${" in sql and self._session.conf.get(VARIABLES, "true").lower() == "true":
+            raise SpecError(
+                "there is a ${ in a name or a text of the question, which Spark would replace. "
+                f"Set {VARIABLES} to false."
+            )
+        return sql
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            with sessions.without_values_in_logs():
+                yield
+        except (KanonError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise self._explained(error) from None
+
+    def _explained(self, error: Exception, *, read: bool = False) -> KanonError:
+        """The error in our words, with Spark's of the statement unless rows were being read."""
+        errors = sessions.errors()
+        # What Java throws outside of a query pyspark hands on as it is.
+        told = error if isinstance(error, errors.PySparkException) else _in_java(error)
+        condition = told.getCondition() if told is not None else None
+        match condition or "":
+            case "PATH_NOT_FOUND":
+                return InputError("Spark finds no file at the path.")
+            case "UNABLE_TO_INFER_SCHEMA":
+                return InputError("Spark finds no Parquet at the path.")
+            case text if text.startswith(("FAILED_READ_FILE", "CANNOT_READ_FILE", "CANNOT_MERGE")):
+                return InputError(
+                    "a file can't be read as Parquet, or a column has other types in it than in "
+                    "the rest. Write it anew."
+                )
+            case text if text.startswith(("OPERATION_CANCELED", "SPARK_JOB_CANCELLED")):
+                return stopped()
+        if isinstance(error, errors.ParseException | errors.AnalysisException):
+            if read:
+                return unreadable_or_failed("Spark", condition or type(error).__name__)
+            return unreadable("Spark", f": {_first_line(error)}")
+        of_values = (
+            errors.ArithmeticException,
+            errors.NumberFormatException,
+            errors.DateTimeException,
+            errors.IllegalArgumentException,
+        )
+        if isinstance(error, of_values):
+            return no_such_value()
+        if "cancel" in str(error).casefold():
+            return stopped()
+        return withheld("Spark", condition or type(error).__name__)
+
+
+def is_session(target: Any) -> bool:
+    """Whether something is a Spark session, classic or Connect; pyspark need not be there."""
+    return any(
+        kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.")
+        for kind in type(target).__mro__
+    )
+
+
+def _is_path(target: str) -> bool:
+    if '"' in target:
+        return False
+    return target.lower().endswith(".parquet") or any(
+        character in target for character in ("/", "\\", *GLOB_CHARACTERS)
+    )
+
+
+def _relation(found: Sequence[str]) -> str:
+    """What stands after FROM in the templates.
+
+    >>> _relation(["health", "people"])
+    '"health"."people"'
+    """
+    return ".".join(map(identifier, found))
+
+
+def _spelled(parts: Sequence[str]) -> str:
+    """A name as Spark's catalogue takes it.
+
+    >>> _spelled(["health", "a`b"])
+    '`health`.`a``b`'
+    """
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def _column(field: Any) -> Column:
+    """A column of a schema, by DuckDB's name for its type."""
+    type: str = field.metadata.get(_CHARACTER_TYPE) or field.dataType.simpleString()
+    if type == "void":
+        return Column(field.name, '"NULL"')
+    plain = "string" if type.startswith("string ") else type
+    fault = (
+        f"({type}) takes different texts for one, which would make classes look larger. Audit a "
+        f"view with cast({field.name} as string)"
+        f"{'' if type.startswith('char') else ' collate utf8_binary'}."
+    )
+    merging = type.startswith("char(") or (plain != type and "UTF8_BINARY" not in type)
+    return Column(
+        field.name,
+        type_of_templates(plain, Spark.dialect),
+        merges=fault if merging else None,
+    )
+
+
+def _done(tasks: Iterable[tuple[int, int]]) -> str:
+    """How many tasks are done, of how many.
+
+    >>> _done([(3, 8), (0, 12)]), _done([])
+    ('3 of 20 tasks', '')
+    """
+    completed, all = (sum(each) for each in zip((0, 0), *tasks, strict=True))
+    return f"{completed:,} of {all:,} tasks" if all else ""
+
+
+def _in_java(error: Exception) -> Any:
+    """Spark's own error within one of py4j's, if it is one."""
+    thrown = getattr(error, "java_exception", None)
+    is_ours = thrown is not None and thrown.getClass().getName().startswith("org.apache.spark.")
+    return thrown if is_ours and "getCondition" in dir(thrown) else None
+
+
+def _first_line(error: Exception) -> str:
+    """What is wrong with a statement: Spark has not looked at any value yet."""
+    return str(error).strip().splitlines()[0].split(" SQLSTATE")[0]

@@ -1,0 +1,358 @@
+"""Spark sessions: those that are started here, once for each URL, and what all must be set to."""
+
+from __future__ import annotations
+
+import glob
+import logging
+import os
+import re
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
+
+from kanon_sql.errors import EngineError, InputError, MissingDriverError, SpecError
+
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "spark.sql.session.timeZone": ("UTC", "Etc/UTC", "GMT", "Z", "+00:00"),
+    "spark.sql.ansi.enabled": ("true",),
+    "spark.sql.parser.escapedStringLiterals": ("false",),
+    "spark.sql.parser.quotedRegexColumnNames": ("false",),
+    "spark.sql.files.ignoreCorruptFiles": ("false",),
+    "spark.sql.files.ignoreMissingFiles": ("false",),
+}
+"""What a session must be set to, or else its texts, days and records are not those of the data."""
+
+OURS = {name: values[0] for name, values in SETTINGS.items()} | {
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+}
+"""What a session that is started here is set to."""
+
+CONNECT_PORT = 15002
+PATIENCE = 10
+"""Seconds in which a server must answer its door."""
+RETRIES = 5
+"""How often a server that does is asked again at first: for about 15 seconds, not ten minutes."""
+
+QUIET = "rootLogger.level = off\n"
+"""Spark logs what a task fails on, which is a value."""
+
+
+def started(url: str) -> Started:
+    """The session of a URL; a second one who asks shares it. Raises `EngineError`."""
+    with _STARTING:
+        if url not in _STARTED:
+            _STARTED[url] = _connected(url) if url.startswith("sc:") else _launched(url)
+        found = _STARTED[url]
+        found.users += 1
+        return found
+
+
+def require_settings(session: Any) -> None:
+    """Refuse a session that is set to change what the data says; none of it is set here."""
+    wrong = {
+        name: values[0]
+        for name, values in SETTINGS.items()
+        if (session.conf.get(name, None) or values[0]).lower() not in [v.lower() for v in values]
+    }
+    if wrong:
+        raise SpecError(
+            "the Spark session is set so that answers could be wrong, and is left as it is. "
+            f"Set {' and '.join(f'{name} to {value}' for name, value in wrong.items())}, for "
+            f'example spark.conf.set("{next(iter(wrong))}", "{next(iter(wrong.values()))}").'
+        )
+
+
+def errors() -> Any:
+    """pyspark's errors."""
+    return _driver("pyspark.errors")
+
+
+TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers that print the message of an error, with the value that it is about."""
+
+
+@contextmanager
+def without_values_in_logs() -> Iterator[None]:
+    """Keep PySpark from printing errors, which we tell in words of our own."""
+    loggers = [logging.getLogger(name) for name in TELLING]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
+
+
+class Started:
+    """A session that was started here, for as many as use it."""
+
+    def __init__(self, url: str, session: Any) -> None:
+        self.url = url
+        self.session = session
+        self.users = 0
+
+    def path(self, target: str) -> str:
+        """A path as this Spark has to be told it."""
+        return target
+
+    def close(self) -> None:
+        """Stop the session when its last user leaves."""
+        with _STARTING:
+            self.users -= 1
+            if self.users == 0:
+                _STARTED.pop(self.url, None)
+                self._stop()
+
+    def _stop(self) -> None:
+        with suppress(Exception):
+            self.session.stop()
+
+
+_STARTED: dict[str, Started] = {}
+_STARTING = threading.RLock()
+
+
+class Launched(Started):
+    """A session whose Java process was launched here, and ends with it."""
+
+    def __init__(self, url: str, session: Any, gateway: Any, folder: Path, on_interrupt: Any):
+        super().__init__(url, session)
+        self._gateway = gateway
+        self._folder = folder
+        self._on_interrupt = on_interrupt
+
+    def path(self, target: str) -> str:
+        """The path of files that are on this machine, else as it was given.
+
+        The name of a file is no glob; and Java doesn't follow to another working directory.
+        """
+        if Path(target).is_dir():
+            _require_folder_of_files(target, Path(target))
+        if Path(target).exists():
+            return f"file:{_not_a_glob(str(Path(target).absolute()))}"
+        if "://" not in target and (found := sorted(glob.glob(target))):
+            _require_seen(target, [Path(file) for file in found])
+            return f"file:{target if Path(target).is_absolute() else _here(target)}"
+        return target
+
+    def _stop(self) -> None:
+        super()._stop()
+        _end(self._gateway, self._folder)
+        _restore(self._on_interrupt)
+
+
+def _require_seen(target: str, files: list[Path]) -> None:
+    """Refuse files that Spark would leave out without a word."""
+    unseen = [file.name for file in files if file.name.startswith(("_", "."))]
+    if unseen:
+        raise InputError(
+            f"{target}: Spark reads no file whose name begins with _ or a dot, as {unseen[0]} "
+            "does. Rename it, or name the others."
+        )
+
+
+def _require_folder_of_files(target: str, folder: Path) -> None:
+    """Refuse a table of a format of its own: it keeps files of records that it no longer has."""
+    for log in ("_delta_log", ".hoodie", "metadata"):
+        if (folder / log).is_dir():
+            raise InputError(
+                f"{target} is no folder of Parquet files but a table ({log} is in it), and old "
+                "records may lie there. Ask for the table by its name."
+            )
+    files = sorted(folder.rglob("*.parquet"))
+    for file in files:
+        below = [part for part in file.relative_to(folder).parts[:-1] if "=" not in part]
+        if below:
+            raise InputError(
+                f"{target}: Spark doesn't look into the folder {below[0]} for Parquet files. Name "
+                "it by itself, or with a glob: people/*/."
+            )
+    _require_seen(target, files)
+
+
+def _here(target: str) -> str:
+    return f"{_not_a_glob(str(Path.cwd()))}/{target}"
+
+
+def _not_a_glob(path: str) -> str:
+    return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
+
+
+def _connected(url: str) -> Started:
+    host = _hosts(url)[0]
+    _require_reachable([host])
+    with _quietly():
+        connect = _driver("pyspark.sql.connect.session", extra="spark-connect")
+        retries = _driver("pyspark.sql.connect.client.retries", extra="spark-connect")
+        try:
+            session = connect.SparkSession.builder.remote(url).create()
+            patient = session.client.get_retry_policies()
+            session.client.set_retry_policies([retries.DefaultPolicy(max_retries=RETRIES)])
+            for name, value in OURS.items():
+                session.conf.set(name, value)
+            session.client.set_retry_policies(patient)
+        except Exception as error:
+            raise EngineError(
+                f"Spark Connect at {host[0]}:{host[1]} can't be asked: it fails with "
+                f"{type(error).__name__}."
+            ) from None
+    return Started(url, session)
+
+
+def _launched(url: str) -> Started:
+    master = url if url.startswith("spark://") else url.removeprefix("spark:")
+    if not master:
+        raise SpecError("which Spark? Connect to spark:local[2], or to spark://host:port.")
+    with _quietly():
+        pyspark = _driver("pyspark")
+        if master.startswith("spark://"):
+            _require_reachable(_hosts(master))
+        if pyspark.SparkContext._gateway is not None:
+            raise SpecError(
+                "this process runs a Spark already, and can't run another one. Pass its session "
+                "in place of a URL."
+            )
+        return _with_java(url, master, pyspark)
+
+
+def _with_java(url: str, master: str, pyspark: Any) -> Started:
+    folder = Path(tempfile.mkdtemp(prefix="kanon-sql-"))
+    (folder / "log4j2.properties").write_text(QUIET, encoding="ascii")
+    conf = pyspark.SparkConf()
+    for name, value in _configuration(master, folder).items():
+        conf.set(name, value)
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    logging.getLogger().addFilter(_is_news)
+    gateway = None
+    try:
+        gateway = _driver("pyspark.java_gateway").launch_gateway(conf, {"stderr": DEVNULL})
+        pyspark.SparkContext(conf=conf, gateway=gateway)
+        session = _driver("pyspark.sql").SparkSession.builder.getOrCreate()
+    except BaseException as error:
+        _end(gateway, folder)
+        _restore(on_interrupt)
+        if not isinstance(error, Exception):
+            raise
+        raise EngineError(
+            f"Spark can't be started at {master}. It needs Java 17 or newer: set JAVA_HOME, or "
+            "have java on the PATH."
+            if gateway is None
+            else f"Spark can't be started at {master}: it fails with {type(error).__name__}."
+        ) from None
+    return Launched(url, session, gateway, folder, on_interrupt)
+
+
+def _configuration(master: str, folder: Path) -> dict[str, str]:
+    local = master.startswith("local")
+    return {
+        "spark.master": master,
+        "spark.app.name": "kanon-sql",
+        "spark.ui.enabled": "false",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.artifact.isolation.enabled": "false",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.driver.extraJavaOptions": (
+            f"-Dlog4j2.configurationFile=file:{folder / 'log4j2.properties'} "
+            f"-Djava.io.tmpdir={folder}"
+        ),
+        **(
+            {
+                "spark.local.dir": str(folder),
+                "spark.driver.host": "127.0.0.1",
+                "spark.driver.bindAddress": "127.0.0.1",
+                "spark.sql.shuffle.partitions": str(_partitions(master)),
+            }
+            if local
+            else {}
+        ),
+        **OURS,
+    }
+
+
+def _partitions(master: str) -> int:
+    """Four pieces of work for each core: enough to even them out, few enough for small tables."""
+    cores = re.match(r"local\[(\d+|\*)", master)
+    if cores is None:
+        return 4
+    return 4 * (os.cpu_count() or 1 if cores[1] == "*" else int(cores[1]))
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Ctrl-C is no news to who pressed it, and py4j would print where it was."""
+    return record.msg != "KeyboardInterrupt while sending command."
+
+
+def _end(gateway: Any, folder: Path) -> None:
+    """Have the Java process end, and forget it, so that another one can be launched."""
+    logging.getLogger().removeFilter(_is_news)
+    if gateway is not None:
+        context = _driver("pyspark").SparkContext
+        with suppress(Exception):
+            gateway.shutdown()
+        with suppress(Exception):
+            gateway.proc.stdin.close()
+            gateway.proc.wait(timeout=PATIENCE)
+        context._gateway = context._jvm = None
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _restore(on_interrupt: Any) -> None:
+    """Have Ctrl-C do what it did before pyspark came."""
+    if threading.current_thread() is threading.main_thread() and on_interrupt is not None:
+        signal.signal(signal.SIGINT, on_interrupt)
+
+
+def _hosts(url: str) -> list[tuple[str, int]]:
+    """The servers of a URL, which may have secrets after them.
+
+    >>> _hosts("spark://one:7077,two:7078"), _hosts("sc://three/;token=secret")
+    ([('one', 7077), ('two', 7078)], [('three', 15002)])
+    """
+    found = []
+    for place in url.split("://", 1)[-1].split("/")[0].rpartition("@")[2].split(","):
+        host, _, port = place.rpartition(":") if re.search(r":\d+$", place) else (place, "", "")
+        if not host:
+            raise SpecError("name the server, as in spark://host:7077 or sc://host:15002.")
+        found.append((host.strip("[]"), int(port or CONNECT_PORT)))
+    return found
+
+
+def _require_reachable(hosts: list[tuple[str, int]]) -> None:
+    """Raise unless something listens: Spark itself would try for minutes."""
+    for host in hosts:
+        with suppress(OSError), socket.create_connection(host, PATIENCE):
+            return
+    spoken = ", ".join(f"{host}:{port}" for host, port in hosts)
+    raise EngineError(f"Spark can't be reached: nothing listens at {spoken}.")
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """pyspark warns of packages that aren't needed here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+        yield
+
+
+def _driver(module: str, extra: str = "spark") -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingDriverError(
+            f"Spark{' Connect' if extra != 'spark' else ''} needs pyspark"
+            f"{' and its connect extra' if extra != 'spark' else ''}. Install it: "
+            f"pip install 'kanon-sql[{extra}]'"
+        ) from None

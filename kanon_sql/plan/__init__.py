@@ -1,0 +1,1 @@
+"""A question as named SELECTs; it never sees a database."""

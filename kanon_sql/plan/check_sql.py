@@ -1,0 +1,216 @@
+"""What a check adds to the SQL that measures classes, and what its columns are called.
+
+Every column of a check's begins with the check's label: its model's name, with a number where
+the same model is asked twice in one statement.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundSpec
+from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
+from kanon_sql.spec.models.diversity import Homogeneity
+from kanon_sql.spec.models.reference import DeltaPresence, KMap
+from kanon_sql.spec.models.risk import JournalistRisk
+from kanon_sql.sql.macros import macro_names, render, render_known
+
+
+class Named(NamedTuple):
+    """An expression and what it is called."""
+
+    expression: str
+    name: str
+
+
+def named(text: str) -> Iterator[Named]:
+    """Expressions of one line or several, each with its name at the end of its last line.
+
+    As the macro `sensitive_failures` reads them.
+    """
+    lines: list[str] = []
+    for line in filter(str.strip, text.split("\n")):
+        lines.append(line)
+        expression, _, name = "\n".join(lines).strip().rpartition(" as kanon_")
+        if expression and name.replace("_", "").isalnum():
+            yield Named(expression, f"kanon_{name}")
+            lines = []
+
+
+@dataclass(frozen=True)
+class LabelledCheck:
+    """A check with the label that its columns begin with."""
+
+    check: BoundCheck
+    label: str
+
+
+def labelled(checks: Iterable[BoundCheck]) -> tuple[LabelledCheck, ...]:
+    """The checks of one statement, each with a label of its own."""
+    seen = Counter[str]()
+    found = []
+    for check in checks:
+        name = check.model.name()
+        seen[name] += 1
+        found.append(LabelledCheck(check, name if seen[name] == 1 else f"{name}_{seen[name]}"))
+    return tuple(found)
+
+
+def sensitive_models(
+    checks: Iterable[LabelledCheck],
+) -> Iterator[tuple[SensitiveModel, LabelledCheck]]:
+    """The models of sensitive values with their checks; homogeneity is measured always."""
+    for each in checks:
+        model = each.check.model
+        if isinstance(model, SensitiveModel) and not isinstance(model, Homogeneity):
+            yield model, each
+
+
+def needs(checks: Iterable[LabelledCheck]) -> list[str]:
+    """What the values of a class are compared with, for all of these checks."""
+    needed: set[str] = set()
+    for model, _ in sensitive_models(checks):
+        needed |= model.needs
+    return sorted(needed)
+
+
+def class_columns(
+    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+) -> list[Named]:
+    """What is measured of each class over the values in it, every column once."""
+    columns: dict[Named, None] = {}
+    for model, each in sensitive_models(checks):
+        macro = f"{model.name()}_columns"
+        if macro in macro_names():
+            text = _known(macro, bound, sensitive, each)
+            columns |= dict.fromkeys(named(text))
+    return list(columns)
+
+
+def class_measures(
+    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+) -> Iterator[Named]:
+    """What each check on a sensitive attribute says of one class."""
+    for model, each in sensitive_models(checks):
+        measure = _known(model.name(), bound, sensitive, each)
+        yield Named(measure, f"kanon_{each.label}")
+        if model.beside:
+            beside = _known(f"{model.name()}_beside", bound, sensitive, each)
+            yield Named(beside, f"kanon_{each.label}_{model.beside}")
+
+
+def class_verdicts(
+    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+) -> Iterator[Named]:
+    """Which classes fail each check, and for which no threshold would do."""
+    for model, each in sensitive_models(checks):
+        asked = [("infinite", model.may_be_infinite), ("violated", each.check.gates)]
+        for suffix, wanted in asked:
+            if wanted:
+                predicate = _known(f"{model.name()}_{suffix}", bound, sensitive, each)
+                yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_{suffix}")
+
+
+def class_violations(
+    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+) -> Iterator[Named]:
+    """Which classes fail each check that gates, homogeneity too."""
+    gating = [each for each in checks if each.check.gates]
+    for each in gating:
+        if isinstance(each.check.model, Homogeneity):
+            predicate = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
+            yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_violated")
+    for verdict in class_verdicts(bound, sensitive, gating):
+        if verdict.name.endswith("_violated"):
+            yield verdict
+
+
+def sensitive_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
+    """What all classes say together, for each check on a sensitive attribute."""
+    for model, each in sensitive_models(checks):
+        label, least = each.label, model.worst == "least"
+        yield render("worst_class", least=least, name=label)
+        if model.beside:
+            yield render("worst_class", least=least, name=f"{label}_{model.beside}")
+        if model.may_be_infinite:
+            yield render("flagged_classes", name=f"{label}_infinite")
+        if each.check.gates:
+            yield render("flagged_classes", name=f"{label}_violated")
+            yield render("flagged_records", name=f"{label}_violated")
+
+
+def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
+    """Which classes of the reference are out of the bounds of each δ-presence."""
+    for each in checks:
+        model = each.check.model
+        if isinstance(model, DeltaPresence) and model.gates:
+            predicate = _out_of_bounds(model)
+            yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_violated")
+
+
+def _out_of_bounds(model: DeltaPresence) -> str:
+    return render(
+        "delta_presence_violated",
+        population=_population(model),
+        min=model.min,
+        max=model.max,
+    )
+
+
+def _population(model: ReferenceModel) -> str:
+    """What a class is compared with: the reference, or the least that contains the release."""
+    return "kanon_union" if model.missing == "union" else "kanon_population"
+
+
+def reference_measures(bound: BoundSpec, checks: Iterable[LabelledCheck]) -> Iterator[str]:
+    """What the classes say together, for each check against a reference."""
+    for each in checks:
+        model, label = each.check.model, each.label
+        assert isinstance(model, ReferenceModel)
+        population = _population(model)
+        match model:
+            case KMap(k=int(k)):
+                too_few = render("k_map_violated", population=population, k=k)
+                yield from _violating(too_few, label, bound)
+            case JournalistRisk():
+                at_risk = render("journalist_risk", bound=model.threshold)
+                yield render("people_where", predicate=at_risk, name=f"{label}_at_risk")
+                highest = model.class_bound
+                if highest is not None:
+                    yield from _violating(render("journalist_risk", bound=highest), label, bound)
+            case DeltaPresence():
+                yield render("presence", population=population, label=label)
+                if model.gates:
+                    out = _out_of_bounds(model)
+                    yield render("classes_where", predicate=out, name=f"{label}_violated")
+                    yield render(
+                        "population_where",
+                        predicate=out,
+                        population=population,
+                        name=f"{label}_violated",
+                    )
+
+
+def _violating(predicate: str, label: str, bound: BoundSpec) -> Iterator[str]:
+    yield render("classes_where", predicate=predicate, name=f"{label}_violated")
+    yield render("records_where", predicate=predicate, name=f"{label}_violated")
+    if bound.entity:
+        yield render("people_where", predicate=predicate, name=f"{label}_violated")
+
+
+def _known(macro: str, bound: BoundSpec, sensitive: BoundColumn, each: LabelledCheck) -> str:
+    return render_known(
+        macro,
+        **{
+            **each.check.model.parameters,
+            "sensitive": sensitive,
+            "entity": bound.entity,
+            "unknown": bound.unknown,
+            "label": each.label,
+            "measure": f"kanon_{each.label}",
+            "counted": render("counted", entity=bound.entity, unknown=bound.unknown),
+        },
+    )

@@ -1,0 +1,507 @@
+"""The levels of one column as SQL: what each raw value becomes, and what people call a level.
+
+Level 0 is the raw value as it lies. Every level from 1 on is an expression over the raw value,
+never over the level below, and gives a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from kanon_sql.errors import SpecError
+from kanon_sql.spec.hierarchy import (
+    DATES,
+    SUPPRESS,
+    Bottom,
+    Cuts,
+    Depths,
+    GeneralizationHierarchy,
+    Level,
+    Mask,
+    Prefix,
+    Round,
+    Top,
+    Width,
+    Years,
+    decimal,
+    plain,
+    single,
+    spoken,
+)
+from kanon_sql.spec.hierarchy_table import (
+    Fault,
+    Faults,
+    HierarchyTable,
+    hierarchy_table,
+    read_hierarchy,
+    refuse,
+)
+from kanon_sql.sql.column_types import family
+from kanon_sql.sql.macros import render
+
+Needs = Literal["number", "date", "listed"]
+Kind = Literal["whole", "wide", "decimal", "float"]
+
+CASE_ROWS = 200
+"""A hierarchy of more rows is better joined than spelled out in a CASE."""
+
+
+@dataclass(frozen=True)
+class Masked:
+    """So many characters become `*`, of texts as long as the longest."""
+
+    side: Literal["left", "right"]
+    characters: int
+
+
+@dataclass(frozen=True)
+class Ancestor:
+    """A column of a hierarchy's table; 0 would be the raw value."""
+
+    column: int
+
+
+Step = Level | Masked | Ancestor
+"""One level of one column."""
+
+_NUMBERS = (Width, Round, Depths, Cuts, Top, Bottom)
+
+
+@dataclass(frozen=True)
+class ColumnLevels:
+    """The levels of one column, from the raw value (0) to the coarsest (`height`)."""
+
+    name: str
+    type: str
+    hierarchy: GeneralizationHierarchy
+    longest: int | None = None
+    """How many characters the longest value has, of all values it will be applied to; only a
+    mask needs it."""
+    table: HierarchyTable | None = None
+    """The hierarchy's rows, where it has some."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        type: str,
+        hierarchy: GeneralizationHierarchy,
+        *,
+        longest: int | None = None,
+        table: HierarchyTable | None = None,
+        faults: Faults = "error",
+        show_values: bool = False,
+    ) -> ColumnLevels:
+        """The levels of a column of this type; its hierarchy is read, unless its `table` is given.
+
+        Raises `SpecError` if the hierarchy can't be read, has faults (with `faults="warn"` they
+        are left in `faults`), or is for values of another type. With `show_values` it tells the
+        values of a file or a table.
+        """
+        column = cls(name, type, hierarchy, longest, table or rows_of(name, hierarchy))
+        column._refuse_another_type()
+        if faults == "error":
+            refuse(column.faults, show_values=show_values)
+        return column
+
+    def with_longest(self, characters: int) -> ColumnLevels:
+        """The same levels for values of at most so many characters."""
+        return replace(self, longest=characters)
+
+    # --- what people are told ---------------------------------------------------------------
+
+    @property
+    def needs_longest(self) -> bool:
+        """Whether nothing can be said before the longest value is known."""
+        return self.hierarchy.masks and self.longest is None
+
+    @property
+    def height(self) -> int:
+        """How many levels there are above the raw value."""
+        return len(self._steps)
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """What is wrong with the hierarchy's rows, or levels that don't nest."""
+        if self.table is not None:
+            return self.table.faults
+        return tuple(self._levels_not_nested())
+
+    @property
+    def needs(self) -> Needs | None:
+        """What each value must be for a level to have a label for it: a number or a date that it
+        may fail to be, or listed in the hierarchy."""
+        if self.table is not None:
+            return "listed"
+        levels = self.hierarchy.levels or []
+        is_text = self._family == "text"
+        if any(level in DATES or isinstance(level, Years) for level in levels):
+            return "date" if is_text else None
+        if self.hierarchy.clip or any(isinstance(level, _NUMBERS) for level in levels):
+            return "number" if self._kind == "float" or "HUGE" in self.type else None
+        return None
+
+    def label(self, level: int) -> str:
+        """What people call a level.
+
+        >>> zip = ColumnLevels("zip", "VARCHAR", GeneralizationHierarchy(levels=["suppress"]))
+        >>> zip.label(0), zip.label(1)
+        ('raw value', 'suppress')
+        """
+        if level == 0:
+            return "raw value"
+        match self._step(level):
+            case Masked(side, characters):
+                return f"mask {characters} from the {side}"
+            case Ancestor(column) if self.table is not None and self.table.has_lines:
+                return f"column {column} of {Path(self.table.name).name}"
+            case Ancestor(column) if self.table is not None and self.table.columns:
+                return f"column {self.table.columns[column]} of {Path(self.table.name).name}"
+            case Ancestor(column):
+                return f"ancestor {column}"
+            case step:
+                return spoken(step)
+
+    def nested(self, level: int) -> bool:
+        """Whether a level follows from the one below, whatever the data: by how both are made,
+        or by every row of the hierarchy."""
+        if level <= 1:
+            return True
+        finer, coarser = self._step(level - 1), self._step(level)
+        if isinstance(finer, Ancestor) and isinstance(coarser, Ancestor):
+            return self.table is not None and self.table.nested(level)
+        return _follows(finer, coarser)
+
+    # --- as SQL -----------------------------------------------------------------------------
+
+    def sql(self, level: int, value: str) -> str:
+        """The expression of a raw value at a level; `value` is the raw value's own expression."""
+        if level == 0:
+            return value
+        match self._step(level):
+            case "suppress":
+                return "'*'"
+            case Width(width=width, origin=origin):
+                return self._interval(value, decimal(width), decimal(origin))
+            case Round(round=step):
+                return render("truncated", number=self._number(value), kind=self._kind, step=step)
+            case Cuts(cuts=cuts):
+                return render(
+                    "between_cuts",
+                    number=self._number(value),
+                    kind=self._kind,
+                    cuts=[plain(cut) for cut in cuts],
+                )
+            case Top(top=bound):
+                return self._coded(value, ">=", bound)
+            case Bottom(bottom=bound):
+                return self._coded(value, "<", bound)
+            case Prefix(prefix=length):
+                return render("prefix", text=self._text(value), length=length)
+            case Masked(side, characters):
+                return render(
+                    "masked",
+                    text=self._text(value),
+                    side=side,
+                    masked=characters,
+                    longest=self._length,
+                )
+            case Years(years=years):
+                return render("years", date=self._date(value), years=years)
+            case Ancestor(column):
+                return render(
+                    "ancestor", text=self._text(value), values_by_label=self._grouped(column)
+                )
+            case part:
+                return render("period", date=self._date(value), part=part)
+
+    def exact_sql(self, level: int, value: str) -> str | None:
+        """Whether the label of a text is that of the number it spells, as a condition that is true
+        of nothing that a float would round; None where no label of the level reads a number."""
+        reads_number = self.needs == "number" and family(self.type) == "text"
+        if level == 0 or not reads_number or self._step(level) == SUPPRESS:
+            return None
+        return render("held_exactly", number=self._number(value))
+
+    def checked_sql(self, level: int, value: str) -> str:
+        """The label, and NULL for a text whose number a float would round; to look for these,
+        where NULL itself is left aside."""
+        label, exact = self.sql(level, value), self.exact_sql(level, value)
+        return render("where_exact", exact=exact, label=label) if exact else label
+
+    def mapping(self, level: int) -> list[tuple[str, str]]:
+        """Each raw value of the hierarchy, as text, with its label; for a join in place of a CASE.
+
+        Empty where the level is not one of a hierarchy's.
+        """
+        step = self._step(level) if level else None
+        if self.table is None or not isinstance(step, Ancestor):
+            return []
+        return list(self.table.labels(step.column).items())
+
+    def is_joined(self, level: int) -> bool:
+        """Whether the labels of a level are better joined by `mapping` and `key` than spelled out
+        as `sql`, because the hierarchy has many rows."""
+        return (
+            level > 0
+            and self.table is not None
+            and len(self.table.rows) > CASE_ROWS
+            and isinstance(self._step(level), Ancestor)
+        )
+
+    def labels_sql(self, level: int, *, portable: bool = False) -> str:
+        """The `mapping` of a level as a table to join: `kanon_value` and its `kanon_label`.
+
+        It is one text, which DuckDB reads at once; where it is to travel, a row a value.
+        """
+        macro = "rows_of_labels" if portable else "table_of_labels"
+        return render(macro, rows=self.mapping(level))
+
+    def key(self, value: str) -> str:
+        """The expression of a raw value that equals the raw values of `mapping`."""
+        return self._text(value)
+
+    def values(self) -> list[list[str]]:
+        """The raw values that the hierarchy lists, a row each."""
+        return [[raw] for raw in self.table.labels(1)] if self.table else []
+
+    # --- within -----------------------------------------------------------------------------
+
+    @cached_property
+    def _steps(self) -> tuple[Step, ...]:
+        return tuple(self._each_step())
+
+    def _each_step(self) -> Iterator[Step]:
+        if self.table is not None:
+            yield from (Ancestor(column) for column in range(1, self.table.height + 1))
+        elif self.hierarchy.levels is None:
+            yield SUPPRESS
+        for level in single(self.hierarchy.levels or ()):
+            if isinstance(level, Mask):
+                yield from (Masked(level.mask, n) for n in range(1, self._length + 1))
+            else:
+                yield level
+
+    def _step(self, level: int) -> Step:
+        if not 1 <= level <= self.height:
+            raise SpecError(
+                f'"{self.name}" has levels 0 to {self.height}, so there is no level {level}.'
+            )
+        return self._steps[level - 1]
+
+    @property
+    def _length(self) -> int:
+        if self.longest is None:
+            raise ValueError(f"the longest value of {self.name} is not known yet")
+        return max(self.longest, 1)
+
+    def _levels_not_nested(self) -> Iterator[Fault]:
+        """Levels that tell apart what is one at the level below, for some values at least."""
+        levels = list(single(self.hierarchy.levels or ()))
+        for level, (finer, coarser) in enumerate(pairwise(levels), start=2):
+            if not _follows(finer, coarser):
+                yield Fault(
+                    "builder",
+                    level,
+                    f'"{self.name}": level {level} ({spoken(coarser)}) doesn\'t follow from level '
+                    f"{level - 1} ({spoken(finer)}): values that are one at level {level - 1} "
+                    f"would be told apart again. {_way_to_nest(finer, coarser)}",
+                )
+
+    def _refuse_another_type(self) -> None:
+        """Raise if a level needs numbers or dates and the column has neither them nor text."""
+        kind = self._family
+        for level in self.hierarchy.levels or ():
+            dated = level in DATES or isinstance(level, Years)
+            if (dated and kind not in ("time", "text")) or (
+                isinstance(level, _NUMBERS) and kind not in ("number", "text")
+            ):
+                raise SpecError(
+                    f'"{self.name}" is {self.type}, and the level {spoken(level)} is for '
+                    f"{'dates' if dated else 'numbers'}. Choose another level."
+                )
+        if self.hierarchy.clip and kind not in ("number", "text"):
+            raise SpecError(f'"{self.name}" is {self.type}, and clip is for numbers. Leave it out.')
+
+    @property
+    def _family(self) -> str:
+        """What kind of values there are; what nobody has looked up is cast as text is."""
+        return family(self.type) or "text"
+
+    @property
+    def _kind(self) -> Kind:
+        """What kind of number a value is once it is clipped."""
+        if self._family == "text" or self.type.startswith(("DOUBLE", "FLOAT", "REAL")):
+            return "float"
+        fractional = any(decimal(bound) % 1 for bound in self.hierarchy.clip or () if bound)
+        if fractional or self.type.startswith(("DECIMAL", "NUMERIC")):
+            return "decimal"
+        return "wide" if self.type in _WIDE else "whole"
+
+    def _number(self, value: str) -> str:
+        """A value as a number, clipped."""
+        is_text = self._family == "text"
+        number = render("number_of", value=self._plain(value), is_text=is_text)
+        if not self.hierarchy.clip:
+            return number
+        low, high = (None if bound is None else plain(bound) for bound in self.hierarchy.clip)
+        return render("clipped", number=number, kind=self._kind, low=low, high=high)
+
+    def _text(self, value: str) -> str:
+        """A value as a text, clipped, spelled as a question would spell it."""
+        if self.hierarchy.clip:
+            type = "BIGINT" if self._kind in ("whole", "wide") else "DOUBLE"
+            return render("text_of", value=self._number(value), type=type)
+        return value if self.type == "VARCHAR" else render("text_of", value=value, type=self.type)
+
+    def _plain(self, value: str) -> str:
+        """A value that casts as text does: an ENUM's would not."""
+        if self._family == "text" and self.type != "VARCHAR":
+            return render("text_of", value=value, type=self.type)
+        return value
+
+    def _date(self, value: str) -> str:
+        return render("date_of", value=self._plain(value), type=self.type)
+
+    def _interval(self, value: str, width: Decimal, origin: Decimal) -> str:
+        """Intervals in whole units of as many digits as the width and the origin have."""
+        digits = max(_digits(width), _digits(origin))
+        kind, number = self._kind, self._number(value)
+        if digits and kind != "float" and _precision(self.type) + digits > _WIDEST:
+            kind, number = "float", render("as_float", number=number)
+        whole = int(width.scaleb(digits))
+        return render(
+            "interval",
+            number=number,
+            kind=kind,
+            width=whole,
+            origin=int(origin.scaleb(digits)) % whole,
+            digits=digits,
+        )
+
+    def _coded(self, value: str, comparison: str, bound: float) -> str:
+        return render(
+            "coded",
+            number=self._number(value),
+            kind=self._kind,
+            comparison=comparison,
+            bound=plain(bound),
+            text=self._text(value),
+        )
+
+    def _grouped(self, column: int) -> Mapping[str, list[str]]:
+        """The raw values under each label, both in the order of the file."""
+        grouped: dict[str, list[str]] = {}
+        for raw, label in self.table.labels(column).items() if self.table else ():
+            grouped.setdefault(label, []).append(raw)
+        return grouped
+
+
+def rows_of(name: str, hierarchy: GeneralizationHierarchy) -> HierarchyTable | None:
+    """The rows of a hierarchy's file or mapping, where it has some; `name` is the column's."""
+    if isinstance(hierarchy.hierarchy, str):
+        return read_hierarchy(hierarchy.hierarchy)
+    if hierarchy.hierarchy is not None:
+        return hierarchy_table(hierarchy.hierarchy, f"the hierarchy of {name}")
+    return None
+
+
+_WIDEST = 38
+"""How many digits the widest decimal of an engine has."""
+
+
+_WIDE = ("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT")
+
+
+def _precision(type: str) -> int:
+    """How many digits a number of this type may have, the widest for a type that does not say."""
+    digits = re.search(r"\((\d+)", type)
+    if digits:
+        return int(digits[1])
+    return _WIDEST if type in ("HUGEINT", "UHUGEINT", "DECIMAL", "NUMERIC") else 20
+
+
+def _digits(number: Decimal) -> int:
+    """How many digits a number has after the point."""
+    exponent: Any = number.as_tuple().exponent
+    return max(0, -int(exponent))
+
+
+_PERIODS = {"day": 0, "month": 1, "quarter": 3, "year": 12}
+"""How long a period of a date is, in months."""
+
+
+def _follows(finer: Step, coarser: Step) -> bool:
+    """Whether the coarser label can always be told from the finer one."""
+    match finer, coarser:
+        case _, "suppress":
+            return True
+        case Masked(side=side), Masked(side=other):
+            return side == other
+        case Width(), Width():
+            return _on_grid(finer, coarser.width, 0) and _on_grid(finer, coarser.origin)
+        case Width(), Cuts(cuts=cuts):
+            return all(_on_grid(finer, cut) for cut in cuts)
+        case Round(round=first), Round(round=second):
+            return second % first == 0
+        case Round(round=step), Cuts(cuts=cuts):
+            return all(cut > 0 and decimal(cut) % step == 0 for cut in cuts)
+        case Top(top=bound), Cuts(cuts=cuts):
+            return all(cut <= bound for cut in cuts)
+        case Bottom(bottom=bound), Cuts(cuts=cuts):
+            return all(cut >= bound for cut in cuts)
+        case Cuts(cuts=first), Cuts(cuts=second):
+            return {decimal(cut) for cut in second} <= {decimal(cut) for cut in first}
+        case Top(top=first), Top(top=second):
+            return second <= first
+        case Bottom(bottom=first), Bottom(bottom=second):
+            return second >= first
+        case Prefix(prefix=first), Prefix(prefix=second):
+            return second <= first
+        case Years(years=first), Years(years=second):
+            return second % first == 0
+        case str(), Years():
+            return finer in DATES
+        case Years(years=1), "year":
+            return True
+        case str(), str():
+            return finer in DATES and _PERIODS[finer] <= _PERIODS[coarser]
+    return False
+
+
+def _way_to_nest(finer: Level, coarser: Level) -> str:
+    """What level would follow from the finer one."""
+    match finer, coarser:
+        case Width(width=width, origin=origin), Width():
+            grid = f", with intervals that begin at {plain(origin)}" if origin else ""
+            return f"Take a width that is a multiple of {plain(width)}{grid}."
+        case Width(), Cuts():
+            return f"Cut where intervals of {spoken(finer)} begin."
+        case (Round(), Width()) | (Width(), Round()):
+            return "Of numbers below 0 they differ; take two of width, or two of round."
+        case Round(round=step), Round():
+            return f"Take a multiple of {step}."
+        case Round(round=step), Cuts():
+            return f"Cut at multiples of {step} that are above 0."
+        case Years(years=years), Years():
+            return f"Take a multiple of {years} years."
+        case Cuts(), Cuts():
+            return f"Take some of its cuts and no other: {spoken(finer)}."
+        case ((Top() | Bottom()), Cuts()):
+            return f"Cut on the side that {spoken(finer)} leaves as it is."
+        case _, (Top() | Bottom()):
+            return f"{spoken(coarser)} leaves other values as they are: put it first, or clip."
+    return "Take levels of one kind, or list the values with their labels in a hierarchy file."
+
+
+def _on_grid(intervals: Width, number: float, origin: float | None = None) -> bool:
+    """Whether an interval begins at a number, counted from the origin."""
+    start = intervals.origin if origin is None else origin
+    return (decimal(number) - decimal(start)) % decimal(intervals.width) == 0

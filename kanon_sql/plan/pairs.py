@@ -1,0 +1,40 @@
+"""How cells of a table are compared with cells of a reference."""
+
+from __future__ import annotations
+
+from kanon_sql.errors import SpecError
+from kanon_sql.plan.bound import BoundColumn, BoundReference, BoundSpec, Comparison, Pair
+from kanon_sql.sql.column_types import family
+
+_FLOATS = {"DOUBLE", "FLOAT", "REAL"}
+
+
+def pairs(bound: BoundSpec, reference: BoundReference, match: str) -> tuple[Pair, ...]:
+    """How each quasi-identifier is compared with the reference's column for it.
+
+    Raises `SpecError` where the two hold values that can never be equal.
+    """
+    return tuple(
+        Pair(column, reference.columns[column.name], _comparison(bound, reference, column, match))
+        for column in bound.quasi_identifiers
+    )
+
+
+def _comparison(
+    bound: BoundSpec, reference: BoundReference, column: BoundColumn, match: str
+) -> Comparison:
+    other = reference.columns[column.name]
+    here, there = (family(each.type) or "text" for each in (column, other))
+    if here != there and not {"text", "nothing"} & {here, there}:
+        raise SpecError(
+            f'reference {reference.name}: column "{other.name}" is {other.type}, and '
+            f'"{column.name}" of {bound.table.name} is {column.type}: they can never be equal. '
+            "Give both the same type."
+        )
+    if here == "text" and match == "containment":
+        return "by_pattern"
+    if bound.wildcard:
+        return "by_wildcard"
+    # An integer and a float that a cast makes equal need not be: 2**53 + 1 becomes 2**53.
+    rounds = column.type != other.type and _FLOATS & {column.type, other.type}
+    return "as_is" if here == there != "text" and not rounds else "as_text"

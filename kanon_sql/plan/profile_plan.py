@@ -1,0 +1,299 @@
+"""The questions of a profile, as named SELECTs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kanon_sql.errors import SpecError
+from kanon_sql.plan.audit_plan import smallest_classes
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.precautions import precautions
+from kanon_sql.plan.roles import resolve
+from kanon_sql.plan.steps import Precaution, counted, records, spoken, step, with_entity
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.spec.models.diversity import Homogeneity
+from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.spec import TableSpec
+from kanon_sql.sql.column_types import family
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Column, find
+
+DEFAULT_K = 5
+"""Below how many records (people) a class is small, where nobody says."""
+RULED_OUT = 3
+"""How many values are ruled out at most, one after the other."""
+AT_ONCE = 40
+"""How many columns one statement counts the values of."""
+
+Order = Literal["number", "time"]
+_ORDERS: Mapping[str, Order] = {"number": "number", "text": "number", "time": "time"}
+"""What the values of each kind of column are put in order by."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The step that counts the values of some columns."""
+
+    columns: tuple[BoundColumn, ...]
+    step: Statement
+
+
+@dataclass(frozen=True)
+class ColumnStep:
+    """The step that answers one question about one column."""
+
+    column: BoundColumn
+    step: Statement
+    people: Statement | None = None
+    """Asks the same of each person, where some are in several classes."""
+
+
+@dataclass(frozen=True)
+class ProfilePlan:
+    """Everything one table's profile asks, in the order in which it runs."""
+
+    bound: BoundSpec
+    k: int
+    precautions: tuple[Precaution, ...]
+    classes: Statement
+    people: Statement | None
+    """Counts people by the smallest of their classes, where some are in several."""
+    looks: tuple[Look, ...]
+    knows: tuple[ColumnStep, ...]
+    """Each is asked only if its column is not identifier-like."""
+    lacks: tuple[ColumnStep, ...]
+    eliminations: tuple[ColumnStep, ...]
+    passed_over: tuple[str, ...]
+    """Columns whose values SQL can't compare one by one."""
+
+    @property
+    def sensitive(self) -> set[str]:
+        """The names of the sensitive attributes."""
+        return {column.name for column in self.bound.sensitive}
+
+
+def plan_profile(
+    bound: BoundSpec, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
+) -> ProfilePlan:
+    """The plan that profiles the table of a bound question. Raises `SpecError`."""
+    known = _known(bound, attacker_knows)
+    return ProfilePlan(
+        bound=bound,
+        k=k,
+        precautions=tuple(precautions(replace(bound, checks=(), weight=None))),
+        classes=_classes(bound),
+        people=smallest_classes(bound) if bound.entity else None,
+        looks=tuple(_looks(bound, known)),
+        knows=tuple(
+            ColumnStep(
+                column,
+                _knows(bound, column, k),
+                _knows(bound, column, k, each_person=True) if bound.entity else None,
+            )
+            for column in known
+        ),
+        lacks=tuple(
+            ColumnStep(
+                column,
+                _lacks(bound, column, k),
+                _lacks(bound, column, k, each_person=True) if bound.entity else None,
+            )
+            for column in bound.quasi_identifiers
+        ),
+        eliminations=tuple(
+            ColumnStep(column, _elimination(bound, column)) for column in bound.sensitive
+        ),
+        passed_over=()
+        if attacker_knows
+        else tuple(column.name for column in bound.roles.unassigned if not _comparable(column)),
+    )
+
+
+def as_profiled(spec: TableSpec) -> TableSpec:
+    """The same table as it lies, without what it is checked for; what only a check calls sensitive
+    stays so."""
+    if spec.nulls == "wildcard":
+        error = SpecError(
+            "a profile counts classes, and with nulls: wildcard records form none. Leave it out: "
+            "NULL is then a value of its own."
+        )
+        error.location = ("nulls",)
+        raise error
+    named = [check.sensitive for check in spec.checks if isinstance(check, SensitiveModel)]
+    checks = [Homogeneity(sensitive=name) for name in named if name is not None]
+    return spec.model_copy(
+        # What a person decided to publish may be known to whoever reads it.
+        update={
+            "checks": checks,
+            "references": {},
+            "levels": {},
+            "with_other_sensitive": False,
+            "insensitive": [],
+        }
+    )
+
+
+def _known(bound: BoundSpec, attacker_knows: Sequence[str]) -> tuple[BoundColumn, ...]:
+    """The columns that may be known too, each called as one quasi-identifier more would be."""
+    free = {column.name for column in bound.sensitive} | {
+        column.name for column in bound.roles.unassigned
+    }
+    if attacker_knows:
+        names = [_named(name, bound, free) for name in attacker_knows]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise SpecError(f'attacker_knows: column "{repeated}" is named twice.')
+    else:
+        names = [c.name for c in bound.table.columns if c.name in free and _comparable(c)]
+    if not names:
+        return ()
+    quasi_identifiers = [column.name for column in bound.quasi_identifiers]
+    columns = {name: GeneralizationHierarchy() for name in [*quasi_identifiers, *names]}
+    wider = bound.spec.model_copy(
+        update={"quasi_identifiers": columns, "sensitive": [], "checks": []}
+    )
+    try:
+        found = resolve(wider, bound.table, {}).quasi_identifiers
+    except SpecError as error:
+        raise SpecError(f"attacker_knows: {error}") from None
+    return found[len(quasi_identifiers) :]
+
+
+def _named(name: str, bound: BoundSpec, free: set[str]) -> str:
+    """The column of this name, if it is one that may be known beside the quasi-identifiers."""
+    try:
+        column = find(name, bound.table).name
+    except SpecError as error:
+        raise SpecError(f"attacker_knows: {error}") from None
+    if column in free:
+        return column
+    if column in [each.name for each in bound.quasi_identifiers]:
+        raise SpecError(
+            f'attacker_knows: column "{column}" is a quasi-identifier, so it is known already.'
+        )
+    parts = {
+        each.name: part
+        for part, each in (("the entity", bound.entity), ("the weight", bound.weight))
+        if each
+    }
+    raise SpecError(
+        f'attacker_knows: column "{column}" is {parts.get(column, "an identifier")}, which is no '
+        "knowledge of a person: it says whom a record is about, or stands for. Name another column."
+    )
+
+
+def _comparable(column: Column) -> bool:
+    """Whether the column holds single values that SQL tells apart."""
+    return column.merges is None and family(column.type) not in ("nested", "span")
+
+
+def _classes(bound: BoundSpec) -> Statement:
+    columns = list(bound.quasi_identifiers)
+    return step(
+        bound,
+        "classes",
+        f"How many {counted(bound)} in {bound.table.name} share each combination of "
+        f"{spoken(columns)}?",
+        render(
+            "k_anonymity",
+            relation=records(bound, with_entity(bound, columns)),
+            columns=columns,
+            entity=bound.entity,
+        ),
+        KAnonymity,
+    )
+
+
+def _looks(bound: BoundSpec, known: Sequence[BoundColumn]) -> Iterator[Look]:
+    """How many values each column has; the first look counts the people, too."""
+    for place, start in enumerate(
+        range(0, max(len(known), int(bound.entity is not None)), AT_ONCE)
+    ):
+        columns = known[start : start + AT_ONCE]
+        entity = bound.entity if place == 0 else None
+        read = [*columns, *([entity] if entity else [])]
+        yield Look(
+            tuple(columns),
+            step(
+                bound,
+                "values" if place == 0 else f"values_{place + 1}",
+                f"How many values has each of {spoken(read)} in {bound.table.name}?",
+                render(
+                    "distinct_values",
+                    relation=records(bound, read),
+                    columns=list(columns),
+                    entity=entity,
+                ),
+            ),
+        )
+
+
+_IN_SEVERAL = "where people have records in several classes: each counts once, with the smallest"
+
+
+def _knows(bound: BoundSpec, known: BoundColumn, k: int, *, each_person: bool = False) -> Statement:
+    columns = list(bound.quasi_identifiers)
+    return step(
+        bound,
+        f"people_known_by_{known.name}" if each_person else f"knows_{known.name}",
+        f"How many {counted(bound)} in {bound.table.name} does someone single out who knows "
+        f"{known.name} beside {spoken(columns)}?",
+        render(
+            "attacker_knows",
+            relation=records(bound, with_entity(bound, [*columns, known])),
+            columns=columns,
+            known=known,
+            k=k,
+            entity=bound.entity,
+            each_person=each_person,
+        ),
+        KAnonymity,
+        only=_IN_SEVERAL if each_person else "",
+    )
+
+
+def _lacks(
+    bound: BoundSpec, lacked: BoundColumn, k: int, *, each_person: bool = False
+) -> Statement:
+    columns = list(bound.quasi_identifiers)
+    return step(
+        bound,
+        f"people_without_{lacked.name}" if each_person else f"lacks_{lacked.name}",
+        f"How many {counted(bound)} in {bound.table.name} are in a class below {k} only because "
+        f"{lacked.name} is known, and how many of them lie in its outer one per cent?",
+        render(
+            "attacker_lacks",
+            relation=records(bound, with_entity(bound, columns)),
+            columns=columns,
+            lacked=lacked,
+            k=k,
+            entity=bound.entity,
+            ordered_by=_ORDERS.get(family(lacked.type)),
+            each_person=each_person,
+        ),
+        KAnonymity,
+        only=_IN_SEVERAL if each_person else "",
+    )
+
+
+def _elimination(bound: BoundSpec, sensitive: BoundColumn) -> Statement:
+    columns = list(bound.quasi_identifiers)
+    return step(
+        bound,
+        f"elimination_{sensitive.name}",
+        f"How sure can someone be of {sensitive.name} in a class of {bound.table.name} after "
+        "ruling out the most frequent other values?",
+        render(
+            "elimination",
+            relation=records(bound, with_entity(bound, [*columns, sensitive])),
+            columns=columns,
+            sensitive=sensitive,
+            ruled_out=RULED_OUT,
+            entity=bound.entity,
+            unknown=bound.spec.sensitive_nulls == "unknown",
+        ),
+    )

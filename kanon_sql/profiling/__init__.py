@@ -1,0 +1,1 @@
+"""What columns tell of people before anything is demanded; it judges nothing."""

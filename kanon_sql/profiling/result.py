@@ -1,0 +1,70 @@
+"""A profile that prints itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kanon_sql.results.profile import TableProfile
+from kanon_sql.results.table import EXIT_CODES, Status, in_a_line
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
+
+
+@dataclass(frozen=True, repr=False)
+class ProfileResult:
+    """What background knowledge does to every table looked at. Prints itself as the command does.
+
+    Nothing is demanded, so nothing is violated: the status is measured, no_data or error.
+    """
+
+    tables: tuple[TableProfile, ...]
+    version: str
+
+    @property
+    def status(self) -> Status:
+        """The worst status of any table: error, no_data, measured."""
+        found = {table.status for table in self.tables}
+        return next(status for status in EXIT_CODES if status in found)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as the JSON has it: plain values."""
+        return {
+            "kanon_sql": self.version,
+            "status": self.status,
+            "tables": [table.to_dict() for table in self.tables],
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def page(self) -> Iterator[Block]:
+        """The profile in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import profile
+
+        return profile.page(self.tables)
+
+    def __str__(self) -> str:
+        from kanon_sql.report import terminal
+
+        return terminal.write(self.page())
+
+    def __repr__(self) -> str:
+        """One line; `print` and notebooks show the whole."""
+        return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows in a terminal."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        from kanon_sql.report import html
+
+        return html.write(self.page())

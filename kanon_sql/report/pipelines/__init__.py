@@ -1,0 +1,1 @@
+"""Outcomes as continuous integration reads them; no page for people."""

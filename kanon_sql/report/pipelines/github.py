@@ -1,0 +1,81 @@
+"""An audit as workflow commands of GitHub Actions: an annotation for each check that fails.
+
+What a baseline accepts is a notice, and what holds or was measured is a debug line, which the log
+shows where debugging is switched on: GitHub shows ten annotations of a kind and no more. The last
+line says how the audit ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kanon_sql.report.pipelines.outcomes import Outcome, TableOutcomes, file_name, outcomes, summary
+from kanon_sql.results.table import AuditFindings
+from kanon_sql.spec.spec import TablePlaces
+from kanon_sql.spec.yaml_document import Place
+
+_COMMANDS = {
+    "violated": "error",
+    "no_data": "error",
+    "error": "error",
+    "accepted": "notice",
+    "holds": "debug",
+    "measured": "debug",
+    "unasked": "debug",
+}
+
+
+def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
+    """The result as workflow commands, without a newline at its end."""
+    found = outcomes(result, places)
+    lines = [line for each in found for line in _of_table(each)]
+    return "\n".join([*lines, _inert(summary(found))])
+
+
+def _of_table(found: TableOutcomes) -> Iterator[str]:
+    for outcome in found.outcomes:
+        yield _of_check(outcome)
+    for warning in found.warnings:
+        message = f"{found.name}: {warning}"
+        yield _command("warning", "kanon-sql", message, found.place)
+
+
+def _of_check(outcome: Outcome) -> str:
+    command = _COMMANDS[outcome.kind]
+    if command == "debug":
+        return f"::debug::{_message(outcome.text)}"
+    return _command(command, outcome.title, outcome.text, outcome.place)
+
+
+def _command(command: str, title: str, message: str, place: Place | None) -> str:
+    properties = {"title": title}
+    if place:
+        file = file_name(place.file)
+        where = {"file": file, "line": str(place.line), "col": str(place.column)}
+        properties = where | properties
+    said = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{command} {said}::{_message(message)}"
+
+
+def _message(text: str) -> str:
+    r"""The text as the message of a command.
+
+    >>> _message("67.5 %\nof all")
+    '67.5 %25%0Aof all'
+    """
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return _inert(escaped)
+
+
+def _property(text: str) -> str:
+    """The text as the value of a property, which ends at a comma or a colon.
+
+    >>> _property("a,b: 5 %")
+    'a%2Cb%3A 5 %25'
+    """
+    return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _inert(text: str) -> str:
+    """The text without what the runner takes for a command anywhere in a line (`##[…]`)."""
+    return text.replace("##[", "## [")

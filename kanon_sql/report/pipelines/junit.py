@@ -1,0 +1,98 @@
+"""An audit as JUnit XML, as Jenkins, GitLab and GitHub's reporters read it.
+
+A suite is a table and a test case is a check. The elements and attributes are those of the schema
+that Jenkins checks files with (junit-10.xsd of its xUnit plugin), which is why a place stands in
+the text of a test case and not in attributes of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from kanon_sql.report.pipelines.outcomes import Outcome, TableOutcomes, file_name, outcomes
+from kanon_sql.results.table import AuditFindings
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.spec import TablePlaces
+
+_ENDS = {
+    "violated": "failure",
+    "no_data": "failure",
+    "error": "error",
+    "accepted": "skipped",
+    "measured": "skipped",
+    "unasked": "skipped",
+}
+"""What a test case holds by what became of the check; nothing where it holds."""
+
+
+def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
+    """The result as JUnit XML, without a newline at its end."""
+    found = outcomes(result, places)
+    root = ElementTree.Element(
+        "testsuites",
+        name="kanon-sql",
+        tests=str(sum(len(each.outcomes) for each in found)),
+        failures=str(sum(each.count("violated", "no_data") for each in found)),
+        errors=str(sum(each.count("error") for each in found)),
+        time=_seconds(sum(each.table.seconds for each in found)),
+    )
+    for each in found:
+        _add_suite(root, each)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode")
+
+
+def _add_suite(root: ElementTree.Element, found: TableOutcomes) -> None:
+    suite = ElementTree.SubElement(
+        root,
+        "testsuite",
+        name=found.name,
+        tests=str(len(found.outcomes)),
+        failures=str(found.count("violated", "no_data")),
+        errors=str(found.count("error")),
+        skipped=str(found.count("accepted", "measured", "unasked")),
+        time=_seconds(found.table.seconds),
+    )
+    if found.place:
+        suite.set("file", file_name(found.place.file))
+    for outcome in found.outcomes:
+        _add_case(suite, outcome)
+    if found.warnings:
+        ElementTree.SubElement(suite, "system-out").text = "\n".join(
+            f"warning: {warning}" for warning in found.warnings
+        )
+
+
+def _add_case(suite: ElementTree.Element, outcome: Outcome) -> None:
+    case = ElementTree.SubElement(
+        suite, "testcase", classname=_classname(outcome.table), name=outcome.name
+    )
+    element = _ENDS.get(outcome.kind)
+    if element is None:
+        return
+    end = ElementTree.SubElement(case, element, message=outcome.text)
+    if element == "skipped":
+        return
+    end.set("type", outcome.rule)
+    model = MODELS.get(outcome.rule)
+    lines = [
+        *([f"{file_name(outcome.place.file)}:{outcome.place.line}"] if outcome.place else []),
+        outcome.text,
+        *(
+            [model.promise, f"kanon-sql explain {outcome.rule} has the whole page."]
+            if model
+            else []
+        ),
+    ]
+    end.text = "\n".join(lines)
+
+
+def _classname(table: str) -> str:
+    """The name of a class that Jenkins, which takes what is before a dot for a package, leaves
+    whole."""
+    return f"kanon-sql.{table.replace('.', '_')}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f}"

@@ -1,0 +1,203 @@
+"""An audit as a pipeline sees it: one outcome a check, with its name, its words and its place.
+
+The formats that machines read (JUnit, SARIF, workflow commands) are written from these, so that
+they agree. None of them holds a value of the data, nor one that a spec names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from kanon_sql.errors import plural
+from kanon_sql.report.words import models, numbers, tables
+from kanon_sql.report.words.numbers import printable
+from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.spec import TablePlaces
+from kanon_sql.spec.yaml_document import Place
+
+Kind = Literal["holds", "violated", "accepted", "measured", "unasked", "no_data", "error"]
+"""What became of a check, or with no_data and error of its whole table; the checks of a table
+without data are unasked."""
+_WORDS: dict[Kind, str] = {
+    "holds": "holds",
+    "violated": "is violated",
+    "accepted": "is violated, as the baseline accepts",
+    "measured": "was measured, nothing demanded",
+    "unasked": "could not be asked",
+    "no_data": "no data",
+    "error": "the audit failed",
+}
+_COUNTED: dict[Kind, str] = {
+    "accepted": "{0} accepted by the baseline",
+    "measured": "{0} measured",
+    "no_data": "{0} of {1} without data",
+    "error": "{0} of {1} failed in the engine",
+}
+"""What the last line says of these outcomes; {0} is how many, {1} of how many tables."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one check, or of a table that could not be audited."""
+
+    kind: Kind
+    table: str
+    rule: str
+    """The model's name, or `no_data` or `error`: the same from audit to audit."""
+    name: str
+    """The check's own name in its table: its model and its parameters."""
+    title: str
+    """`k-anonymity is violated`."""
+    text: str
+    """What was found, in one sentence."""
+    place: Place | None
+    """Where it is asked for, if that is in a file."""
+
+
+@dataclass(frozen=True)
+class TableOutcomes:
+    """The outcomes of one table, and what the audit warns of."""
+
+    table: TableResult
+    place: Place | None
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def name(self) -> str:
+        return printable(self.table.name)
+
+    @property
+    def warnings(self) -> list[str]:
+        return [plain(warning) for warning in tables.warnings(self.table)]
+
+    def count(self, *kinds: Kind) -> int:
+        return sum(outcome.kind in kinds for outcome in self.outcomes)
+
+
+_NOTHING = TableOutcomes(
+    TableResult("selection", "", "no_data", ()),
+    None,
+    (
+        Outcome(
+            kind="no_data",
+            table="selection",
+            rule="no_data",
+            name="audit",
+            title="nothing was selected",
+            text="nothing was selected, so nothing was audited.",
+            place=None,
+        ),
+    ),
+)
+"""The outcome of an audit of no table."""
+
+
+def outcomes(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> list[TableOutcomes]:
+    """Every outcome of an audit, table by table; `places` say where a spec asks for them.
+
+    An audit of no table has one too: what selects nothing by mistake must not look well.
+    """
+    if not result.tables:
+        return [_NOTHING]
+    found = []
+    for number, table in enumerate(result.tables):
+        asked = places[number] if places else None
+        place = asked.table if asked else None
+        found.append(TableOutcomes(table, place, tuple(_of_table(table, asked))))
+    return found
+
+
+def summary(found: Sequence[TableOutcomes]) -> str:
+    """How an audit ended, in one line.
+
+    >>> summary(outcomes(AuditFindings((), "0.1.0")))
+    'kanon-sql: nothing was selected, so nothing was audited.'
+    """
+    if found == [_NOTHING]:
+        return f"kanon-sql: {_NOTHING.outcomes[0].text}"
+
+    def counted(*kinds: Kind) -> int:
+        return sum(each.count(*kinds) for each in found)
+
+    gated, tables = counted("holds", "violated", "accepted"), plural(len(found), "table")
+    parts = [f"{counted('violated')} of {plural(gated, 'check')} violated"] if gated else []
+    for kind, words in _COUNTED.items():
+        parts += [words.format(number, tables)] if (number := counted(kind)) else []
+    return f"kanon-sql: {', '.join(parts) or 'nothing was demanded'}."
+
+
+def file_name(file: Path) -> str:
+    """The file as its repository names it, in a pipeline of GitHub or GitLab; else from where
+    kanon-sql was run, or whole where it lies elsewhere."""
+    root = os.environ.get("GITHUB_WORKSPACE") or os.environ.get("CI_PROJECT_DIR") or os.getcwd()
+    whole = Path(os.path.normpath(file.absolute()))
+    return (whole.relative_to(root) if whole.is_relative_to(root) else whole).as_posix()
+
+
+def plain(text: str) -> str:
+    """The text in one line, with ordinary spaces."""
+    return printable(numbers.plain(text).replace("\n", " "))
+
+
+def _of_table(table: TableResult, asked: TablePlaces | None) -> Iterator[Outcome]:
+    place = asked.table if asked else None
+    name = printable(table.name)
+    unanswered = tables.unanswered(table)
+    if unanswered:
+        kind: Kind = "no_data" if table.status == "no_data" else "error"
+        yield Outcome(
+            kind, name, kind, "audit", f"{name}: {_WORDS[kind]}", plain(unanswered), place
+        )
+    places = asked.checks if asked else ()
+    names: dict[str, int] = {}
+    for number, check in enumerate(table.checks):
+        own = check_name(check)
+        names[own] = names.get(own, 0) + 1
+        kind = "unasked" if unanswered else models.verdict_status(check)
+        yield Outcome(
+            kind,
+            name,
+            check.model,
+            own if names[own] == 1 else f"{own} #{names[own]}",
+            f"{plain(models.title(check))} {_WORDS[kind]}",
+            f"{name}: {_sentence(check, table)}",
+            places[number] if number < len(places) else place,
+        )
+
+
+def _sentence(check: CheckResult, table: TableResult) -> str:
+    if table.status == "no_data":
+        return f"{plain(models.title(check))}: no data"
+    verdict = models.verdict(check, table)
+    found = "; ".join(part for part in (verdict.achieved, verdict.extent) if part)
+    return plain(f"{verdict.title}: {found}")
+
+
+def check_name(check: CheckResult) -> str:
+    """A check's name that stays the same from audit to audit: its model and its parameters.
+
+    Of a list only the length is told, since its values may be those of people.
+
+    >>> check_name(CheckResult("alpha_k_anonymity", {"alpha": 0.5, "values": ("HIV",)}, None, 1))
+    'alpha_k_anonymity(alpha=0.5, values=1 named)'
+    """
+    said = _said(check.model, check.parameters)
+    parameters = ", ".join(f"{key}={_parameter(value)}" for key, value in said.items())
+    return f"{check.model}({parameters})" if parameters else check.model
+
+
+def _said(model: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that are not the model's own defaults."""
+    fields = MODELS[model].model_fields
+    return {key: value for key, value in parameters.items() if value != fields[key].default}
+
+
+def _parameter(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"{len(value)} named"
+    return plain(str(value))

@@ -1,0 +1,157 @@
+"""An audit as SARIF 2.1.0 (OASIS), for code scanning.
+
+A result is a check that fails, or that a baseline accepts (then it is suppressed). What holds or
+was measured is told as a notification of the run: code scanning takes every result for an alert,
+also one of the kind `pass`. A result always has a place, since an upload without one is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from kanon_sql.report.pipelines.outcomes import Outcome, TableOutcomes, file_name, outcomes
+from kanon_sql.results.table import AuditFindings
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.spec import TablePlaces
+from kanon_sql.spec.yaml_document import Place
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_FINGERPRINT = "kanonSqlCheck/v1"
+_NO_DATA = {
+    "id": "no_data",
+    "name": "NoData",
+    "shortDescription": {"text": "no data"},
+    "fullDescription": {"text": "A table had no record, so nothing is shown to hold."},
+    "help": {"text": "Look at the source and at the filter of the table."},
+    "defaultConfiguration": {"level": "error"},
+}
+
+
+def render(result: AuditFindings, places: Sequence[TablePlaces] = ()) -> str:
+    """The result as SARIF, without a newline at its end."""
+    found = outcomes(result, places)
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result, found)]}
+    return json.dumps(log, indent=2, ensure_ascii=False)
+
+
+def _run(result: AuditFindings, found: Sequence[TableOutcomes]) -> dict[str, Any]:
+    every = [outcome for each in found for outcome in each.outcomes]
+    used = [rule for rule in rules() if any(each.rule == rule["id"] for each in every)]
+    numbers = {rule["id"]: number for number, rule in enumerate(used)}
+    driver = {"name": "kanon-sql", "semanticVersion": result.version, "rules": used}
+    invocation = {
+        "executionSuccessful": result.status != "error",
+        "exitCode": result.exit_code,
+        "toolExecutionNotifications": list(_notifications(found, numbers)),
+    }
+    return {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {
+            "%SRCROOT%": {"description": {"text": "The root of the repository."}},
+        },
+        "invocations": [invocation],
+        "results": [
+            _result(outcome, numbers[outcome.rule]) for outcome in every if _is_result(outcome)
+        ],
+    }
+
+
+def rules() -> Iterator[dict[str, Any]]:
+    """Every rule that there may be, in the words of the models."""
+    for name, model in MODELS.items():
+        text = (
+            f"{model.promise} It holds when {model.formula}. What it does not promise: "
+            f"{model.silence} Source: {model.source}. kanon-sql explain {name} has the whole page."
+        )
+        yield {
+            "id": name,
+            "name": model.__name__,
+            "shortDescription": {"text": model.title},
+            "fullDescription": {"text": model.promise},
+            "help": {"text": text},
+            "defaultConfiguration": {"level": "error"},
+            "properties": {"tags": ["privacy"]},
+        }
+    yield _NO_DATA
+
+
+def _is_result(outcome: Outcome) -> bool:
+    return outcome.kind in ("violated", "accepted", "no_data")
+
+
+def _result(outcome: Outcome, number: int) -> dict[str, Any]:
+    is_accepted = outcome.kind == "accepted"
+    suppressed = {
+        "suppressions": [
+            {
+                "kind": "external",
+                "status": "accepted",
+                "justification": "The baseline accepts it as it is; nothing got worse.",
+            }
+        ]
+    }
+    return {
+        "ruleId": outcome.rule,
+        "ruleIndex": number,
+        "kind": "fail",
+        "level": "note" if is_accepted else "error",
+        "message": {"text": f"{outcome.text.rstrip('.')}."},
+        "locations": [_location(outcome.table, outcome.place)],
+        "partialFingerprints": {_FINGERPRINT: _fingerprint(outcome)},
+        **(suppressed if is_accepted else {}),
+    }
+
+
+def _notifications(
+    found: Sequence[TableOutcomes], numbers: dict[str, int]
+) -> Iterator[dict[str, Any]]:
+    """What is no result: a failed engine, what holds, what was measured, what is warned of."""
+    for each in found:
+        for outcome in each.outcomes:
+            if _is_result(outcome):
+                continue
+            number = numbers.get(outcome.rule)
+            rule = {"associatedRule": {"id": outcome.rule, "index": number}}
+            yield {
+                "level": "error" if outcome.kind == "error" else "none",
+                "message": {"text": outcome.text},
+                "locations": [_location(outcome.table, outcome.place)],
+                **(rule if number is not None else {}),
+            }
+        for warning in each.warnings:
+            yield {
+                "level": "warning",
+                "message": {"text": warning},
+                "locations": [_location(each.name, each.place)],
+            }
+
+
+def _location(table: str, place: Place | None) -> dict[str, Any]:
+    """Where a check is asked for; without a spec, the table itself."""
+    artifact = _artifact(place.file) if place else {"uri": quote(table)}
+    region = {"startLine": place.line, "startColumn": place.column} if place else {"startLine": 1}
+    return {
+        "physicalLocation": {"artifactLocation": artifact, "region": region},
+        "logicalLocations": [{"name": table, "kind": "object"}],
+    }
+
+
+def _artifact(file: Path) -> dict[str, str]:
+    """The file as its repository names it, or whole where it lies elsewhere."""
+    name = file_name(file)
+    if Path(name).is_absolute():
+        return {"uri": Path(name).as_uri()}
+    return {"uri": quote(name), "uriBaseId": "%SRCROOT%"}
+
+
+def _fingerprint(outcome: Outcome) -> str:
+    """What is the same for a check of a table wherever its line may move."""
+    return hashlib.sha256(f"{outcome.table}\n{outcome.name}".encode()).hexdigest()

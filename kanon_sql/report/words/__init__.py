@@ -1,0 +1,1 @@
+"""Words for figures, models and tables; no layout."""

@@ -1,0 +1,477 @@
+"""What each model found, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    counted,
+    figure,
+    figure_name,
+    number,
+    ordinal,
+    percent,
+    printable,
+)
+from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.spec.models.catalogue import MODELS
+
+STATUS_WORDS = {
+    "holds": "holds",
+    "violated": "VIOLATED",
+    "accepted": "accepted",
+    "measured": "measured",
+    "no_data": "no data",
+    "error": "failed",
+}
+
+
+VerdictStatus = Literal["holds", "violated", "accepted", "measured"]
+
+
+class Phrases(NamedTuple):
+    """What a check found: what is achieved beside what was asked, and how far it reaches."""
+
+    achieved: str
+    extent: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One check in words."""
+
+    status: VerdictStatus
+    title: str
+    achieved: str
+    extent: str
+
+    @property
+    def word(self) -> str:
+        return STATUS_WORDS[self.status]
+
+
+def member(table: TableResult) -> str:
+    """What a class is made of: records, or people where an entity is set."""
+    return "person" if table.entity else "record"
+
+
+def members(table: TableResult) -> str:
+    return "people" if table.entity else "records"
+
+
+def _k_anonymity(check: CheckResult, table: TableResult) -> Phrases:
+    k: int | None = check.parameters.get("k")
+    as_value = check.details.get("achieved_nulls_as_value")
+    found = f"k is {number(check.achieved)}"
+    if as_value is not None and as_value != check.achieved:
+        found = (
+            f"k is {number(as_value)} with NULL as a value, "
+            f"{number(check.achieved)} with NULL as a wildcard"
+        )
+    if check.holds is False:
+        extent = f"{_violating(check, table)} of fewer than {counted(k or 0, member(table))}"
+    elif check.holds:
+        extent = f"every class has {number(check.achieved)} or more {members(table)}"
+    else:
+        extent = f"the smallest class has {counted(check.achieved, member(table))}"
+    return Phrases(_asked(found, k), extent)
+
+
+def _k_map(check: CheckResult, table: TableResult) -> Phrases:
+    k: int | None = check.parameters.get("k")
+    reference = _reference(check)
+    found = f"k is {number(check.achieved)} in {reference}"
+    if check.holds is False:
+        extent = f"{_violating(check, table)} that match fewer than {number(k or 0)} in {reference}"
+    elif check.achieved == 0:
+        unmatched = counted(check.details["unmatched_classes"], "class")
+        extent = f"nobody in {reference} matches {unmatched} of the release"
+    else:
+        extent = f"every class matches {number(check.achieved)} or more in {reference}"
+    return Phrases(_asked(found, k), extent)
+
+
+def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
+    sensitive = printable(check.parameters["sensitive"])
+    if check.achieved == 0:
+        return Phrases(f"no class with a single {sensitive}", "no class gives a value of it away")
+    several = check.details.get("several_valued_classes", 1 if table.entity else 0)
+    which = f"a {sensitive} that everyone of the class has" if several else f"a single {sensitive}"
+    found = f"{counted(check.achieved, 'class')} with {which}"
+    alone = check.details.get("singleton_classes", 0)
+    parts = _homogeneous_parts(check.achieved - alone, alone, table)
+    if check.holds is None:
+        return Phrases(found, parts)
+    return Phrases(_asked(found, "none"), f"{_violating(check, table)}: {parts}")
+
+
+def _homogeneous_parts(together: int, alone: int, table: TableResult) -> str:
+    return (
+        f"{counted(together, 'class')} of 2 or more {members(table)} "
+        f"{'shares' if together == 1 else 'share'} one value, "
+        f"{counted(alone, member(table))} {'is' if alone == 1 else 'are'} alone"
+    )
+
+
+@dataclass(frozen=True)
+class ClassWords:
+    """What is said of a model that is judged on its worst class; {0} is a number."""
+
+    found: str
+    thresholds: tuple[str, ...]
+    violating: str
+    """Of the classes that fail, after how many they are; {0} is the threshold."""
+    worst: str
+    """Of the worst class, where it is good enough."""
+    always: bool = False
+    """Whether that is worth a line where nothing was demanded, too."""
+    certain: bool = False
+    """Whether a class fails too in which everyone has some value, whatever others there are."""
+
+
+def _worst_class(words: ClassWords) -> Callable[[CheckResult, TableResult], Phrases]:
+    """The words of a model that is judged on its worst class."""
+
+    def phrases(check: CheckResult, table: TableResult) -> Phrases:
+        given = [key for key in words.thresholds if check.parameters.get(key) is not None]
+        asked = " and ".join(
+            number(check.parameters[key])
+            if given == [words.thresholds[0]]
+            else f"{key} {number(check.parameters[key])}"
+            for key in given
+        )
+        if check.achieved is None:
+            return Phrases(_asked("no class has a known value", asked or None), "")
+        found = words.found.format(number(check.achieved), **_plain_details(check))
+        if check.holds is False:
+            threshold = check.parameters.get(words.thresholds[0])
+            extent = words.violating.format(number(threshold) if threshold is not None else asked)
+            if words.certain and table.entity:
+                extent += ", or with one that everyone of the class has"
+            return Phrases(_asked(found, asked), f"{_violating(check, table)} {extent}".strip())
+        worst = words.worst.format(number(check.achieved), **_plain_details(check))
+        return Phrases(_asked(found, asked or None), worst if check.holds or words.always else "")
+
+    return phrases
+
+
+def _plain_details(check: CheckResult) -> dict[str, str]:
+    return {
+        key: number(value) for key, value in check.details.items() if isinstance(value, int | float)
+    }
+
+
+def _recursive(check: CheckResult, table: TableResult) -> Phrases:
+    length = check.parameters["l"]
+    words = ClassWords(
+        found="no c would do" if check.achieved == math.inf else "c must exceed {0}",
+        thresholds=("c",),
+        violating=f"where too little is left from the {ordinal(length)} value on",
+        worst=_too_few_values(length, table)
+        if check.achieved == math.inf
+        else _confidence(check, length),
+        always=True,
+    )
+    return _worst_class(words)(check, table)
+
+
+def _too_few_values(length: int, table: TableResult) -> str:
+    """Why no number would do; people may have several values, and all of a class one of them."""
+    or_certain = ", or one that everyone of the class has" if table.entity else ""
+    return f"a class has fewer than {counted(length, 'value')}{or_certain}"
+
+
+def _confidence(check: CheckResult, length: int) -> str:
+    """How sure whoever rules out values becomes; of allowed values one may be surer."""
+    confidence = check.details.get("confidence")
+    if confidence is None:
+        return "of the values that are not allowed to become known"
+    ruled_out = f"after {counted(length - 2, 'value')} ruled out, " if length > 2 else ""
+    return f"{ruled_out}one is {percent(confidence)} sure of a value at most"
+
+
+def _t_closeness(check: CheckResult, table: TableResult) -> Phrases:
+    distance = {"equal": "", "ordered": " by rank", "hierarchical": " in the tree"}
+    words = ClassWords(
+        f"t is {{0}}{distance[check.parameters.get('distance', 'equal')]}",
+        ("t",),
+        "farther than that from the table",
+        "the farthest class is {0} from the table",
+    )
+    return _worst_class(words)(check, table)
+
+
+def _delta_disclosure(check: CheckResult, table: TableResult) -> Phrases:
+    present = check.details.get("present_only")
+    lacking = check.achieved == math.inf
+    words = ClassWords(
+        "δ is {0}",
+        ("delta",),
+        "where a value is too much more or less frequent",
+        "a class lacks a value of the table"
+        + (f"; over the values present δ is {number(present)}" if present is not None else "")
+        if lacking
+        else "no value is more or less frequent by a larger factor than exp {0}",
+        always=lacking,
+    )
+    return _worst_class(words)(check, table)
+
+
+def _enhanced_beta(check: CheckResult, table: TableResult) -> Phrases:
+    infinite = check.achieved == math.inf
+    words = ClassWords(
+        "no β would do" if infinite else "β is {0}",
+        ("beta",),
+        "where a value gains too much",
+        "a value gains more than −ln of its share"
+        if infinite
+        else "a value is more frequent than in the table by {0} of its share",
+        always=infinite,
+    )
+    return _worst_class(words)(check, table)
+
+
+def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
+    least, most = check.achieved["min"], check.achieved["max"]
+    if least is None:
+        found = "no class of the reference has people"
+    else:
+        found = f"from {number(least)} to {number(most)}"
+    bounds = [check.parameters.get(end) for end in ("min", "max")]
+    asked = " to ".join(number(bound) if bound is not None else "any" for bound in bounds)
+    if check.holds is None:
+        return Phrases(found, f"the chance of being in the release, over {_reference(check)}")
+    if check.holds:
+        return Phrases(_asked(found, asked), f"every class of {_reference(check)} is within")
+    classes = counted(check.violating_classes or 0, "class")
+    of_people = check.violating_people
+    outside = (check.violating_records or 0) if of_people is None else of_people
+    people = counted(outside, "person")
+    return Phrases(_asked(found, asked), f"{people} of {_reference(check)} in {classes} are out")
+
+
+def _risk(check: CheckResult, table: TableResult) -> Phrases:
+    """Prosecutor and journalist: the highest chance, the average, the share at risk."""
+    asked = ", ".join(
+        f"{name} {percent(check.parameters[key])}"
+        for key, name in (
+            ("max_highest", "highest"), ("max_average", "average"), ("max_at_risk", "at risk"),
+        )
+        if check.parameters.get(key) is not None
+    )  # fmt: skip
+    extent = (
+        f"average {percent(check.details['average'])}, "
+        f"{percent(check.details['at_risk'])} of the {members(table)} above "
+        f"{percent(check.parameters['threshold'])}"
+    )
+    if check.violating_classes:
+        extent += f"; {_violating(check, table)} too high"
+    return Phrases(_asked(f"highest {percent(check.achieved)}", asked or None), extent)
+
+
+def _share(what: str, bound: str) -> Callable[[CheckResult, TableResult], Phrases]:
+    def phrases(check: CheckResult, table: TableResult) -> Phrases:
+        asked = check.parameters.get(bound)
+        found = _asked(percent(check.achieved), percent(asked) if asked is not None else None)
+        return Phrases(found, what.format(members(table)))
+
+    return phrases
+
+
+def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
+    asked = check.parameters.get("max_share")
+    found = "no estimate" if check.achieved is None else percent(check.achieved)
+    each = ", ".join(
+        f"{name} {'none' if share is None else percent(share)}"
+        for name, share in check.details["estimates"].items()
+    )
+    return Phrases(
+        _asked(f"estimate {found}", percent(asked) if asked is not None else None),
+        f"of {number(check.parameters['population'])} people are unique, by estimate: {each}",
+    )
+
+
+def _k_map_estimate(check: CheckResult, table: TableResult) -> Phrases:
+    required = check.details["required"]
+    found = f"the smallest class has {counted(check.achieved, member(table))}"
+    if check.holds is False:
+        extent = f"{_violating(check, table)} of fewer than {number(required)}"
+    else:
+        extent = "every class is large enough"
+    return Phrases(
+        f"{found}, estimated need {number(required)}",
+        f"{extent} for {number(check.parameters['k'])} people of "
+        f"{number(check.parameters['population'])}, by estimate",
+    )
+
+
+PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
+    "k_anonymity": _k_anonymity,
+    "k_map": _k_map,
+    "delta_presence": _delta_presence,
+    "homogeneity": _homogeneity,
+    "l_diversity": _worst_class(
+        ClassWords(
+            "l is {0}",
+            ("l",),
+            "with fewer than {0} values",
+            "the least diverse class has l = {0}",
+            certain=True,
+        )
+    ),
+    "entropy_l_diversity": _worst_class(
+        ClassWords(
+            "l is {0}",
+            ("l",),
+            "less uncertain than {0} equally likely values",
+            "the least uncertain class is like {0} equally likely values",
+        )
+    ),
+    "recursive_cl_diversity": _recursive,
+    "alpha_k_anonymity": _worst_class(
+        ClassWords(
+            "α is {0}, k is {k}",
+            ("alpha", "k"),
+            "where a value is more frequent, or that are too small",
+            "a value is held by a share of {0} of a class at most",
+        )
+    ),
+    "p_sensitive_k_anonymity": _worst_class(
+        ClassWords(
+            "p is {0}, k is {k}",
+            ("p", "k"),
+            "with fewer values, or that are too small",
+            "the least diverse class has p = {0}",
+            certain=True,
+        )
+    ),
+    "k_e_anonymity": _worst_class(
+        ClassWords(
+            "range {0}, {distinct} values",
+            ("e", "k"),
+            "with a smaller range, or fewer values",
+            "the numbers of a class span {0} or more",
+            certain=True,
+        )
+    ),
+    "t_closeness": _t_closeness,
+    "delta_disclosure": _delta_disclosure,
+    "basic_beta_likeness": _worst_class(
+        ClassWords(
+            "β is {0}",
+            ("beta",),
+            "where a value gains more",
+            "a value is more frequent than in the table by {0} of its share",
+        )
+    ),
+    "enhanced_beta_likeness": _enhanced_beta,
+    "prosecutor_risk": _risk,
+    "journalist_risk": _risk,
+    "marketer_risk": _share("of the {0} are linked to the right person", "max_average"),
+    "sample_uniqueness": _share("of the {0} are alone in their class", "max_share"),
+    "population_uniqueness": _population_uniqueness,
+    "k_map_estimate": _k_map_estimate,
+}
+"""What is said of each model's result."""
+
+
+def verdict(check: CheckResult, table: TableResult) -> Verdict:
+    """One check in words."""
+    phrases = PHRASES[check.model](check, table)
+    extent = "; ".join(part for part in (phrases.extent, _beside_baseline(check, table)) if part)
+    return Verdict(verdict_status(check), title(check), phrases.achieved, extent)
+
+
+def verdict_status(check: CheckResult) -> VerdictStatus:
+    """What became of a check; `accepted` is violated, and a baseline accepts that."""
+    if check.holds is None:
+        return "measured"
+    if check.holds:
+        return "holds"
+    return "accepted" if check.accepted else "violated"
+
+
+def _beside_baseline(check: CheckResult, table: TableResult) -> str:
+    """What a baseline says of a check that is violated."""
+    if check.holds is not False or check.accepted is None:
+        return ""
+    if check.accepted:
+        then = check.baseline.figures if check.baseline else {}
+        had, records = then.get("violating_records"), then.get("records")
+        if (
+            not had
+            or not records
+            or (had, records)
+            == (
+                check.violating_records,
+                table.summary.records,
+            )
+        ):
+            return "accepted by the baseline"
+        return f"accepted by the baseline, which had {share_of(had, records, 'records')}"
+    if check.baseline is None:
+        return "not in the baseline"
+    if "holds" in check.baseline.worse:
+        return "it held in the baseline"
+    then, now = check.baseline.figures, check.figures
+    worse = ", ".join(
+        f"{figure_name(name)} {_of_records(name, now, table.summary.records)} "
+        f"(was {_of_records(name, then, then.get('records'))})"
+        for name in check.baseline.worse
+    )
+    return f"worse than in the baseline: {worse}"
+
+
+def _of_records(name: str, figures: Mapping[str, Any], records: Any) -> str:
+    """A figure, with its share of the records if it counts some."""
+    value = figures.get(name)
+    if value is None or not records or not name.endswith("_records"):
+        return figure(value)
+    return share_of(value, records)
+
+
+def share_of(part: int, whole: int, noun: str = "") -> str:
+    """A count with what it is a part of, and how large a part.
+
+    >>> from kanon_sql.report.words.numbers import plain
+    >>> plain(share_of(765, 4856)), plain(share_of(647, 4000, "records"))
+    ('765 of 4,856, 15.8 %', '647 of 4,000 records, 16.2 %')
+    """
+    return f"{part:,} of {whole:,}{f' {noun}' if noun else ''}, {percent(part / whole)}"
+
+
+def title(check: CheckResult) -> str:
+    """`homogeneity diagnosis`, `k-map voters`: the model and what it is judged on."""
+    about = (check.parameters.get(key) for key in ("sensitive", "reference"))
+    joined = ["(others known)"] if check.parameters.get("with_other_sensitive") else []
+    named = [printable(name) for name in about if name]
+    return " ".join([MODELS[check.model].title, *named, *joined])
+
+
+def _asked(found: str, threshold: Any) -> str:
+    if threshold is None:
+        return found
+    return f"{found}, asked for {number(threshold) if isinstance(threshold, int) else threshold}"
+
+
+def _violating(check: CheckResult, table: TableResult) -> str:
+    """`812,340 records (67.5 %) in 640,112 classes`; where people count, whose they are, each
+    person once: `9 records (4.1 %) of 3 people (2.6 %) in 2 classes`."""
+    records, classes = check.violating_records or 0, check.violating_classes or 0
+    share = percent(records / (table.summary.records or 1))
+    of_whom = ""
+    if check.violating_people is not None and table.summary.people:
+        of_people = percent(check.violating_people / table.summary.people)
+        of_whom = f" of {counted(check.violating_people, 'person')}{KEPT_TOGETHER}({of_people})"
+    return (
+        f"{counted(records, 'record')}{KEPT_TOGETHER}({share}){of_whom} in "
+        f"{counted(classes, 'class')}"
+    )
+
+
+def _reference(check: CheckResult) -> str:
+    return printable(str(check.parameters.get("reference") or "the reference"))

@@ -1,0 +1,128 @@
+"""Numbers, shares and lists as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def the_reference(name: str) -> str:
+    """What a sentence calls a reference."""
+    return "the reference" if name == "reference" else f"reference {name}"
+
+
+KEPT_TOGETHER = "\u00a0"
+
+
+TO = "\u2013"
+
+
+_PLURALS = {"class": "classes", "person": "people"}
+
+
+def plain(text: str) -> str:
+    """The text with ordinary spaces, once it is folded."""
+    return text.replace(KEPT_TOGETHER, " ")
+
+
+def number(value: int | float) -> str:
+    """A number with its thousands apart; a fraction with four digits.
+
+    >>> number(1204311), number(0.25), number(float("inf"))
+    ('1,204,311', '0.25', 'infinite')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    if value in (float("inf"), float("-inf")):
+        return "infinite"
+    return f"{value:,.4g}"
+
+
+def counted(value: int, noun: str) -> str:
+    """A number with the thing it counts.
+
+    >>> plain(counted(1, "class")), plain(counted(2100, "class"))
+    ('1 class', '2,100 classes')
+    """
+    word = noun if value == 1 else _PLURALS.get(noun, f"{noun}s")
+    return f"{value:,}{KEPT_TOGETHER}{word}"
+
+
+def ordinal(place: int) -> str:
+    """
+    >>> [ordinal(place) for place in (1, 2, 3, 4, 11, 22)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+    """
+    teen = place % 100 in (11, 12, 13)
+    return f"{place}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(place % 10, 'th')}"
+
+
+def percent(fraction: float) -> str:
+    """A share that never rounds to nothing or to all.
+
+    >>> [plain(percent(x)) for x in (0, 0.0001, 0.675, 0.9999, 1)]
+    ['0 %', 'less than 0.1 %', '67.5 %', 'more than 99.9 %', '100 %']
+    """
+    if fraction in (0, 1):
+        figure = f"{fraction:.0%}"[:-1]
+    elif fraction < 0.001:
+        figure = f"less than{KEPT_TOGETHER}0.1"
+    elif fraction > 0.999:
+        figure = f"more than{KEPT_TOGETHER}99.9"
+    else:
+        figure = f"{fraction * 100:.1f}"
+    return f"{figure}{KEPT_TOGETHER}%"
+
+
+def printable(name: str) -> str:
+    r"""A name that can't move the cursor or break a line.
+
+    >>> printable("zip\x1b[31m"), printable("Straße 🏠")
+    ('zip\\x1b[31m', 'Straße 🏠')
+    """
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in name
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(printable(name) for name in names)
+
+
+def cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Shown rows as text under their column names; nothing where there are no rows."""
+    if not rows:
+        return []
+    values = ((("NULL" if v is None else str(v)) for v in row.values()) for row in rows)
+    return [[printable(cell) for cell in row] for row in (rows[0], *values)]
+
+
+_FIGURE_NAMES = {
+    "achieved": "found",
+    "violating_classes": "violating classes",
+    "violating_records": "violating records",
+    "violating_people": "violating people",
+    "min": "least",
+    "max": "greatest",
+    "at_risk": "at risk",
+    "distinct": "distinct values",
+    "step4": "of them in step 4",
+}
+
+
+def figure_name(name: str) -> str:
+    """What people call a figure of a result.
+
+    >>> figure_name("violating_records"), figure_name("unmatched_classes"), figure_name("k")
+    ('violating records', 'unmatched classes', 'k')
+    """
+    return _FIGURE_NAMES.get(name, name.replace("_", " "))
+
+
+def figure(value: Any) -> str:
+    """A figure of any result; one that is undefined is none.
+
+    >>> figure(1200), figure(None)
+    ('1,200', 'none')
+    """
+    return number(value) if isinstance(value, int | float) else "none"

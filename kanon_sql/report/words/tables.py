@@ -1,0 +1,328 @@
+"""The words of a report: numbers with their units, one sentence a model, what follows from it.
+
+Nothing here knows a terminal, Markdown or HTML. A space that must not be folded is `\\u00a0`;
+who writes plain text turns it into a space at the end, with `plain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kanon_sql.report.words.models import STATUS_WORDS, Verdict, members, title, verdict
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    TO,
+    counted,
+    listed,
+    number,
+    percent,
+    printable,
+    the_reference,
+)
+from kanon_sql.results.table import AuditFindings, CheckResult, HistogramBin, TableResult
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.spec import SHOWN
+
+PERSONAL_DATA = "This output now contains personal data (--show-values). Handle it as such."
+
+
+_BIN_STARTS = (1, 2, 5, 10, 100)
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The records (people) in classes of some neighbouring sizes. `small` is below a demanded k."""
+
+    label: str
+    count: int
+    share: str
+    fraction: float
+    small: bool
+    note: str = ""
+
+
+def headline(table: TableResult) -> list[str]:
+    """What was looked at, in parts that stand in one line where it is wide enough."""
+    people = table.summary.people
+    hypothetical = []
+    if table.levels:
+        levels = ", ".join(f"{printable(name)} {level}" for name, level in table.levels.items())
+        hypothetical = [f"If the table were generalised to {levels}"]
+    parts = [*hypothetical, printable(table.name), counted(table.summary.records or 0, "record")]
+    if people is not None:
+        parts.append(f"{counted(people, 'person')} ({printable(table.entity or '')})")
+    parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")
+    if table.sensitive:
+        parts.append(f"sensitive {listed(table.sensitive)}")
+    if table.nulls == "wildcard":
+        parts.append("NULL matches every value")
+    return parts
+
+
+def verdicts(table: TableResult) -> list[Verdict]:
+    return [verdict(check, table) for check in table.checks]
+
+
+def warnings(table: TableResult) -> list[str]:
+    return [printable(warning) for warning in table.warnings]
+
+
+def histogram_title(table: TableResult) -> str:
+    counted_once = any(size.people is not None for size in table.histogram)
+    of_several = "smallest " if counted_once else ""
+    return f"{members(table).capitalize()} by the size of their {of_several}class"
+
+
+def histogram(table: TableResult) -> list[Bin]:
+    """The class sizes in few bins, such that every demanded k begins one."""
+    demanded = {
+        check.parameters["k"]
+        for check in table.checks
+        if check.model == "k_anonymity" and "k" in check.parameters
+    }
+    starts = sorted({*_BIN_STARTS, *demanded})
+    ends = [*(start - 1 for start in starts[1:]), None]
+    counts = [_members_between(table, start, end) for start, end in zip(starts, ends, strict=True)]
+    total = sum(counts)
+    bins = [
+        Bin(
+            label=_bin_label(start, end),
+            count=count,
+            share=percent(count / total),
+            fraction=count / total,
+            small=start < max(demanded, default=0),
+            note="alone in their class" if start == 1 else "",
+        )
+        for start, end, count in zip(starts, ends, counts, strict=True)
+        if total
+    ]
+    return _without_empty_ends(bins)
+
+
+def _members_between(table: TableResult, start: int, end: int | None) -> int:
+    """How many records (people) have a class, or a smallest one, of these sizes; an earlier
+    kanon-sql counted a person in each of their classes."""
+
+    def of(size: HistogramBin) -> int:
+        if not table.entity:
+            return size.records
+        return size.size * size.classes if size.people is None else size.people
+
+    return sum(
+        of(size)
+        for size in table.histogram
+        if start <= size.size and (end is None or size.size <= end)
+    )
+
+
+def _bin_label(start: int, end: int | None) -> str:
+    if end is None:
+        return f"{start:,}+"
+    return f"{start:,}" if start == end else f"{start:,}{TO}{end:,}"
+
+
+def _without_empty_ends(bins: Sequence[Bin]) -> list[Bin]:
+    filled = [position for position, size in enumerate(bins) if size.count]
+    return list(bins[filled[0] : filled[-1] + 1]) if filled else []
+
+
+def findings(table: TableResult) -> list[str]:
+    """What the sizes mean: a sentence or two for each kind of attacker."""
+    return [
+        *_prosecutor(table),
+        *_assumed_attackers(table),
+        *_generalised_references(table),
+        *_journalist(table),
+        *_individual(table),
+    ]
+
+
+def _prosecutor(table: TableResult) -> Iterator[str]:
+    """The risk to someone of whom it is known that the table has them."""
+    risk = table.risk.get("prosecutor")
+    if not risk:
+        return
+    uniques, whose = table.summary.uniques, members(table)
+    of_all = sum(size.count for size in histogram(table))
+    found = (
+        f"with certainty for {number(uniques)} of {number(of_all)} {whose}, and with a chance of"
+        if uniques
+        else f"with a chance of {percent(risk['highest'])} at most, and of"
+    )
+    yield (
+        "Someone who knows that a person is in this table, and knows these columns, finds the "
+        f"person {found} {percent(risk['average'])} on average (prosecutor risk). "
+        f"{_above_threshold(risk, table)}"
+    )
+
+
+def _assumed_attackers(table: TableResult) -> Iterator[str]:
+    """Whom a check against a reference has in mind, once for each reference."""
+    assumed = {
+        title(check): check.details["assumes"]
+        for check in table.checks
+        if "assumes" in check.details
+    }
+    for check_title, attacker in assumed.items():
+        yield f"{check_title} has this attacker in mind: {attacker}."
+
+
+def _generalised_references(table: TableResult) -> Iterator[str]:
+    """The levels at which a reference was looked at, where it was not as it lies."""
+    levels = {
+        check.parameters["reference"]: check.details["reference_levels"]
+        for check in table.checks
+        if "reference_levels" in check.details
+    }
+    for reference, by_column in levels.items():
+        named = ", ".join(f"{printable(column)} {level}" for column, level in by_column.items())
+        yield (
+            f"The records of {printable(the_reference(reference))} were looked at as if "
+            f"generalised to {named}."
+        )
+
+
+def _journalist(table: TableResult) -> Iterator[str]:
+    """The risk to someone of whom it is not known, through a reference."""
+    risk = table.risk.get("journalist")
+    if risk:
+        yield (
+            f"Linking through the reference finds a person with a chance of "
+            f"{percent(risk['highest'])} at most, and of {percent(risk['average'])} on average "
+            f"(journalist risk). {_above_threshold(risk, table)}"
+        )
+
+
+def _individual(table: TableResult) -> Iterator[str]:
+    """The risk to the people of a survey, by how many of the population each stands for."""
+    risk = table.risk.get("individual")
+    if risk:
+        yield (
+            f"By the survey weights, {number(risk['expected_reidentifications'])} correct "
+            "re-identifications are to be expected; a person's chance is "
+            f"{percent(risk['highest'])} at most, and {percent(risk['average'])} on average "
+            "(individual risk, an estimate)."
+        )
+
+
+def _above_threshold(risk: Mapping[str, Any], table: TableResult) -> str:
+    threshold = f"{number(risk['threshold'] * 100)}{KEPT_TOGETHER}%"
+    whom = f"{percent(risk['at_risk'])} of the" if risk["at_risk"] else "none of the"
+    return f"The chance is above {threshold} for {whom} {members(table)}."
+
+
+def silences(table: TableResult) -> list[tuple[str, str]]:
+    """What each model that holds does not protect against, as (title, sentence)."""
+    held = dict.fromkeys(check.model for check in table.checks if check.holds)
+    return [(MODELS[name].title, MODELS[name].silence) for name in held]
+
+
+def outcome(table: TableResult) -> str:
+    """How many of the checks that can fail do."""
+    gated = [check for check in table.checks if check.holds is not None]
+    accepted = sum(bool(check.accepted) for check in gated)
+    violated = sum(check.holds is False for check in gated) - accepted
+    if not gated:
+        return "Nothing was demanded, so nothing can fail."
+    if accepted:
+        return _outcome_with_baseline(violated, accepted, len(gated))
+    if len(gated) == 1:
+        return "The check is violated." if violated else "The check holds."
+    if violated:
+        return f"{violated} of {len(gated)} checks {'is' if violated == 1 else 'are'} violated."
+    return f"{'Both' if len(gated) == 2 else f'All {len(gated)}'} checks hold."
+
+
+def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
+    accepts = f"the baseline accepts {'that' if not violated else f'{accepted} more'}"
+    if violated:
+        return (
+            f"{violated} of {gated} checks {'is' if violated == 1 else 'are'} violated; {accepts}."
+        )
+    what = (
+        "The check is"
+        if gated == 1
+        else f"{accepted} of {gated} checks {'is' if accepted == 1 else 'are'}"
+    )
+    return f"{what} violated, and {accepts}: nothing got worse."
+
+
+def advice(table: TableResult) -> list[str]:
+    """What to try next."""
+    if table.status == "measured":
+        return ["With --k 5 the audit ends with exit code 1 if a class is smaller than 5."]
+    return [*_larger_classes(table), *_new_baseline(table)]
+
+
+def _larger_classes(table: TableResult) -> Iterator[str]:
+    if table.status != "violated":
+        return
+    yield (
+        "Fewer or coarser quasi-identifiers make larger classes: leave one out to see what it "
+        "costs, or publish a year for a date and the first digits of a code."
+    )
+    too_small = any(check.model == "k_anonymity" and check.holds is False for check in table.checks)
+    if too_small and table.shown is None and table.nulls == "value":
+        yield "--show-values lists classes that are too small."
+
+
+def _new_baseline(table: TableResult) -> Iterator[str]:
+    """What to do once a check is better than a baseline accepts."""
+    better = [title(check) for check in table.checks if _is_better(check)]
+    if better:
+        yield (
+            f"Better than the baseline accepts: {listed(better)}. kanon-sql baseline writes it "
+            "again, so that it stays so."
+        )
+
+
+def _is_better(check: CheckResult) -> bool:
+    if check.baseline is None or check.baseline.holds or check.baseline.worse:
+        return False
+    return bool(check.holds or check.baseline.better)
+
+
+def footer(table: TableResult) -> str:
+    """How long it took, where, and how to see what was asked."""
+    statements = counted(len(table.sql), "statement")
+    return (
+        f"{table.seconds:.1f}{KEPT_TOGETHER}s · {table.engine} · {statements}, "
+        f"kanon-sql compile shows {'it' if len(table.sql) == 1 else 'them'}"
+    )
+
+
+def unanswered(table: TableResult) -> str | None:
+    """The sentence for a table of which nothing can be said, or None."""
+    name = printable(table.name)
+    if table.status == "error":
+        return f"{name}: the audit failed: {table.error}"
+    if table.status == "no_data":
+        return (
+            f"{name}: no data. No record was found, so nothing is shown to hold (exit code 4). "
+            "Look at the source and at the filter."
+        )
+    return None
+
+
+def closing(result: AuditFindings) -> str | None:
+    """One line over several tables, or None for a single one."""
+    if len(result.tables) == 1:
+        return None
+    if not result.tables:
+        return "Nothing was selected, so nothing is shown to hold (exit code 4)."
+    by_status: dict[str, list[str]] = {}
+    for table in result.tables:
+        by_status.setdefault(table.status, []).append(table.name)
+    parts = (
+        f"{len(names)} {STATUS_WORDS[status]} ({listed(names)})"
+        for status, names in by_status.items()
+    )
+    return f"{len(result.tables)} tables: {'; '.join(parts)}."
+
+
+def shown_heading(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """What the rows of a step are, and whether there may be more of them."""
+    title = {"small_classes": "Classes that are too small"}.get(name, name)
+    return f"{title}, the first {SHOWN} of them" if len(rows) == SHOWN else title

@@ -1,0 +1,1 @@
+"""What was found, as plain values that are stored and compared; nothing is printed here."""

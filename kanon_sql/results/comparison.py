@@ -1,0 +1,236 @@
+"""What became of a check since an earlier audit: the same check or another, better or worse.
+
+The models say which way a figure gets worse; nothing here knows a single one of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kanon_sql.results.table import CheckResult, Summary, TableResult, plain_json
+from kanon_sql.spec.models.base import Model, Worst
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.sql.thresholds import SLACK_OF_DISTANCES
+
+Change = Literal["same", "better", "worse", "changed"]
+"""`changed` is what is neither better nor worse, or can't be held against what was there."""
+Demand = Literal["same", "weaker", "stricter", "changed"]
+"""What became of the thresholds; `changed` is weaker in one part and stricter in another."""
+By = Literal["share", "count"]
+"""What of records and people is compared: how large a share of the table they are, as tables grow
+and shrink, or how many, for a table of a fixed size."""
+Sizes = tuple[Summary, Summary]
+"""Of how many records, people and classes the figures of two tables are, then and now."""
+VIOLATING: dict[str, Worst] = dict.fromkeys(
+    ("violating_classes", "violating_records", "violating_people"), "greatest"
+)
+_IN_RECORDS: dict[str | tuple[str, str], str] = {
+    ("homogeneity", "achieved"): "violating_records",
+    "violating_classes": "violating_records",
+    "unmatched_classes": "unmatched_records",
+}
+"""For counts of classes, the figure that says how many records they have."""
+_PARTS = ("records", "people", "classes")
+QUESTION = {
+    "quasi_identifiers": "quasi-identifiers",
+    "entity": "entity",
+    "levels": "levels",
+    "nulls": "nulls",
+    "sensitive_nulls": "sensitive nulls",
+    "where": "filter",
+    "first": "number of first records",
+    "sources": "references or hierarchies",
+}
+"""What must be the same for two tables of one name to be about the same question, in words."""
+OTHER_RECORDS = ("where", "first", "sources")
+"""What may be another and leaves a figure what it was, though of other people: another filter or
+reference is as another file. Of what differs in any other part, no figure means the same."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of both results, and what became of it."""
+
+    name: str
+    old: Any
+    new: Any
+    change: Change
+    of: tuple[int, int] | None = None
+    """Of how many it is a part, then and now, where shares are compared."""
+    is_judged: bool = True
+    """Whether it has a better and a worse."""
+
+    def to_dict(self) -> dict[str, Any]:
+        of = {"of": dict(zip(("old", "new"), self.of, strict=True))} if self.of else {}
+        return {"old": self.old, "new": self.new, **of, "change": self.change}
+
+
+def figure(
+    name: str, old: Any, new: Any, worst: Worst | None, of: tuple[int, int] | None = None
+) -> Figure:
+    """What became of a figure, or of its share `of` what was there; without a `worst` one it is
+    only another."""
+    if worst is None:
+        return Figure(name, old, new, "same" if old == new else "changed", is_judged=False)
+    if of is None or not (_is_number(old) and _is_number(new)):
+        return Figure(name, old, new, change(old, new, worst))
+    # Over the same denominator, so that counts stay whole.
+    return Figure(name, old, new, change(old * of[1], new * of[0], worst), of)
+
+
+def change(before: Any, after: Any, worst: Worst) -> Change:
+    """What became of a figure of which the `worst` one counts.
+
+    >>> change(5, 3, "least"), change(0.1, 0.1 + 1e-12, "greatest"), change(None, 3, "least")
+    ('worse', 'same', 'changed')
+    """
+    if before == after:
+        return "same"
+    if not (_is_number(before) and _is_number(after)):
+        return "changed"
+    if _is_same(before, after):
+        return "same"
+    return "worse" if (after < before) == (worst == "least") else "better"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_same(before: float, after: float) -> bool:
+    """Whether two numbers differ by no more than a sum in another order may; counts are exact."""
+    if isinstance(before, int) and isinstance(after, int):
+        return before == after
+    return math.isclose(before, after, rel_tol=SLACK_OF_DISTANCES, abs_tol=SLACK_OF_DISTANCES)
+
+
+def figures(check: CheckResult) -> dict[str, Worst]:
+    """Every figure by which two results of a check are compared, and which way it gets worse."""
+    found = {**model_of(check).figures, **VIOLATING}
+    if check.violating_people is None:
+        # Nobody counted people, or an older version did not write how many.
+        del found["violating_people"]
+    return found
+
+
+def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Iterator[Figure]:
+    """What became of each figure of a check; how much of it violates, as far as the same is
+    demanded. With the `sizes` of both tables, shares are compared.
+
+    Classes are counted only where nothing tells how many records they have: a table of the same
+    share of records in violating classes has more of them or fewer as they happen to fall.
+    """
+    then, now = before.figures, after.figures
+    as_before = demand(before, after) == "same"
+    for name, worst in figures(after).items():
+        if name == "violating_people" and then.get(name) is None:
+            continue
+        of = totals(_part_of(name, after), sizes) if sizes else None
+        twin = _IN_RECORDS.get((after.model, name)) or _IN_RECORDS.get(name, "")
+        is_told = None not in (then.get(twin), now.get(twin))
+        is_judged = (as_before or name not in VIOLATING) and not (of and is_told)
+        yield figure(name, then.get(name), now.get(name), worst if is_judged else None, of)
+
+
+def totals(part_of: str | None, sizes: Sizes) -> tuple[int, int] | None:
+    """Of how many a figure is a part, in both tables; None where that is not known of both."""
+    if part_of is None:
+        return None
+    then, now = (getattr(each, part_of) for each in sizes)
+    return (then, now) if then and now else None
+
+
+def _part_of(name: str, check: CheckResult) -> str | None:
+    """What of a summary a figure of a check is a part of, if it is a count."""
+    if (check.model, name) in _IN_RECORDS:
+        return "classes"
+    return next((part for part in _PARTS if name.endswith(f"_{part}")), None)
+
+
+def demand(before: CheckResult, after: CheckResult) -> Demand:
+    """What became of what is demanded of a check, of all its thresholds together.
+
+    >>> five, two = (CheckResult("k_anonymity", {"k": k}, True, 7) for k in (5, 2))
+    >>> demand(five, two), demand(two, five)
+    ('weaker', 'stricter')
+    """
+    model = MODELS[after.model]
+    found = {
+        _of_threshold(
+            before.parameters.get(name), after.parameters.get(name), _worst_of(name, after)
+        )
+        for name in model.thresholds
+    } - {"same"}
+    return found.pop() if len(found) == 1 else ("changed" if found else "same")
+
+
+def _worst_of(threshold: str, check: CheckResult) -> Worst:
+    """Which way the figure gets worse that a threshold judges."""
+    model = model_of(check)
+    beside = {judge: worst for worst, judge in model.beside_worst.values()}
+    return beside.get(threshold) or model.figures.get(threshold) or model.worst
+
+
+def _of_threshold(before: Any, after: Any, worst: Worst) -> Demand:
+    if before == after:
+        return "same"
+    if before is None or after is None:
+        return "stricter" if before is None else "weaker"
+    return "weaker" if change(before, after, worst) == "worse" else "stricter"
+
+
+def model_of(check: CheckResult) -> Model:
+    """The model that was asked, with its parameters."""
+    return MODELS[check.model](**check.parameters)
+
+
+def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True) -> str:
+    """What makes two results be of the same check: the model and every parameter in force, and
+    the other sensitive attributes where they count as known.
+
+    Without `thresholds`, what it is about, however much of it is demanded.
+    """
+    left_out = () if thresholds else MODELS[check.model].thresholds
+    parameters = {key: value for key, value in check.parameters.items() if key not in left_out}
+    if parameters.get("with_other_sensitive"):
+        parameters["with_other_sensitive"] = sorted(table.sensitive)
+    return f"{check.model} {_canonical(parameters)}"
+
+
+def question(table: TableResult) -> dict[str, Any]:
+    """What was asked of a table, as far as it changes what every check means."""
+    asked = {part: getattr(table, part) for part in QUESTION}
+    asked["quasi_identifiers"] = sorted(table.quasi_identifiers)
+    asked["levels"] = {name: level for name, level in (table.levels or {}).items() if level} or None
+    return asked
+
+
+def table_key(table: TableResult) -> str:
+    """What makes two results be of the same table: its name and the question."""
+    return _canonical({"name": table.name, **question(table)})
+
+
+def other_questions(one: TableResult, other: TableResult) -> list[str]:
+    """The parts in which two tables were asked another question: keys of `QUESTION`."""
+    first, second = question(one), question(other)
+    return [part for part in QUESTION if _canonical(first[part]) != _canonical(second[part])]
+
+
+def _canonical(value: Any) -> str:
+    """The value as text that is the same for equal values only: 1 is 1.0, and neither is true."""
+    return json.dumps(_whole_numbers(plain_json(value)), sort_keys=True, ensure_ascii=False)
+
+
+def _whole_numbers(value: Any) -> Any:
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case Mapping():
+            return {key: _whole_numbers(item) for key, item in value.items()}
+        case list():
+            return [_whole_numbers(item) for item in value]
+    return value

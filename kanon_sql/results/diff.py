@@ -1,0 +1,437 @@
+"""What changed from one result to the next: tables, checks, sizes, risks; for better or worse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from kanon_sql.results.comparison import (
+    OTHER_RECORDS,
+    By,
+    Change,
+    Demand,
+    Figure,
+    Sizes,
+    changes,
+    check_key,
+    demand,
+    figure,
+    other_questions,
+    question,
+    table_key,
+    totals,
+)
+from kanon_sql.results.stored import ResultFile
+from kanon_sql.results.table import CheckResult, TableResult, plain_json
+from kanon_sql.results.version import VERSION
+from kanon_sql.spec.models.base import Worst
+
+SEVERAL_RELEASES = (
+    "Several releases about the same people are a risk of their own, which none of these models "
+    "measures: whoever holds both can link them."
+)
+Presence = Literal["in_both", "appeared", "vanished"]
+_SUMMARY: dict[str, Worst | None] = {
+    "records": None,
+    "people": None,
+    "classes": None,
+    "k": "least",
+    "average_class_size": None,
+    "largest_class": None,
+    "uniques": "greatest",
+    "records_with_null_qi": None,
+    "suppressed": None,
+}
+"""Which way each number of a summary gets worse; the others only change."""
+_RISKS = ("highest", "average", "at_risk", "expected_reidentifications")
+_COUNTED_RISKS = ("expected_reidentifications",)
+_BAD = ("violated", "no_data", "error")
+_MADE = ("algorithm", "suppressed", "suppressed_as", "step4")
+_METRICS = ("precision", "loss", "discernibility", "non_uniform_entropy")
+
+
+@dataclass(frozen=True)
+class CheckDiff:
+    """A check in both results, or in one of them."""
+
+    old: CheckResult | None
+    new: CheckResult | None
+    figures: tuple[Figure, ...] = ()
+    is_comparable: bool = True
+    """Whether its figures mean the same in both."""
+
+    @property
+    def check(self) -> CheckResult:
+        """The check as it is now, or was last."""
+        check = self.new or self.old
+        assert check is not None
+        return check
+
+    @property
+    def presence(self) -> Presence:
+        return _presence(self.old, self.new)
+
+    @property
+    def demand(self) -> Demand:
+        """What became of its thresholds; one that is demanded no more is weaker."""
+        if self.old is None or self.new is None:
+            return "weaker" if self.is_dropped else "same"
+        return "weaker" if self.is_dropped else demand(self.old, self.new)
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the check gated and does not any more."""
+        demanded = self.old is not None and self.old.holds is not None
+        return demanded and (self.new is None or self.new.holds is None)
+
+    @property
+    def change(self) -> Change:
+        """Whether the check got better or worse: by its verdict, else by any of its figures.
+
+        One that appeared is worse where it is violated. Where less or more is demanded than was,
+        or the question is another one, nothing is better; a figure that fell is worse whether
+        or not the check holds.
+        """
+        if self.new is None or self.old is None:
+            return "worse" if self.new is not None and self.new.holds is False else "changed"
+        then, now, same_demand = self.old.holds, self.new.holds, self.demand == "same"
+        if now is False and (then or (then is None and same_demand)):
+            return "worse"
+        if not self.is_comparable:
+            return "changed"
+        if then is False and now and same_demand:
+            return "better"
+        found = {each.change for each in self.figures if each.is_judged}
+        if then is not now or not same_demand:
+            return "worse" if "worse" in found else "changed"
+        return next((each for each in _GRAVEST if each in found), "same")
+
+    def to_dict(self) -> dict[str, Any]:
+        old, new = self.old, self.new
+        return {
+            "model": self.check.model,
+            "parameters": {
+                "old": dict(old.parameters) if old else None,
+                "new": dict(new.parameters) if new else None,
+            },
+            "presence": self.presence,
+            "change": self.change,
+            "demand": self.demand,
+            "holds": {"old": old.holds if old else None, "new": new.holds if new else None},
+            "figures": {each.name: each.to_dict() for each in self.figures},
+        }
+
+
+_GRAVEST: tuple[Change, ...] = ("worse", "changed", "better", "same")
+
+
+@dataclass(frozen=True)
+class TableDiff:
+    """A table in both results, or in one of them."""
+
+    old: TableResult | None
+    new: TableResult | None
+    asked_otherwise: tuple[str, ...] = ()
+    """In which parts the question is another one: keys of `QUESTION`."""
+    summary: tuple[Figure, ...] = ()
+    risks: tuple[Figure, ...] = ()
+    checks: tuple[CheckDiff, ...] = ()
+
+    @property
+    def table(self) -> TableResult:
+        """The table as it is now, or was last."""
+        table = self.new or self.old
+        assert table is not None
+        return table
+
+    @property
+    def presence(self) -> Presence:
+        return _presence(self.old, self.new)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the figures mean the same in both."""
+        return set(self.asked_otherwise) <= set(OTHER_RECORDS)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What was a quasi-identifier or the entity and is neither any more, so that less is
+        asked."""
+        if self.old is None or self.new is None:
+            return ()
+        columns = (*self.old.quasi_identifiers, *([self.old.entity] if self.old.entity else ()))
+        kept = {*self.new.quasi_identifiers, self.new.entity}
+        return tuple(column for column in columns if column not in kept)
+
+    @property
+    def asks_less(self) -> bool:
+        """Whether anything that was demanded is not, or not as much."""
+        demands = {check.demand for check in self.checks}
+        return bool(self.left_out) or not demands.isdisjoint({"weaker", "changed"})
+
+    @property
+    def status_change(self) -> Change:
+        """What became of the status. Worse is a table that appeared and is not in order, and one
+        of which no record is left: nothing is shown of it any more. None is better for being
+        asked less."""
+        if self.new is None:
+            return "changed"
+        if self.old is None:
+            return "worse" if self.new.status in _BAD else "changed"
+        if self.new.status == "no_data" != self.old.status:
+            return "worse"
+        found = _of_status(self.old.status, self.new.status)
+        is_better = self.is_comparable and not self.asks_less
+        return "changed" if found == "better" and not is_better else found
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether anything of the table got worse, or is not asked any more."""
+        is_dropped = any(check.is_dropped for check in self.checks)
+        return bool(self.left_out) or is_dropped or self.got_worse
+
+    @property
+    def got_worse(self) -> bool:
+        """Whether a verdict or a figure got worse."""
+        found = [
+            self.status_change,
+            *(each.change for each in (*self.summary, *self.risks)),
+            *(check.change for check in self.checks),
+        ]
+        return "worse" in found
+
+    def to_dict(self) -> dict[str, Any]:
+        old, new = self.old, self.new
+        return {
+            "name": {"old": old.name if old else None, "new": new.name if new else None},
+            "presence": self.presence,
+            "status": {
+                "old": old.status if old else None,
+                "new": new.status if new else None,
+                "change": self.status_change,
+            },
+            "question": {
+                part: {"old": question(old)[part], "new": question(new)[part]}
+                for part in self.asked_otherwise
+                if old and new
+            },
+            "comparable": self.is_comparable,
+            "left_out": list(self.left_out),
+            "summary": {each.name: each.to_dict() for each in self.summary},
+            "risk": {each.name: each.to_dict() for each in self.risks},
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What changed from an old result to a new one. Prints itself as the command line does."""
+
+    old: str
+    """The file's name."""
+    new: str
+    tables: tuple[TableDiff, ...]
+    made: tuple[Figure, ...] = ()
+    """How the releases were made, where both are: levels, suppression, what was lost."""
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether anything got worse: a verdict, a figure that a model judges, k or a risk; or
+        whether a table, a demand, a quasi-identifier or the entity is gone."""
+        return bool(self.gone) or any(table.is_worse for table in self.tables)
+
+    @property
+    def gone(self) -> tuple[TableDiff, ...]:
+        """What was looked at and is not any more; of tables that can't be told apart, who knows."""
+        appeared = {table_key(table.new) for table in self.tables if table.new and not table.old}
+        return tuple(
+            table
+            for table in self.tables
+            if table.old and not table.new and table_key(table.old) not in appeared
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as the JSON has it: plain values."""
+        whole = {
+            "kanon_sql": VERSION,
+            "old": self.old,
+            "new": self.new,
+            "worse": self.is_worse,
+            "several_releases": SEVERAL_RELEASES,
+            "tables": [table.to_dict() for table in self.tables],
+            "anonymization": {each.name: each.to_dict() for each in self.made},
+        }
+        plain: dict[str, Any] = plain_json(whole)
+        return plain
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def diff(old: ResultFile, new: ResultFile, by: By = "share") -> Diff:
+    """What changed from `old` to `new`: of records and people their share, or their `count`.
+
+    Tables are the same by their name and question, else by a name that either result has once;
+    where each has one table, these are compared whatever they are called.
+    """
+    pairs = _paired_tables(old.result.tables, new.result.tables)
+    return Diff(
+        str(old.path),
+        str(new.path),
+        tuple(_table(before, after, by) for before, after in pairs),
+        tuple(_made(old.anonymization, new.anonymization)),
+    )
+
+
+# --- which belongs to which ------------------------------------------------------------------
+
+
+def _paired_tables(
+    old: Sequence[TableResult], new: Sequence[TableResult]
+) -> list[tuple[TableResult | None, TableResult | None]]:
+    if len(old) == len(new) == 1:
+        return [(old[0], new[0])]
+    return _paired(old, new, (table_key, lambda table: table.name))
+
+
+def _paired_checks(
+    old: TableResult, new: TableResult
+) -> list[tuple[CheckResult | None, CheckResult | None]]:
+    """Checks that ask the same, then those of which one only demands more than the other."""
+    before = [(check, old) for check in old.checks]
+    after = [(check, new) for check in new.checks]
+    keys = (lambda each: check_key(*each), lambda each: check_key(*each, thresholds=False))
+    return [
+        (one[0] if one else None, other[0] if other else None)
+        for one, other in _paired(before, after, keys)
+    ]
+
+
+def _paired(
+    old: Sequence[Any], new: Sequence[Any], keys: Sequence[Callable[[Any], str]]
+) -> list[tuple[Any, Any]]:
+    """Each of `new` with the one of `old` that has its key, in the order of `new`; then the rest.
+
+    A key counts where each side has it once; the next one is for those that are left.
+    """
+    partner: dict[int, int] = {}
+    for key in keys:
+        left = _by_key(old, key, set(partner.values()))
+        for name, places in _by_key(new, key, set(partner)).items():
+            if len(places) == 1 and len(left.get(name, [])) == 1:
+                partner[places[0]] = left[name][0]
+    taken = set(partner.values())
+    return [
+        *((old[partner[i]] if i in partner else None, each) for i, each in enumerate(new)),
+        *((each, None) for i, each in enumerate(old) if i not in taken),
+    ]
+
+
+def _by_key(
+    items: Sequence[Any], key: Callable[[Any], str], left_out: set[int]
+) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for place, item in enumerate(items):
+        if place not in left_out:
+            found.setdefault(key(item), []).append(place)
+    return found
+
+
+# --- what became of them ---------------------------------------------------------------------
+
+
+def _table(old: TableResult | None, new: TableResult | None, by: By) -> TableDiff:
+    if old is None or new is None:
+        checks = [CheckDiff(None, check) for check in new.checks] if new else []
+        return TableDiff(old, new, checks=tuple(checks))
+    asked_otherwise = tuple(other_questions(old, new))
+    sizes = (old.summary, new.summary) if by == "share" else None
+    counted = "records" if new.entity is None else "people"
+    compared = TableDiff(
+        old,
+        new,
+        asked_otherwise,
+        tuple(_summary(old, new, sizes, counted)),
+        tuple(_risks(old.risk, new.risk, sizes, counted)),
+        tuple(_check(*pair, sizes) for pair in _paired_checks(old, new)),
+    )
+    return compared if compared.is_comparable else _not_compared(compared)
+
+
+def _not_compared(table: TableDiff) -> TableDiff:
+    """The same figures, of which none means what it did."""
+    checks = (
+        replace(check, figures=_unjudged(check.figures), is_comparable=False)
+        for check in table.checks
+    )
+    return replace(
+        table,
+        summary=_unjudged(table.summary),
+        risks=_unjudged(table.risks),
+        checks=tuple(checks),
+    )
+
+
+def _unjudged(found: Sequence[Figure]) -> tuple[Figure, ...]:
+    return tuple(figure(each.name, each.old, each.new, None) for each in found)
+
+
+def _check(old: CheckResult | None, new: CheckResult | None, sizes: Sizes | None) -> CheckDiff:
+    if old is None or new is None:
+        return CheckDiff(old, new)
+    return CheckDiff(old, new, tuple(changes(old, new, sizes)))
+
+
+def _summary(
+    old: TableResult, new: TableResult, sizes: Sizes | None, counted: str
+) -> Iterator[Figure]:
+    for name, worst in _SUMMARY.items():
+        then, now = getattr(old.summary, name), getattr(new.summary, name)
+        of = totals(counted, sizes) if sizes and name == "uniques" else None
+        if (then, now) != (None, None):
+            yield figure(name, then, now, worst, of)
+
+
+def _risks(
+    old: Mapping[str, Any], new: Mapping[str, Any], sizes: Sizes | None, counted: str
+) -> Iterator[Figure]:
+    for attacker in dict.fromkeys([*old, *new]):
+        then, now = old.get(attacker) or {}, new.get(attacker) or {}
+        for name in _RISKS:
+            if name in then or name in now:
+                of = totals(counted, sizes) if sizes and name in _COUNTED_RISKS else None
+                yield figure(f"{attacker}.{name}", then.get(name), now.get(name), "greatest", of)
+
+
+def _made(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[Figure]:
+    """How two releases were made; which is better, only their checks can say."""
+    if old is None or new is None:
+        return
+    then, now = _flat(old), _flat(new)
+    for name in dict.fromkeys([*then, *now]):
+        yield figure(name, then.get(name), now.get(name), None)
+
+
+def _flat(made: Mapping[str, Any]) -> dict[str, Any]:
+    levels, metrics = (made.get(part) or {} for part in ("levels", "metrics"))
+    return {
+        **{f"level.{name}": level for name, level in levels.items()},
+        **{name: made.get(name) for name in _MADE if name in made},
+        **{name: metrics.get(name) for name in _METRICS if metrics.get(name) is not None},
+    }
+
+
+def _presence(old: object, new: object) -> Presence:
+    if old is None:
+        return "appeared"
+    return "vanished" if new is None else "in_both"
+
+
+def _of_status(old: str, new: str) -> Change:
+    if old == new:
+        return "same"
+    if new in _BAD:
+        return "changed" if old in _BAD else "worse"
+    return "better" if old in _BAD and new == "holds" else "changed"

@@ -1,0 +1,184 @@
+"""What generalisation made of a table and what that cost, as plain frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kanon_sql.results.table import AuditFindings, CheckResult, Rows, Summary
+
+Algorithm = Literal["datafly", "optimal"]
+Suppressed = Literal["remove", "star"]
+Emitted = Literal["views", "dbt-model"]
+Form = Literal["pandas", "polars", "pyarrow"]
+
+
+@dataclass(frozen=True)
+class GeneralizationStep:
+    """One quasi-identifier went up one level, for all records."""
+
+    attribute: str
+    to_level: int
+    label: str
+    """What people call the level."""
+    distinct_before: int
+    """How many values the quasi-identifier had before the step, NULL included."""
+    records_violating: int
+    """How many records lay in violating classes before the step."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What a release lost. Each is None where it is undefined; `kanon-sql explain` has each
+    formula and its source."""
+
+    precision: float | None
+    loss: float | None
+    loss_geometric: float | None
+    discernibility: int | None
+    average_class_size: float | None
+    non_uniform_entropy: float | None
+    non_uniform_entropy_bits: float | None
+    loss_by_quasi_identifier: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        return vars(self) | {"loss_by_quasi_identifier": dict(self.loss_by_quasi_identifier)}
+
+
+@dataclass(frozen=True)
+class Association:
+    """How strongly a quasi-identifier and a sensitive attribute go together: Cramér's V, from 0
+    (not at all) to 1, over all records before and those released after. None where either has
+    a single value."""
+
+    quasi_identifier: str
+    sensitive: str
+    before: float | None
+    after: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Before:
+    """The same audit of the table as it lay."""
+
+    name: str
+    summary: Summary
+    checks: tuple[CheckResult, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "summary": vars(self.summary),
+            "checks": [each.to_dict() for each in self.checks],
+        }
+
+
+@dataclass(frozen=True)
+class Untouched:
+    """What goes out as it is although no part was given to it."""
+
+    columns: tuple[str, ...] = ()
+    alone: int | None = None
+    """How many records of the release (people, where an entity is set) are alone in the
+    quasi-identifiers and these columns together; None where there is no release."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"columns": list(self.columns), "alone": self.alone}
+
+
+@dataclass(frozen=True)
+class Release:
+    """A file that was written."""
+
+    path: str
+    records: int | None
+    columns: int | None
+    """Both None for a file of SQL, which holds no records."""
+    holds: Literal["records", "views", "dbt-model"] = "records"
+
+
+@dataclass(frozen=True)
+class Anonymization:
+    """The levels that were chosen, how, and what they cost.
+
+    Where every quasi-identifier reached its top in vain, `reached_top` is true, nothing is
+    suppressed, and `k` and `classes` are those of the table at these levels.
+    """
+
+    algorithm: Algorithm
+    levels: Mapping[str, int]
+    labels: Mapping[str, str]
+    """What people call each quasi-identifier's level."""
+    steps: Rows[GeneralizationStep]
+    reached_top: bool
+    max_suppressed: int
+    """How many records might be suppressed."""
+    records_violating: int
+    """How many records lay in violating classes after the last step."""
+    suppressed: int
+    """How many records were suppressed, those of step 4 included."""
+    step4: int
+    """How many of them only so that the suppressed ones are not fewer than k themselves."""
+    suppressed_as: Suppressed
+    """Whether the suppressed records are removed, or kept with `*` in every quasi-identifier."""
+    k: int | None
+    classes: int | None
+    metrics: Metrics
+    associations: tuple[Association, ...]
+    views: tuple[str, ...] = field(repr=False)
+    """What makes the release, to be run: with the values of its hierarchies. None of them where
+    the result was read from JSON."""
+    before: Before
+    untouched: Untouched = Untouched()
+    release: Release | None = None
+    """What was written; None where nothing was asked for or may be published."""
+    views_without_values: tuple[str, ...] | None = None
+    """The views for reading: the values of a hierarchy's file or table are withheld. None where
+    nobody withheld any."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", Rows(self.steps))
+
+    @property
+    def views_for_reading(self) -> tuple[str, ...]:
+        """The views without what must not be shown."""
+        return self.views if self.views_without_values is None else self.views_without_values
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "algorithm": self.algorithm,
+            "levels": dict(self.levels),
+            "labels": dict(self.labels),
+            "steps": [step.to_dict() for step in self.steps],
+            "reached_top": self.reached_top,
+            "max_suppressed": self.max_suppressed,
+            "records_violating": self.records_violating,
+            "suppressed": self.suppressed,
+            "step4": self.step4,
+            "suppressed_as": self.suppressed_as,
+            "k": self.k,
+            "classes": self.classes,
+            "metrics": self.metrics.to_dict(),
+            "associations": [each.to_dict() for each in self.associations],
+            "untouched": self.untouched.to_dict(),
+            "views": list(self.views_for_reading),
+            "before": self.before.to_dict(),
+            "release": vars(self.release) if self.release else None,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class ReleaseFindings(AuditFindings):
+    """The audit of a release, and how the release was made, as plain values."""
+
+    anonymization: Anonymization
+
+    def _parts(self) -> dict[str, Any]:
+        return {**super()._parts(), "anonymization": self.anonymization.to_dict()}

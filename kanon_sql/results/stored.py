@@ -1,0 +1,399 @@
+"""Reads what an audit wrote with `--format json`, and refuses what is something else.
+
+An error says which part of the file is wrong and what kind of value stands there, never the value:
+the file may be anything, somebody's data too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+from kanon_sql.errors import InputError, SpecError, kind_of
+from kanon_sql.results.release import Anonymization, ReleaseFindings
+from kanon_sql.results.table import (
+    AuditFindings,
+    CheckResult,
+    HistogramBin,
+    InBaseline,
+    Rows,
+    Status,
+    Summary,
+    TableResult,
+)
+from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.catalogue import model_named
+
+BASELINE_VERSION = 1
+"""What a baseline has under "baseline", so that a later form of it can be told apart."""
+_HOW_A_RESULT = "kanon-sql audit … --format json --output FILE writes one."
+_HOW_A_BASELINE = "kanon-sql baseline … --output FILE writes one."
+_KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
+          float: "a number", type(None): "null"}  # fmt: skip
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A result as it was read, and how its release was made if it is one."""
+
+    path: Path
+    result: AuditFindings
+    anonymization: Mapping[str, Any] | None = None
+
+
+def read_result(path: Path) -> ResultFile:
+    """The result that a file holds. Raises `InputError` for what is no result of an audit."""
+    whole = _result(_whole(path, _HOW_A_RESULT, _parsed(path, _HOW_A_RESULT)))
+    result = AuditFindings(_tables(whole), whole.get("kanon_sql", str))
+    made = whole.find("anonymization")
+    return ResultFile(path, result, made.object() if made else None)
+
+
+def result_of(source: str | Path | Mapping[str, Any]) -> AuditFindings:
+    """The result in a file, in a text, or as plain values; of a release, how it was made too."""
+    name, value = _named(source)
+    whole = _result(_whole(name, _HOW_A_RESULT, value))
+    tables, version = _tables(whole), whole.get("kanon_sql", str)
+    made = whole.find("anonymization")
+    if made is None:
+        return AuditFindings(tables, version)
+    found: Anonymization = _of(Anonymization, made)
+    # What the JSON has of the views is for reading, and no longer to be run.
+    found = replace(found, views=(), views_without_values=found.views)
+    return ReleaseFindings(tables, version, found)
+
+
+def _named(source: Any) -> tuple[Path | str, Any]:
+    """What people call a source, and its JSON as plain values."""
+    if isinstance(source, Mapping):
+        try:
+            return "the mapping", json.loads(json.dumps(source, allow_nan=False))
+        except (TypeError, ValueError, RecursionError):
+            raise InputError(
+                f"the mapping is not what to_dict() gives: JSON can't hold all of it. "
+                f"{_HOW_A_RESULT}"
+            ) from None
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        return "the text", _loaded(source.lstrip("\ufeff"), "the text", _HOW_A_RESULT)
+    if isinstance(source, str | Path):
+        return Path(source), _parsed(Path(source), _HOW_A_RESULT)
+    raise InputError(
+        f"a result is read from a path, a text or a mapping, and not from {kind_of(source)}."
+    )
+
+
+def _result(whole: _Part) -> _Part:
+    """The whole, if it is a result of an audit."""
+    if "baseline" in whole.value:
+        raise InputError(
+            f"{whole.path} is a baseline, and a result of an audit is needed. {_HOW_A_RESULT}"
+        )
+    if "old" in whole.value and "new" in whole.value:
+        raise InputError(f"{whole.path} is a comparison, and a result is needed. {_HOW_A_RESULT}")
+    return whole
+
+
+def read_baseline(path: Path) -> tuple[TableResult, ...]:
+    """The tables of a baseline. Raises `InputError` for what is none."""
+    whole = _whole(path, _HOW_A_BASELINE, _parsed(path, _HOW_A_BASELINE))
+    if "baseline" not in whole.value:
+        raise InputError(
+            f"{path} is a result and no baseline. kanon-sql baseline {path} --output baseline.json "
+            "makes one of it: what is violated in it is then accepted."
+        )
+    version = whole.get("baseline", int)
+    if version != BASELINE_VERSION:
+        raise InputError(
+            f"{path} is a baseline of version {version}, and this kanon-sql reads version "
+            f"{BASELINE_VERSION}. Write it again with kanon-sql baseline, or install the "
+            "kanon-sql that wrote it."
+        )
+    return _tables(whole)
+
+
+# --- a value and its place ------------------------------------------------------------------
+
+
+class _Part(NamedTuple):
+    """A value of the file, with the place where it stands."""
+
+    path: Path | str
+    how: str
+    """How a file of this kind is written."""
+    place: str
+    value: Any
+
+    def error(self, wanted: str) -> InputError:
+        place = self.place or "the whole"
+        return InputError(
+            f"{self.path}: {place} must be {wanted}; found {_KINDS[type(self.value)]}. Is this "
+            f"file as kanon-sql wrote it? {self.how}"
+        )
+
+    def as_(self, kind: type[Kind]) -> Kind:
+        fits = isinstance(self.value, kind) and (kind is bool or not isinstance(self.value, bool))
+        if not fits:
+            raise self.error(_KINDS[kind])
+        value: Kind = self.value
+        return value
+
+    def object(self) -> Mapping[str, Any]:
+        return self.as_(dict)
+
+    def items(self) -> Iterator[_Part]:
+        for number, value in enumerate(self.as_(list)):
+            yield _Part(self.path, self.how, f"{self.place}[{number}]", value)
+
+    def find(self, key: str) -> _Part | None:
+        """What stands under a key; None where that is nothing or null."""
+        value = self.object().get(key)
+        return None if value is None else self._under(key, value)
+
+    def part(self, key: str) -> _Part:
+        if key not in self.object():
+            raise InputError(
+                f'{self.path}: {self.place or "the whole"} has no "{key}". Is this file '
+                f"as kanon-sql wrote it? {self.how}"
+            )
+        return self._under(key, self.value[key])
+
+    def get(self, key: str, kind: type[Kind]) -> Kind:
+        return self.part(key).as_(kind)
+
+    def get_or_none(self, key: str, kind: type[Kind]) -> Kind | None:
+        found = self.find(key)
+        return found.as_(kind) if found else None
+
+    def names(self, key: str) -> tuple[str, ...]:
+        found = self.find(key)
+        return tuple(name.as_(str) for name in found.items()) if found else ()
+
+    def _under(self, key: str, value: Any) -> _Part:
+        return _Part(self.path, self.how, f"{self.place}.{key}".lstrip("."), value)
+
+
+def _whole(path: Path | str, how: str, value: Any) -> _Part:
+    whole = _Part(path, how, "", value)
+    is_ours = isinstance(whole.value, dict) and {"kanon_sql", "tables"} <= set(whole.value)
+    if not is_ours:
+        raise InputError(
+            f"{path} is nothing that kanon-sql wrote: it is {_KINDS[type(whole.value)]} without "
+            f'"kanon_sql" and "tables". {how}'
+        )
+    return whole
+
+
+def _parsed(path: Path, how: str) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}. {how}") from None
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path} is not UTF-8 text, so kanon-sql did not write it. {how}"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}.") from None
+    return _loaded(text, path, how)
+
+
+def _loaded(text: str, path: Path | str, how: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}. Was the file cut "
+            f"off, or edited? {how}"
+        ) from None
+    except (RecursionError, ValueError):
+        raise InputError(f"{path} is not JSON that can be read. {how}") from None
+
+
+def _refuse_constant(name: str) -> None:
+    """JSON has no NaN and no bare Infinity, and kanon-sql writes neither."""
+    raise ValueError(name)
+
+
+# --- the parts of a result ------------------------------------------------------------------
+
+
+def _tables(whole: _Part) -> tuple[TableResult, ...]:
+    tables = tuple(_table(part) for part in whole.part("tables").items())
+    if not tables:
+        raise InputError(f"{whole.path} has no table. {whole.how}")
+    return tables
+
+
+def _table(part: _Part) -> TableResult:
+    if "attacker_knows" in part.object():
+        raise InputError(f"{part.path} is a profile, and an audit is needed. {part.how}")
+    histogram, levels, sql = part.find("histogram"), part.find("levels"), part.find("sql")
+    return TableResult(
+        name=part.get("name", str),
+        engine=part.get_or_none("engine", str) or "",
+        status=_status(part),
+        quasi_identifiers=part.names("quasi_identifiers"),
+        sensitive=part.names("sensitive"),
+        entity=part.get_or_none("entity", str),
+        nulls=part.get_or_none("nulls", str) or "value",
+        sensitive_nulls=part.get_or_none("sensitive_nulls", str) or "value",
+        levels={name: levels.get(name, int) for name in levels.object()} if levels else None,
+        where=part.get_or_none("where", str),
+        sources=part.get_or_none("sources", dict) or {},
+        first=part.get_or_none("first", int),
+        warnings=part.names("warnings"),
+        summary=_summary(part),
+        histogram=Rows(_bin(size) for size in histogram.items()) if histogram else Rows(),
+        checks=Rows(_check(check) for check in part.part("checks").items()),
+        risk=dict(_risks(part)),
+        sql={name: sql.get(name, str) for name in sql.object()} if sql else {},
+        error=part.get_or_none("error", str),
+    )
+
+
+def _status(part: _Part) -> Status:
+    """The status of a table; in a baseline, which has none, that of its checks is not looked at."""
+    found = part.find("status")
+    if found is None:
+        return "measured"
+    if found.value not in get_args(Status):
+        raise found.error(" or ".join(get_args(Status)))
+    status: Status = found.value
+    return status
+
+
+def _summary(part: _Part) -> Summary:
+    summary = part.find("summary")
+    if summary is None:
+        return Summary()
+    found = {
+        each.name: summary.find(each.name)
+        for each in fields(Summary)
+        if each.name != "average_class_size"
+    }
+    counts = {name: count.as_(int) for name, count in found.items() if count}
+    average = summary.find("average_class_size")
+    return Summary(**counts, average_class_size=_real(average) if average else None)
+
+
+def _risks(part: _Part) -> Iterator[tuple[str, dict[str, float] | None]]:
+    """The figures of each attacker; None for one that was not looked at."""
+    risks = part.find("risk")
+    for attacker in risks.object() if risks else ():
+        figures = risks.find(attacker) if risks else None
+        yield (
+            attacker,
+            {name: _real(figures.part(name)) for name in figures.object()} if figures else None,
+        )
+
+
+def _bin(part: _Part) -> HistogramBin:
+    size, classes, records = (part.get(key, int) for key in ("size", "classes", "records"))
+    return HistogramBin(size, classes, records, part.get_or_none("people", int))
+
+
+_OWN_KEYS = ("model", "parameters", "holds", "achieved", "violating_classes", "violating_records",
+             "violating_people", "accepted", "baseline")  # fmt: skip
+
+
+def _check(part: _Part) -> CheckResult:
+    model = _model(part)
+    if part.part("achieved").value is not None:
+        _refuse_without_figures(part, model)
+    in_baseline = part.find("baseline")
+    return CheckResult(
+        model=model.name(),
+        parameters=model.parameters,
+        holds=part.get_or_none("holds", bool),
+        achieved=_numbers(part.part("achieved").value),
+        violating_classes=part.get_or_none("violating_classes", int),
+        violating_records=part.get_or_none("violating_records", int),
+        violating_people=part.get_or_none("violating_people", int),
+        details={
+            key: _numbers(value) for key, value in part.object().items() if key not in _OWN_KEYS
+        },
+        accepted=part.get_or_none("accepted", bool),
+        baseline=_in_baseline(in_baseline) if in_baseline else None,
+    )
+
+
+def _refuse_without_figures(part: _Part, model: Model) -> None:
+    """Raise unless everything that counts of a check is there and is a number, or undefined."""
+    achieved = part.part("achieved")
+    for name in model.figures:
+        is_end = name in ("min", "max") and isinstance(achieved.value, dict)
+        figure = (achieved if is_end else part).part(name)
+        if figure.value is not None:
+            _real(figure)
+
+
+def _model(part: _Part) -> Model:
+    """The model with its parameters, complete, as this version has it."""
+    try:
+        return model_named(part.get("model", str))(**part.part("parameters").object())
+    except SpecError as error:
+        raise InputError(f"{part.path}: {part.place}: {error}") from None
+
+
+def _in_baseline(part: _Part) -> InBaseline:
+    return InBaseline(
+        part.get("holds", bool),
+        {
+            key: _numbers(value)
+            for key, value in part.object().items()
+            if key not in ("holds", "worse", "better")
+        },
+        part.names("worse"),
+        part.names("better"),
+    )
+
+
+def _of(kind: Any, part: _Part) -> Any:
+    """The part as a value of this kind, whose own parts stand under the names of its fields."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if type(None) in inner:
+        return None if part.value is None else _of(inner[0], part)
+    if kind is CheckResult:
+        return _check(part)
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        # What an older version did not write is what it is without a word.
+        written = [
+            each.name
+            for each in fields(kind)
+            if each.default is MISSING or part.find(each.name) is not None
+        ]
+        return kind(**{name: _of(hints[name], part.part(name)) for name in written})  # type: ignore[operator]
+    if origin is Literal:
+        if part.value not in inner:
+            raise part.error(" or ".join(inner))
+        return part.value
+    if origin in (tuple, Rows):
+        return tuple(_of(inner[0], each) for each in part.items())
+    if origin is Mapping:
+        return {name: _of(inner[1], part.part(name)) for name in part.object()}
+    return _real(part) if kind is float else part.as_(kind)
+
+
+def _real(part: _Part) -> float:
+    value = _numbers(part.value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise part.error("a number")
+
+
+def _numbers(value: Any) -> Any:
+    """The value with its infinite numbers as such."""
+    match value:
+        case "Infinity":
+            return math.inf
+        case "-Infinity":
+            return -math.inf
+        case dict():
+            return {key: _numbers(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,324 @@
+"""What an audit found, as plain frozen values. `to_dict` gives the JSON contract."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any, Literal, Self, TypeVar
+
+from kanon_sql.errors import EngineError, MissingDriverError, PrivacyViolation
+
+Status = Literal["holds", "violated", "accepted", "measured", "no_data", "error"]
+
+EXIT_CODES: dict[Status, int] = {
+    "error": 3, "violated": 1, "no_data": 4, "accepted": 0, "holds": 0, "measured": 0,
+}  # fmt: skip
+"""The exit code of each status, in the order in which one table's status wins over another's."""
+
+
+ATTACKERS = ("prosecutor", "journalist", "marketer")
+
+
+Part = TypeVar("Part")
+
+
+class Rows(tuple[Part, ...]):
+    """Some parts of a result, in their order: a tuple that can be a data frame."""
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each, its columns as in the JSON.
+
+        Raises `MissingDriverError` where pandas is not installed.
+        """
+        return imported("pandas").DataFrame([_as_row(each) for each in self])
+
+
+def _as_row(part: Any) -> dict[str, Any]:
+    """A part under the names that the JSON has."""
+    row: dict[str, Any] = part.to_dict() if hasattr(part, "to_dict") else dict(vars(part))
+    return row
+
+
+def imported(package: str) -> Any:
+    """A package that data can be given as. Raises `MissingDriverError` where it is missing."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingDriverError(
+            f"{package} is not installed, which this would be given as: pip install {package}."
+        ) from None
+
+
+@dataclass(frozen=True)
+class HistogramBin:
+    """The classes of one size, and the records in them.
+
+    `people` are those of whom it is the smallest class: each is in one bin, so that they add up.
+    It is None without an entity.
+    """
+
+    size: int
+    classes: int
+    records: int
+    people: int | None = None
+
+    def to_dict(self) -> dict[str, int]:
+        return {name: count for name, count in vars(self).items() if count is not None}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The table at a glance. Sizes are records, or distinct people where an entity is set.
+
+    `uniques` are records, or people, that are alone in a class; a person counts once, in however
+    many classes.
+
+    `people` is None without an entity; every other figure is None for a table without records,
+    and all are where the engine failed.
+    """
+
+    records: int | None = None
+    people: int | None = None
+    classes: int | None = None
+    k: int | None = None
+    average_class_size: float | None = None
+    largest_class: int | None = None
+    uniques: int | None = None
+    records_with_null_qi: int | None = None
+    suppressed: int | None = None
+
+
+@dataclass(frozen=True)
+class InBaseline:
+    """A check as a baseline has it, and the figures in which it is worse by now."""
+
+    holds: bool
+    figures: Mapping[str, Any]
+    """What it achieved then, how many classes and records violated it, what it said beside; and
+    how many records, people and classes there were, as far as the baseline says."""
+    worse: tuple[str, ...] = ()
+    """Their names; of a check that held then and is violated, `holds` too."""
+    better: tuple[str, ...] = ()
+    """The names of those that are better by now."""
+
+    def to_dict(self) -> dict[str, Any]:
+        named = {"worse": list(self.worse), "better": list(self.better)}
+        return {"holds": self.holds, **self.figures, **named}
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One model's verdict. `holds` is None where nothing was demanded.
+
+    `violating_people` are in at least one violating class, each counted once; None without an
+    entity. `achieved` is what the table has, in the model's own measure; `details` holds what the
+    model says beside it, and each of its keys stands beside `achieved` in the JSON.
+
+    Where the audit was held against a baseline, `accepted` says whether the check is violated
+    and the baseline accepts that, and `baseline` what it had then, None for a check that it
+    lacks; `accepted` is None where there was no baseline.
+    """
+
+    model: str
+    parameters: Mapping[str, Any]
+    holds: bool | None
+    achieved: Any
+    violating_classes: int | None = None
+    violating_records: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    accepted: bool | None = None
+    baseline: InBaseline | None = None
+    violating_people: int | None = None
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Every number of the result by its name; both ends where a range is achieved."""
+        is_range = isinstance(self.achieved, Mapping)
+        return {
+            **(self.achieved if is_range else {"achieved": self.achieved}),
+            "violating_classes": self.violating_classes,
+            "violating_records": self.violating_records,
+            **self._people,
+            **self.details,
+        }
+
+    @property
+    def _people(self) -> dict[str, int]:
+        """The people who violate, where people are counted."""
+        people = self.violating_people
+        return {} if people is None else {"violating_people": people}
+
+    def to_dict(self) -> dict[str, Any]:
+        baseline = self.baseline.to_dict() if self.baseline else None
+        return {
+            "model": self.model,
+            "parameters": dict(self.parameters),
+            "holds": self.holds,
+            "achieved": self.achieved,
+            "violating_classes": self.violating_classes,
+            "violating_records": self.violating_records,
+            **self._people,
+            **self.details,
+            **({} if self.accepted is None else {"accepted": self.accepted, "baseline": baseline}),
+        }
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """One table's audit. `shown` holds values of the data, and only where they were asked for."""
+
+    name: str
+    engine: str
+    status: Status
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    entity: str | None = None
+    nulls: str = "value"
+    sensitive_nulls: str = "value"
+    sources: Mapping[str, Any] = field(default_factory=dict)
+    """What was read beside the table: each reference, and the hierarchy of each level."""
+    levels: Mapping[str, int] | None = None
+    """The levels that the table was looked at, where it was not looked at as it lies."""
+    where: str | None = None
+    first: int | None = None
+    warnings: tuple[str, ...] = ()
+    summary: Summary = Summary()
+    histogram: Rows[HistogramBin] = field(default_factory=Rows)
+    checks: Rows[CheckResult] = field(default_factory=Rows)
+    risk: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(ATTACKERS))
+    sql: Mapping[str, str] = field(default_factory=dict, repr=False)
+    seconds: float = 0.0
+    error: str | None = None
+    shown: Mapping[str, list[dict[str, Any]]] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "histogram", Rows(self.histogram))
+        object.__setattr__(self, "checks", Rows(self.checks))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "engine": self.engine,
+            "status": self.status,
+            "warnings": list(self.warnings),
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "sensitive": list(self.sensitive),
+            "entity": self.entity,
+            "nulls": self.nulls,
+            "sensitive_nulls": self.sensitive_nulls,
+            "levels": dict(self.levels) if self.levels else None,
+            "where": self.where,
+            "sources": dict(self.sources),
+            "first": self.first,
+            "summary": vars(self.summary),
+            "histogram": [size.to_dict() for size in self.histogram],
+            "checks": [check.to_dict() for check in self.checks],
+            "risk": dict(self.risk),
+            "sql": dict(self.sql),
+            **({"error": self.error} if self.error else {}),
+            **(
+                {"holds_personal_data": True, "shown_values": dict(self.shown)}
+                if self.shown is not None
+                else {}
+            ),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class AuditFindings:
+    """What an audit found in every table it looked at, as plain values."""
+
+    tables: tuple[TableResult, ...]
+    version: str
+
+    @property
+    def status(self) -> Status:
+        """The worst status of any table: error, violated, no_data, accepted, holds, measured."""
+        found = {table.status for table in self.tables} or {"no_data"}
+        return next(status for status in EXIT_CODES if status in found)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+    @property
+    def holds(self) -> bool:
+        """Whether something was demanded and every demand is met."""
+        return self.status == "holds"
+
+    @property
+    def checks(self) -> Rows[CheckResult]:
+        """The checks of all tables; which is whose, the tables themselves say."""
+        return Rows(check for table in self.tables for check in table.checks)
+
+    @property
+    def histogram(self) -> Rows[HistogramBin]:
+        """How many classes of each size there are, table after table."""
+        return Rows(size for table in self.tables for size in table.histogram)
+
+    def raise_if_violated(self) -> None:
+        """Raise `PrivacyViolation`, naming the checks, unless every check that gates holds.
+
+        A table without data raises too: nothing was shown to hold. Raises `EngineError` where
+        the database failed.
+        """
+        if self.exit_code == 0:
+            return
+        errors = [f"{table.name}: {table.error}" for table in self.tables if table.error]
+        if errors:
+            raise EngineError("; ".join(errors))
+        failed = [
+            f"{table.name}: {check.model}"
+            for table in self.tables
+            for check in table.checks
+            if check.holds is False and not check.accepted
+        ]
+        failed += [f"{table.name}: no data" for table in self.tables if table.status == "no_data"]
+        raise PrivacyViolation("not every check holds: " + "; ".join(failed))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as the JSON has it: plain values, an infinite number as "Infinity"."""
+        finite: dict[str, Any] = plain_json(self._parts())
+        return finite
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "kanon_sql": self.version,
+            "status": self.status,
+            "tables": [table.to_dict() for table in self.tables],
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def noted(self, notes: Sequence[Sequence[str]]) -> Self:
+        """The same, with what a reader must know besides of each table among its warnings."""
+        tables = (
+            replace(table, warnings=(*more, *table.warnings))
+            for table, more in zip(self.tables, notes, strict=True)
+        )
+        return replace(self, tables=tuple(tables))
+
+
+def in_a_line(result: object, status: str, tables: list[str]) -> str:
+    """A result as a line of a prompt."""
+    return f"<{type(result).__name__} {status}: {', '.join(tables) or 'no table'}>"
+
+
+def plain_json(value: Any) -> Any:
+    """The same value as JSON has it: infinities, dates and the like as text, NaN as null."""
+    match value:
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case float() if math.isnan(value):
+            return None
+        case Mapping():
+            return {key: plain_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [plain_json(item) for item in value]
+        case None | str() | int() | float():
+            return value
+    return str(value)

@@ -1,0 +1,184 @@
+"""Files and folders that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from glob import glob
+from pathlib import Path
+
+from kanon_sql.errors import SpecError
+from kanon_sql.files import HeldFolder
+
+if sys.platform != "win32":
+    pass
+
+
+def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
+    """Raise `SpecError` unless `path` may be written.
+
+    A file that the audit reads is never written, even with `force`.
+    """
+    if not path.parent.is_dir():
+        raise SpecError(f"there is no folder {path.parent} to write {path.name} into.")
+    if path.is_dir():
+        raise SpecError(f"{path} is a folder; name a file.")
+    if any(_same_file(path, source) for source in inputs):
+        raise SpecError(f"{path} is what is audited and will not be written; name another file.")
+    if path.is_file() and not force:
+        raise SpecError(f"{path} is there already; --force overwrites it.")
+
+
+def refuse_to_overwrite(paths: Iterable[Path], read: Iterable[str]) -> None:
+    """Raise `SpecError` if a file that is to be written is one that is read, even with `force`."""
+    there = [path for path in paths if path.exists()]
+    for source in read if there else ():
+        for path in there:
+            if _same_file(path, source):
+                raise SpecError(
+                    f"{path} is read by what is audited and will not be written; name another file."
+                )
+
+
+def _same_file(path: Path, source: str) -> bool:
+    """Whether the file is the source itself or one of those that the source, a glob, matches."""
+    source = os.path.expanduser(source)
+    # What can't be a path, or is out of reach, is no file that can be written.
+    with suppress(OSError, ValueError):
+        files = [source, *glob(source, recursive=True, include_hidden=True)]
+        return path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files)
+    return False
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write the text beside `path` first, then put it in place in one step.
+
+    What is no regular file, such as a pipe, is written to. Raises `SpecError` if nothing can be.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8", newline="\n")
+        else:
+            _write_beside(path, text)
+    except OSError as error:
+        raise SpecError(f"{path} can't be written: {error.strerror}.") from None
+
+
+def _write_beside(path: Path, text: str) -> None:
+    with beside(path) as new:
+        new.write_text(text, encoding="utf-8", newline="\n")
+        put_in_place(new, path)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """An empty file on the same disk, which is gone in the end unless it was put in place.
+    Raises `OSError`."""
+    with _unfinished(path) as folder:
+        new = folder / "unfinished"
+        new.touch(mode=0o600)
+        yield new
+
+
+def _unfinished(path: Path) -> HeldFolder:
+    return HeldFolder(path.parent.absolute(), f".{path.name[:50]}.", ".kanon-sql")
+
+
+placed: list[Path] = []
+"""The files that were put in place in this process, the last one as soon as that may be so: a
+signal that comes then comes too late to say that nothing was written."""
+
+
+def put_in_place(new: Path, path: Path) -> None:
+    """Let a finished file take the place of `path`, in one step."""
+    new.chmod(_usual_mode(0o666))
+    placed.append(path)
+    try:
+        os.replace(new, path)
+    except BaseException:
+        placed.remove(path)
+        raise
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder to fill beside `folder`, which takes its place when all went well."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _unfinished(folder) as held:
+        beside = held / folder.name
+        beside.mkdir()
+        yield beside
+        beside.chmod(_usual_mode(0o777))
+        if folder.exists():
+            for file in beside.iterdir():
+                os.replace(file, folder / file.name)
+        else:
+            beside.rename(folder)
+
+
+def write_files(
+    folder: Path, texts: Mapping[str, str], *, inputs: Iterable[str], force: bool
+) -> None:
+    """Write texts by their paths in a folder, all of them or none, and touch nothing else there.
+
+    Raises `SpecError` for a file that is there already, unless with `force`; and for one numbered
+    as these are that is none of them, which would be taken for a part of the same whole.
+    """
+    files = {folder / name: text for name, text in texts.items()}
+    for file in files:
+        others = sorted(set(file.parent.glob(f"[0-9][0-9]*_*{file.suffix}")) - set(files))
+        if others:
+            raise SpecError(
+                f"{others[0]} is there and is none of what is written now, and the two would be "
+                "taken for one. Remove it, or name another folder."
+            )
+    if folder.exists() and not folder.is_dir():
+        raise SpecError(f"{folder} is a file; name a folder.")
+    for file in files:
+        if file.parent.exists():
+            check_writable(file, inputs=inputs, force=force)
+    try:
+        _write_all(folder, files)
+    except OSError as error:
+        raise SpecError(f"{folder} can't be written: {error.strerror}.") from None
+
+
+def _write_all(folder: Path, files: Mapping[Path, str]) -> None:
+    """Write every file beside its place first; what fails then puts back what was there."""
+    made = [each for each in _folders(folder, files) if not each.exists()]
+    with ExitStack() as undo:
+        for each in made:
+            each.mkdir()
+            undo.callback(each.rmdir)
+        ready = {}
+        with ExitStack() as waiting:
+            for file, text in files.items():
+                ready[file] = waiting.enter_context(beside(file))
+                ready[file].write_text(text, encoding="utf-8", newline="\n")
+            for file, new in ready.items():
+                before = file.read_bytes() if file.exists() else None
+                put_in_place(new, file)
+                undo.callback(_put_back, file, before)
+        undo.pop_all()
+
+
+def _folders(folder: Path, files: Iterable[Path]) -> list[Path]:
+    """The folder, those above it and those of the files, from the top down."""
+    wanted = {parent for file in files for parent in file.parents}
+    return sorted(wanted | {folder}, key=lambda each: len(each.parts))
+
+
+def _put_back(file: Path, before: bytes | None) -> None:
+    if before is None:
+        file.unlink(missing_ok=True)
+    else:
+        file.write_bytes(before)
+
+
+def _usual_mode(wanted: int) -> int:
+    """The permissions that a new file would have: a temporary one is its owner's alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return wanted & ~mask

@@ -1,0 +1,1 @@
+"""Questions that a dbt project holds; it never runs dbt."""

@@ -1,0 +1,1 @@
+"""The models of privacy as they are asked: parameters and promises; no SQL."""

@@ -1,0 +1,159 @@
+"""Values whose parts tell what they mean: to `help()`, in a signature and in a JSON Schema.
+
+Pydantic checks them; whoever asks what they are is shown none of its machinery. The words are
+read off the source, and the checks are built, when someone asks for them: most programs use few.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Iterator
+from functools import cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+class _Kind(ModelMetaclass):
+    """What `help()` and `inspect.signature` find of a class: its own words and parameters."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        return inspect.Signature(list(_signed(cls)))
+
+    @__signature__.setter
+    def __signature__(cls, _: Any) -> None:
+        """Pydantic's own shows how it checks; nobody asked."""
+
+    @property
+    def __doc__(cls) -> str:  # type: ignore[override]
+        """The class's own words, and what each of its parameters means."""
+        words = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
+        parts = [
+            textwrap.fill(f"{name}: {text}", 92, subsequent_indent="    ")
+            for name, text in descriptions(cls).items()
+        ]
+        return "\n\n".join([words, "\n".join(parts)]).strip()
+
+    def __dir__(cls) -> list[str]:
+        return sorted({name for each in _own(cls) for name in vars(each) if _is_public(name)})
+
+
+class Described(BaseModel, metaclass=_Kind):
+    """A value of a question, frozen. The text below each of its parts says what it means."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    unnamed: ClassVar[tuple[str, ...]] = ()
+    """The parameters that may be given by their place."""
+
+    def __dir__(self) -> list[str]:
+        return [*dir(type(self)), *type(self).model_fields]
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """What was said, and not what is so without a word."""
+        shown = dict(super().__repr_args__())
+        for name, field in type(self).model_fields.items():
+            if name in shown and shown[name] != field.get_default(call_default_factory=True):
+                yield name, shown[name]
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler(core)
+        whole = handler.resolve_ref_schema(schema)
+        whole["description"] = inspect.cleandoc(cls.__dict__["__doc__"])
+        for name, text in descriptions(cls).items():
+            whole["properties"][name]["description"] = text
+        return schema
+
+
+def descriptions(described: Any) -> dict[str, str]:
+    """What each part means, by its name.
+
+    >>> from kanon_sql.spec.models.sizes import SampleUniqueness
+    >>> descriptions(SampleUniqueness)
+    {'max_share': 'The largest share of records that may be alone.'}
+    """
+    texts: dict[str, str] = {}
+    for each in reversed(_own(described)):
+        texts |= _texts_below(each)
+    return {name: texts[name] for name in described.model_fields if name in texts}
+
+
+def _own(described: Any) -> list[Any]:
+    """The class and those it is made of, pydantic's left out."""
+    return [each for each in described.__mro__ if isinstance(each, _Kind) and each is not Described]
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_") and name not in ("model_config", "unnamed")
+
+
+@cache
+def _texts_below(described: Any) -> dict[str, str]:
+    """The text that stands below each annotated name in the source; none where there is none."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(described)))
+    except OSError:
+        return {}
+    [whole] = tree.body
+    assert isinstance(whole, ast.ClassDef)
+    found = {}
+    for part, text in zip(whole.body, whole.body[1:], strict=False):
+        if not (isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)):
+            continue
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+            found[part.target.id] = inspect.cleandoc(str(text.value.value))
+    return found
+
+
+def _signed(described: Any) -> Iterator[inspect.Parameter]:
+    """The parameters as people write them, those first that may be given by their place."""
+    unnamed = described.unnamed if issubclass(described, Described) else ()
+    named = [name for name in described.model_fields if name not in unnamed]
+    for name in (*unnamed, *named):
+        field = described.model_fields[name]
+        yield inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY if name in named else _BY_PLACE,
+            default=inspect.Parameter.empty if field.is_required() else field.get_default(),
+            annotation=_spoken(field.annotation),
+        )
+
+
+_BY_PLACE = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+def _spoken(annotation: Any) -> Any:
+    """A type without what checks it.
+
+    >>> _spoken(Annotated[int, "checked"] | None), _spoken(tuple[Any, ...])
+    (int | None, list[typing.Any])
+    """
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _spoken(inner[0])
+    if origin in (Union, types.UnionType):
+        spoken = [_spoken(each) for each in inner]
+        kinds = [each for each in spoken if not (each is int and float in spoken)]
+        return reduce(or_, kinds)
+    if origin is tuple:
+        return list[inner[0]]  # type: ignore[valid-type]
+    if origin in (None, Literal):
+        return annotation
+    return origin[tuple(_spoken(each) for each in inner)]

@@ -1,0 +1,204 @@
+"""Models that ask how varied the sensitive values of a class are."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from kanon_sql.spec.models.base import (
+    Count,
+    NotNegative,
+    OneOrMore,
+    Positive,
+    PositiveShare,
+    SensitiveModel,
+    Values,
+)
+
+_MACHANAVAJJHALA = (
+    "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond "
+    "k-anonymity, ACM TKDD 1(1)"
+)
+
+
+class Homogeneity(SensitiveModel):
+    """No class has a single value of the sensitive attribute (Machanavajjhala et al. 2007)."""
+
+    title: ClassVar = "homogeneity"
+    promise: ClassVar = (
+        "No class has a single value of the sensitive attribute, so belonging to a class never "
+        "gives the value away."
+    )
+    formula: ClassVar = "no class has one distinct sensitive value"
+    silence: ClassVar = (
+        "Two values are enough to pass, however rare the second is; l-diversity and t-closeness "
+        "ask for more."
+    )
+    source: ClassVar = f"{_MACHANAVAJJHALA}, section 2.1 (homogeneity attack)"
+    worst: ClassVar = "greatest"
+    thresholds: ClassVar = ()
+
+    @property
+    def gates(self) -> bool:
+        return True
+
+
+class LDiversity(SensitiveModel):
+    """Every class has at least l values of the sensitive attribute."""
+
+    title: ClassVar = "l-diversity"
+    promise: ClassVar = (
+        "Every class has at least l different values of the sensitive attribute, so whoever can "
+        "rule out l − 2 of them is still unsure."
+    )
+    formula: ClassVar = "|distinct sensitive values of a class| ≥ l, over all classes"
+    silence: ClassVar = (
+        "It counts values and not how often they occur: a class of 99 HIV and one flu has l = 2. "
+        "Values that mean nearly the same count as different."
+    )
+    source: ClassVar = f"{_MACHANAVAJJHALA}, section 3 (distinct l-diversity)"
+    worst: ClassVar = "least"
+    thresholds: ClassVar = ("l",)
+
+    l: Count | None = None  # noqa: E741 - the name that the field uses
+    """The fewest different values that a class may have."""
+
+
+class EntropyLDiversity(SensitiveModel):
+    """The values of each class are as uncertain as l equally likely ones."""
+
+    title: ClassVar = "entropy l-diversity"
+    promise: ClassVar = (
+        "Guessing the sensitive value of someone in a class is at least as uncertain as drawing "
+        "one of l equally likely values."
+    )
+    formula: ClassVar = "−Σ q ln q ≥ ln l, over all classes"
+    silence: ClassVar = (
+        "It can't hold where one value is common in the whole table, and it takes values that "
+        "mean nearly the same for different ones."
+    )
+    source: ClassVar = f"{_MACHANAVAJJHALA}, definition 4.1"
+    worst: ClassVar = "least"
+    thresholds: ClassVar = ("l",)
+
+    l: OneOrMore | None = None  # noqa: E741 - the name that the field uses
+    """The least effective number of values, exp of the entropy; it need not be whole."""
+
+
+class RecursiveClDiversity(SensitiveModel):
+    """The most frequent value of a class is not too frequent, nor are the rest too rare."""
+
+    title: ClassVar = "recursive (c,l)-diversity"
+    promise: ClassVar = (
+        "Even when l − 2 other values are ruled out, the most frequent value of a class is less "
+        "than c times as frequent as all that remain."
+    )
+    formula: ClassVar = "r₁ < c · (rₗ + … + rₘ), where r₁ ≥ … ≥ rₘ count the values of a class"
+    silence: ClassVar = (
+        "It looks at one class alone: a value that is rare everywhere else may still be likely "
+        "in it. Values named in allowed may become known."
+    )
+    source: ClassVar = f"{_MACHANAVAJJHALA}, definitions 4.2 and 4.5 (positive disclosure)"
+    worst: ClassVar = "greatest"
+    thresholds: ClassVar = ("c",)
+    needs: ClassVar = frozenset({"ranks"})
+    may_be_infinite: ClassVar = True
+
+    c: Positive | None = None
+    """How many times as frequent as the rest the most frequent value must stay below."""
+    l: Count  # noqa: E741 - the name that the field uses
+    """From which value on, counted from the most frequent, the rest begins."""
+    allowed: Values | None = None
+    """Values that may become known."""
+
+    @property
+    def named_values(self) -> tuple[Any, ...]:
+        return self.allowed or ()
+
+
+class AlphaKAnonymity(SensitiveModel):
+    """No sensitive value is held by more than a share α of a class, and k-anonymity."""
+
+    title: ClassVar = "(α,k)-anonymity"
+    promise: ClassVar = (
+        "No sensitive value is held by more than a share α of a class, and every class has at "
+        "least k records."
+    )
+    formula: ClassVar = "max q ≤ α and f ≥ k, over all classes"
+    silence: ClassVar = (
+        "A value that is rare in the table may be as frequent in a class as α allows, which "
+        "tells much of its members; δ-disclosure and β-likeness look at that."
+    )
+    source: ClassVar = (
+        "Wong, Li, Fu, Wang 2006, (α,k)-anonymity: an enhanced k-anonymity model for privacy "
+        "preserving data publishing, ACM KDD"
+    )
+    worst: ClassVar = "greatest"
+    thresholds: ClassVar = ("alpha", "k")
+    beside_worst: ClassVar = {"k": ("least", "k")}
+
+    alpha: PositiveShare | None = None
+    """The largest share of a class that may hold one value."""
+    k: Count | None = None
+    """The fewest records (people) that a class may have."""
+    values: Values | None = None
+    """The values that it is about; all of them where none are named."""
+
+    @property
+    def named_values(self) -> tuple[Any, ...]:
+        return self.values or ()
+
+
+class PSensitiveKAnonymity(SensitiveModel):
+    """Every class has at least p sensitive values and k records (Truta, Vinay 2006)."""
+
+    title: ClassVar = "p-sensitive k-anonymity"
+    promise: ClassVar = (
+        "Every class has at least p different values of the sensitive attribute, and at least k "
+        "records."
+    )
+    formula: ClassVar = "|distinct sensitive values of a class| ≥ p and f ≥ k, over all classes"
+    silence: ClassVar = (
+        "As with l-diversity, the values may be as unequally frequent, or mean as nearly the "
+        "same, as they like."
+    )
+    source: ClassVar = (
+        "Truta, Vinay 2006, Privacy protection: p-sensitive k-anonymity property, ICDE Workshops"
+    )
+    worst: ClassVar = "least"
+    thresholds: ClassVar = ("p", "k")
+    beside_worst: ClassVar = {"k": ("least", "k")}
+
+    p: Count | None = None
+    """The fewest different values that a class may have."""
+    k: Count | None = None
+    """The fewest records (people) that a class may have."""
+
+
+class KEAnonymity(SensitiveModel):
+    """The numbers of each class differ, and span at least e (Zhang et al. 2007)."""
+
+    title: ClassVar = "(k,e)-anonymity"
+    promise: ClassVar = (
+        "Every class has at least k different values, and its largest and smallest number are at "
+        "least e apart, so belonging to a class never gives an amount away."
+    )
+    formula: ClassVar = "|distinct values| ≥ k and max − min ≥ e, over all classes"
+    silence: ClassVar = (
+        "All numbers of a class but one may lie close together: only the two ends are looked at."
+    )
+    source: ClassVar = (
+        "Zhang, Koudas, Srivastava, Yu 2007, Aggregate query answering on anonymized tables, ICDE"
+    )
+    worst: ClassVar = "least"
+    thresholds: ClassVar = ("k", "e")
+    beside: ClassVar = "distinct"
+    beside_worst: ClassVar = {"distinct": ("least", "k")}
+
+    k: Count | None = None
+    """The fewest different values that a class may have. It is not the size of the class."""
+    e: NotNegative | None = None
+    """The least difference of a class's largest and smallest number."""
+
+    @property
+    def reads_values(self) -> bool:
+        return True

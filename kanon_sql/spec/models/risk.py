@@ -1,0 +1,102 @@
+"""Models that bound the risk of re-identification."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kanon_sql.spec.models.base import AT_RISK, LACKED, Model, Number, ReferenceModel, Share, Worst
+
+_EL_EMAM = "El Emam 2013, Guide to the de-identification of personal health information, chapter 16"
+
+
+class RiskModel(Model):
+    """A bound on the chance of being re-identified."""
+
+    thresholds: ClassVar = ("max_highest", "max_average", "max_at_risk")
+    worst: ClassVar = "greatest"
+    beside_worst: ClassVar = {
+        "average": ("greatest", "max_average"),
+        "at_risk": ("greatest", "max_at_risk"),
+    }
+
+    max_highest: Share | None = None
+    """The highest chance that anyone may have."""
+    max_average: Share | None = None
+    """The highest average chance."""
+    max_at_risk: Share | None = None
+    """The largest share of records (people) with a chance above the threshold."""
+    threshold: Share = AT_RISK
+    """Above which chance a record is at risk."""
+
+    @property
+    def class_bound(self) -> Number | None:
+        """The chance above which a class violates the model; None where only an average does."""
+        if self.max_highest is not None:
+            return self.max_highest
+        return self.threshold if self.max_at_risk is not None else None
+
+
+class ProsecutorRisk(RiskModel):
+    """The chance to be found by someone who knows that one is in the table (El Emam 2013)."""
+
+    title: ClassVar = "prosecutor risk"
+    promise: ClassVar = (
+        "Someone who knows that a person is in the table, and knows their quasi-identifiers, "
+        "finds their record with a bounded chance."
+    )
+    formula: ClassVar = (
+        "highest 1 / min f, average classes / Σ f, at risk: share with 1 / f > threshold"
+    )
+    silence: ClassVar = (
+        "Finding the record is not needed to learn from it: what a class shares is known of all "
+        "its members."
+    )
+    source: ClassVar = _EL_EMAM
+    read_off_sizes: ClassVar = True
+    with_wildcards: ClassVar = True
+
+
+class JournalistRisk(RiskModel, ReferenceModel):
+    """The chance to be found by someone who looks in a reference first (El Emam 2013)."""
+
+    title: ClassVar = "journalist risk"
+    promise: ClassVar = (
+        "Someone who does not know who is in the table, and links it with the reference, finds a "
+        "person with a bounded chance."
+    )
+    formula: ClassVar = (
+        "highest 1 / min F, average max(classes / Σ F, Σ (f / F) / Σ f), "
+        "at risk: share with 1 / F > threshold"
+    )
+    silence: ClassVar = (
+        "Whoever knows that the target is in the table has the prosecutor's chance, which is "
+        "higher."
+    )
+    source: ClassVar = _EL_EMAM
+
+    @property
+    def figures(self) -> dict[str, Worst]:
+        """What it achieves, and what the reference lacks unless that is made up for."""
+        return super().figures | (LACKED if self.missing != "union" else {})
+
+
+class MarketerRisk(ReferenceModel):
+    """The share of people that linking everyone finds (El Emam 2013)."""
+
+    title: ClassVar = "marketer risk"
+    promise: ClassVar = (
+        "Linking every record with the reference finds the right person for a bounded share."
+    )
+    formula: ClassVar = "Σ (f / F) / Σ f ≤ max_average"
+    silence: ClassVar = "It is an average: single people may be found with certainty."
+    source: ClassVar = _EL_EMAM
+    thresholds: ClassVar = ("max_average",)
+    worst: ClassVar = "greatest"
+
+    max_average: Share | None = None
+    """The largest share of records that may be linked to the right person."""
+
+    @property
+    def figures(self) -> dict[str, Worst]:
+        """What it achieves, and what the reference lacks unless that is made up for."""
+        return super().figures | (LACKED if self.missing != "union" else {})

@@ -1,0 +1,552 @@
+"""The question: which table, which columns play which part, which checks. No SQL, no database.
+
+A spec comes from a YAML file, from the command line's options or from Python; all three become
+the same `AuditSpec`, and bad input is refused here with the place where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import CoreSchema
+
+from kanon_sql.errors import SpecError, did_you_mean, found_instead
+from kanon_sql.files import is_file_name
+from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
+from kanon_sql.spec.models.base import Count, Model
+from kanon_sql.spec.models.catalogue import MODELS, model_named
+from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.models.described import Described
+from kanon_sql.spec.yaml_document import Place, YamlDocument
+
+Nulls = Literal["value", "wildcard"]
+SensitiveNulls = Literal["value", "unknown"]
+Unassigned = Literal["warn", "drop", "error"]
+
+
+class _Part(Described, BaseModel):
+    """A part of a question."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+
+def _check_from_mapping(value: Any) -> Any:
+    """Read `{k_anonymity: {k: 5}}`, `{homogeneity: {sensitive: s}}` or a model itself."""
+    if isinstance(value, Model):
+        return value
+    if isinstance(value, str):
+        value = {value: {}}
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ValueError(
+            "must be one model with its parameters, as in {k_anonymity: {k: 5}}, and in Python "
+            "KAnonymity(k=5)."
+        )
+    [(name, parameters)] = value.items()
+    if not isinstance(parameters, dict | None):
+        raise ValueError(f"the parameters of {name} must be a mapping, as in {{k: 5}}.")
+    return model_named(str(name))(**(parameters or {}))
+
+
+class _CheckSchema:
+    """The JSON Schema of one check: a model's name, or one model with its own parameters."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(core: CoreSchema, handler: Any) -> dict[str, Any]:
+        return _check_schema()
+
+
+def _check_schema() -> dict[str, Any]:
+    one_model = {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+        "properties": {name: model.model_json_schema() for name, model in MODELS.items()},
+    }
+    return {"anyOf": [{"enum": list(MODELS)}, one_model]}
+
+
+Check = Annotated[
+    Model,
+    BeforeValidator(_check_from_mapping),
+    PlainSerializer(lambda check: {check.name(): check.parameters}),
+    _CheckSchema,
+]
+
+
+class ReferenceSpec(_Part):
+    """The reidentification dataset: who could be meant, as an attacker would have it."""
+
+    source: Any = Field(repr=False)
+    """A file, a glob or a table."""
+    columns: dict[str, str] = {}
+    """The reference's own name for a quasi-identifier, where it differs."""
+    where: str | None = None
+    """Only the records for which this holds."""
+    entity: str | None = None
+    """The column that says which person a record is about; people are counted, not records."""
+    weight: str | None = None
+    """A column of whole numbers: how many people a record stands for."""
+    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Generalise it to where the release already is: quasi-identifiers at these levels of the
+    table's hierarchies."""
+
+    @model_validator(mode="after")
+    def _counts_one_thing(self) -> ReferenceSpec:
+        if self.entity and self.weight:
+            raise ValueError(
+                "has both entity and weight; people are counted by one or the other, not both."
+            )
+        return self
+
+
+def _names(value: Any) -> Any:
+    """Let one column stand for a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+def _or_names_alone(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of columns take their names alone too: one, or a list."""
+    full = {
+        key: schema.pop(key) for key in ("type", "items", "additionalProperties") if key in schema
+    }
+    names = {"type": "array", "items": {"type": "string"}}
+    schema["anyOf"] = [{"type": "string"}, names, *([full] if full != names else [])]
+
+
+ColumnNames = Annotated[
+    list[str], BeforeValidator(_names), Field(json_schema_extra=_or_names_alone)
+]
+
+
+_EXAMPLE = "zip: {levels: [{mask: right}]}"
+_BESIDE_A_COLUMN = f"stands with its quasi-identifier: quasi_identifiers: {{{_EXAMPLE}}}"
+
+
+def _generalisable(value: Any) -> Any:
+    """Let quasi-identifiers be a plain list of columns: nothing is said of their levels."""
+    value = _names(value)
+    if isinstance(value, list | tuple):
+        if not all(isinstance(name, str) for name in value):
+            raise ValueError(
+                "a list is of names alone. To say how a column may be generalised, make it a "
+                f"mapping, as in {{{_EXAMPLE}, sex: {{}}}}."
+            )
+        repeated = _first_repeated(value)
+        if repeated is not None:
+            raise ValueError(f'column "{repeated}" is named twice.')
+        return {name: {} for name in value}
+    if isinstance(value, dict):
+        return {name: {} if hierarchy is None else hierarchy for name, hierarchy in value.items()}
+    return value
+
+
+class TableSpec(_Part):
+    """One table and what is asked of it."""
+
+    source: Any = Field(repr=False)
+    """A file, a glob or a table, or from Python the data itself, which no repr may show."""
+    name: str | None = None
+    """What the result calls the table; the file's or table's own name without it."""
+    connect: Annotated[str | None, Field(repr=False)] = None
+    """Where the table lies, as in duckdb:warehouse.duckdb or postgresql://…; a file without it."""
+    quasi_identifiers: Annotated[
+        dict[str, GeneralizationHierarchy],
+        BeforeValidator(_generalisable),
+        Field(json_schema_extra=_or_names_alone),
+    ] = {}
+    """What an attacker may know of a person. "*" is every column that has no other part; those
+    that are named beside it may be generalised."""
+    sensitive: ColumnNames = []
+    """What must not become known of a person."""
+    entity: str | None = None
+    """The column that says which person a record is about; k then counts distinct people."""
+    identifiers: ColumnNames = []
+    """Columns that name a person outright and are never published."""
+    insensitive: ColumnNames = []
+    """Columns of which somebody decided that they tell nothing of a person; they are published as
+    they are."""
+    unassigned: Unassigned = "warn"
+    """What becomes in a release of columns that no part is given to: they are published with a
+    warning, dropped, or refused."""
+    where: str | None = None
+    """Only the records for which this holds."""
+    first: Count | None = None
+    """Only the first so many records, in the order of the file."""
+    nulls: Nulls = "value"
+    """NULL in a quasi-identifier is a value of its own, or a wildcard that matches everything."""
+    sensitive_nulls: SensitiveNulls = "value"
+    """NULL in a sensitive attribute is a value of its own, or unknown."""
+    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Look at the table as it would be with these quasi-identifiers at these levels."""
+    hierarchy_faults: Literal["error", "warn"] = "error"
+    """Whether a hierarchy that is no clean tree is refused, or goes on with a warning."""
+    with_other_sensitive: bool = False
+    """Whether someone may know all sensitive attributes but the one that a check is about."""
+    weight: str | None = None
+    """The survey weight of a record: how many people of the population it stands for."""
+    null_strings: ColumnNames = []
+    """What else stands for NULL in a text file, beside the empty field."""
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    """What separates the fields of a text file; found on its header line without it."""
+    references: dict[str, ReferenceSpec] = {}
+    """Reidentification datasets by name."""
+    checks: list[Check] = []
+    """The privacy models asked of the table."""
+
+    @property
+    def sources(self) -> dict[str, Any]:
+        """What is read beside the table, as plain values: each reference, and the hierarchy of
+        each column that is looked at a level."""
+        references = {
+            name: each.model_dump(exclude={"source"}, exclude_defaults=True)
+            | {"source": _spoken_source(each.source)}
+            for name, each in self.references.items()
+        }
+        at_level = {
+            *(name for name, level in self.levels.items() if level),
+            *(name for each in self.references.values() for name in each.levels),
+        }
+        hierarchies = {
+            name: each.model_dump(exclude_defaults=True)
+            for name, each in self.quasi_identifiers.items()
+            if name in at_level
+        }
+        found = {"references": references, "hierarchies": hierarchies}
+        return {part: each for part, each in found.items() if each}
+
+    @model_validator(mode="after")
+    def _columns_play_one_part(self) -> TableSpec:
+        seen: dict[str, str] = {}
+        for part, column in self._parts():
+            if seen.setdefault(column, part) != part:
+                raise ValueError(
+                    f'column "{column}" is both {seen[column]} and {part}; it can play one part.'
+                )
+        for part, columns in (
+            ("sensitive", self.sensitive),
+            ("identifiers", self.identifiers),
+            ("insensitive", self.insensitive),
+        ):
+            repeated = _first_repeated(columns)
+            if repeated is not None:
+                raise ValueError(f'column "{repeated}" is named twice in {part}.')
+        return self
+
+    def _parts(self) -> Iterator[tuple[str, str]]:
+        yield from (("a quasi-identifier", column) for column in self.quasi_identifiers)
+        yield from (("sensitive", column) for column in self.sensitive)
+        yield from (("an identifier", column) for column in self.identifiers)
+        yield from (("insensitive", column) for column in self.insensitive)
+        if self.entity:
+            yield "the entity", self.entity
+        if self.weight:
+            yield "the weight", self.weight
+
+
+class Defaults(_Part):
+    """What holds for every table that does not say otherwise."""
+
+    connect: Annotated[str | None, Field(repr=False)] = None
+    nulls: Nulls = "value"
+    sensitive_nulls: SensitiveNulls = "value"
+    null_strings: ColumnNames = []
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+
+
+@dataclass(frozen=True)
+class TablePlaces:
+    """Where a table and its checks are asked for."""
+
+    table: Place
+    checks: tuple[Place, ...] = ()
+    """In the order in which a result has the checks that were asked: first those that gate."""
+
+
+class AuditSpec(_Part):
+    """Everything one audit asks, over one or several tables."""
+
+    version: Literal[1] = 1
+    defaults: Defaults = Defaults()
+    tables: Annotated[list[TableSpec], Field(min_length=1)]
+
+    _document: YamlDocument | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> AuditSpec:
+        repeated = _first_repeated([table.name for table in self.tables if table.name])
+        if repeated is not None:
+            raise ValueError(f'two tables have the name "{repeated}".')
+        return self
+
+    def files(self, engine: Any = None) -> Iterator[str]:
+        """Every file that an audit may read: it is never written. `engine` may name one too."""
+        if self._document is not None:
+            yield str(self._document.path)
+        for connect in (engine, *(table.connect for table in self.tables)):
+            if isinstance(connect, str) and connect.startswith("duckdb:"):
+                yield connect.removeprefix("duckdb:")
+        for table in self.tables:
+            sources = [table.source, *(each.source for each in table.references.values())]
+            sources += [each.hierarchy for each in table.quasi_identifiers.values()]
+            sources += [getattr(check, "hierarchy", None) for check in table.checks]
+            yield from (str(each) for each in sources if isinstance(each, str | Path))
+
+    def pointed(self, error: SpecError, table: int) -> SpecError:
+        """The error with the place in the file that the spec came from, if it came from one; else
+        with the name of the table, where there are several."""
+        if self._document is None:
+            name = self.tables[table].name if len(self.tables) > 1 else None
+            return SpecError(f"{name}: {error}") if name else error
+        return self._document.error(("tables", table, *error.location), str(error))
+
+    def places(self) -> tuple[TablePlaces, ...]:
+        """Where each table is asked for, in the file that the spec came from, if it did."""
+        document = self._document
+        if document is None:
+            return ()
+        return tuple(
+            TablePlaces(
+                document.place(("tables", place)),
+                tuple(
+                    document.place(("tables", place, "checks", number))
+                    for number in sorted(
+                        range(len(table.checks)), key=lambda number: not table.checks[number].gates
+                    )
+                ),
+            )
+            for place, table in enumerate(self.tables)
+        )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _apply_defaults(cls, value: Any) -> Any:
+        match value:
+            case {"defaults": dict(defaults), "tables": list(tables)}:
+                return {
+                    **value,
+                    "tables": [
+                        defaults | table if isinstance(table, dict) else table for table in tables
+                    ],
+                }
+        return value
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> AuditSpec:
+        """The spec that a YAML file holds; relative files in it are looked for beside it.
+
+        Raises `SpecError` with file, line and column for anything that is not a spec.
+        """
+        document = YamlDocument.read(Path(path))
+        try:
+            spec = cls.model_validate(document.value)
+        except ValidationError as error:
+            location, message, at_key = _first_fault(error)
+            raise document.error(location, message, at_key=at_key) from None
+        for place, source in _sources(spec):
+            if not isinstance(source, str):
+                message = f"must be a file, a glob or a table; found {found_instead(source)}."
+                raise document.error(place, message)
+        folder = Path(path).parent
+        located = spec.model_copy(
+            update={"tables": [_beside(table, folder) for table in spec.tables]}
+        )
+        located._document = document
+        return located
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a spec file, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **AuditSpec.model_json_schema(),
+        "title": "kanon-sql spec",
+    }
+
+
+def table_spec(**parts: Any) -> TableSpec:
+    """The spec of one table, from Python or the command line.
+
+    Raises `SpecError` worded for someone who wrote no file.
+    """
+    try:
+        return TableSpec(**parts)
+    except ValidationError as error:
+        location, message, _ = _first_fault(error)
+        place = ".".join(str(step) for step in location if isinstance(step, str))
+        raise SpecError(f"{place}: {message}" if place else message) from None
+
+
+def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
+    """Every source of a spec with its place, references included."""
+    for number, table in enumerate(spec.tables):
+        yield ("tables", number, "source"), table.source
+        for name, reference in table.references.items():
+            yield ("tables", number, "references", name, "source"), reference.source
+
+
+def _beside(table: TableSpec, folder: Path) -> TableSpec:
+    """The same table with relative files taken from `folder`."""
+
+    def resolved(source: str) -> str:
+        is_there = table.connect is not None and not _is_file_beside(source, table.connect, folder)
+        return source if is_there else str(folder / source)
+
+    connect = table.connect
+    if connect and connect.startswith("duckdb:"):
+        connect = f"duckdb:{folder / connect.removeprefix('duckdb:')}"
+    references = {
+        name: reference.model_copy(update={"source": resolved(reference.source)})
+        for name, reference in table.references.items()
+    }
+    checks = [
+        check.model_copy(update={"hierarchy": str(folder / check.hierarchy)})
+        if isinstance(check, TCloseness) and check.hierarchy
+        else check
+        for check in table.checks
+    ]
+
+    def located(hierarchy: GeneralizationHierarchy) -> GeneralizationHierarchy:
+        name = hierarchy.hierarchy
+        if not isinstance(name, str):
+            return hierarchy
+        file = folder / name
+        if table.connect and not is_file_name(name) and not file.is_file():
+            return hierarchy
+        return hierarchy.model_copy(update={"hierarchy": str(file)})
+
+    quasi_identifiers = {
+        name: located(hierarchy) for name, hierarchy in table.quasi_identifiers.items()
+    }
+    return table.model_copy(
+        update={
+            "source": resolved(table.source),
+            "quasi_identifiers": quasi_identifiers,
+            "connect": connect,
+            "references": references,
+            "checks": checks,
+        }
+    )
+
+
+def _is_file_beside(source: str, connect: str, folder: Path) -> bool:
+    """Whether a source is a file in this folder, and the database one that reads files too."""
+    reads_files = connect.startswith(("duckdb:", "spark:"))
+    return reads_files and is_file_name(source) and bool(glob(str(folder / source), recursive=True))
+
+
+def _spoken_source(source: Any) -> str:
+    """A file or table by its name, data by their kind: they are never shown."""
+    return str(source) if isinstance(source, str | Path) else type(source).__name__
+
+
+def _first_repeated(names: Sequence[str]) -> str | None:
+    return next((name for i, name in enumerate(names) if name in names[:i]), None)
+
+
+def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool]:
+    """Where the first fault lies, one sentence for it, and whether it is the key that is wrong."""
+    faults = error.errors(include_url=False)
+    fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
+    found = found_instead(fault["input"])
+    location = fault["loc"]
+    match fault["type"]:
+        case "extra_forbidden":
+            key, place = str(location[-1]), _place(location[:-1])
+            instead = advice(key, _part_at(location[:-1]))
+            return location, f'unknown key "{key}"{place}.{instead}', True
+        case "missing":
+            return (
+                location[:-1],
+                f'the key "{location[-1]}" is missing{_place(location[:-1])}.',
+                False,
+            )
+        case "value_error":
+            cause = fault["ctx"]["error"]
+            if isinstance(cause, SpecError) and cause.key and isinstance(fault["input"], dict):
+                location = (*location, *fault["input"], cause.key)
+            return location, str(cause), False
+        case "literal_error":
+            return location, f"must be {fault['ctx']['expected']}; found {found}.", False
+        case "too_short" | "string_too_short":
+            return location, "must not be empty.", False
+        case "string_too_long":
+            return location, f"must be one character; found {found}.", False
+        case "int_type" if "levels" in location:
+            message = (
+                f"must be the level to look at, a whole number; found {found}. How a "
+                f"column may be generalised {_BESIDE_A_COLUMN}."
+            )
+            return location, message, False
+        case "model_type" if _part_at(location) is GeneralizationHierarchy:
+            message = (
+                "must be how the column may be generalised, as in {levels: [{mask: right}]} or "
+                f"{{hierarchy: {location[-1]}.csv}}; found {found}."
+            )
+            return location, message, False
+        case _:
+            wanted = next((words for kind, words in _KINDS.items() if kind in fault["type"]), None)
+            wanted = wanted or fault["msg"].removeprefix("Input should be ")
+            return location, f"must be {wanted}; found {found}.", False
+
+
+_KINDS = {
+    "invalid_key": "written with names for keys",
+    "model": "a mapping of keys to values",
+    "dict": "a mapping of keys to values",
+    "list": "a list",
+    "string": "text",
+}
+"""What pydantic calls a kind of value, and what people do."""
+
+
+def _place(location: Sequence[int | str]) -> str:
+    """The place in words that fit after a key's name: ` in tables[0].references.voters`."""
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+    return f" in {steps.lstrip('.')}" if steps else ""
+
+
+def _part_at(location: Sequence[int | str]) -> type[BaseModel]:
+    """What the mapping at `location` is."""
+    match [step for step in location if isinstance(step, str)]:
+        case []:
+            return AuditSpec
+        case ["defaults"]:
+            return Defaults
+        case [_, "references", _]:
+            return ReferenceSpec
+        case [_, "quasi_identifiers", _]:
+            return GeneralizationHierarchy
+        case _:
+            return TableSpec
+
+
+def advice(key: str, part: type[BaseModel]) -> str:
+    """Where a key belongs that a mapping does not know, or the nearest that it does."""
+    if part is GeneralizationHierarchy:
+        if key in KINDS_OF_LEVELS:
+            return " Levels are a list, also of one, as in levels: [{mask: right}]."
+    elif key in ("hierarchies", *GeneralizationHierarchy.model_fields):
+        return f" How a column may be generalised {_BESIDE_A_COLUMN}."
+    elif part is AuditSpec and key in TableSpec.model_fields:
+        or_once = ", or once under defaults" if key in Defaults.model_fields else ""
+        return f" It stands in each table, beside its source{or_once}."
+    return did_you_mean(key, part.model_fields)
+
+
+SHOWN = 20
+"""How many classes are shown at most where values may be shown."""

@@ -1,0 +1,201 @@
+"""The SQL of the templates in other dialects.
+
+sqlglot translates; what it leaves wrong, or what an engine would do otherwise than DuckDB, is put
+right by the rules of a dialect, one file each. Knows no database.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Literal
+
+import sqlglot
+from sqlglot import exp
+
+from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.sql.dialects.mariadb import MariaDB as MariaDB
+from kanon_sql.sql.dialects.rules import Rules, is_some_records
+from kanon_sql.sql.dialects.spelling import in_lower_case, with_needed_quotes
+
+EXECUTED = ("duckdb", "postgres", "spark", "clickhouse", "sqlite", "mariadb")
+"""The dialects whose SQL the tests run on an engine of that name."""
+DIALECTS = (
+    *EXECUTED,
+    *("snowflake", "bigquery", "redshift", "databricks", "trino", "tsql", "mysql"),
+)
+
+COLLATING = ("postgres",)
+"""Those in which texts are in the order of a language, unless one asks for that of their bytes."""
+ROUNDING = ("bigquery", "clickhouse", "sqlite")
+"""Those in which 0.1 is a float, and what is reckoned with decimals is rounded to one."""
+Quote = Literal["always", "needed"]
+Views = tuple[tuple[str, str], ...]
+"""By the name of a table as the templates spell it: the SELECT of the dialect that is read in its
+place, because the values of a column have to be put right before they can be grouped."""
+
+Types = frozenset[tuple[str, str, str]]
+"""What columns hold: the name of a table as the templates spell it, a column of it, its type."""
+
+_OF_THE_TEMPLATES = "duckdb"
+_TOLD = {
+    "DOUBLE": exp.DType.DOUBLE,
+    "FLOAT": exp.DType.DOUBLE,
+    "VARCHAR": exp.DType.VARCHAR,
+    "BOOLEAN": exp.DType.BOOLEAN,
+}
+"""The types that a rule may go by."""
+_SPELLED = {"INT": "INTEGER", "REAL": "FLOAT", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
+"""What sqlglot calls some types that DuckDB's catalogue calls otherwise."""
+
+
+@lru_cache(maxsize=256)
+def translated(
+    sql: str,
+    dialect: str,
+    views: Views = (),
+    *,
+    types: Types = frozenset(),
+    materialized: bool = False,
+    stored: frozenset[str] = frozenset(),
+) -> str:
+    """A SELECT of the templates, as `dialect` has it.
+
+    `types` are told to the rules of what stands in a condition. `materialized` asks for a set that
+    is read twice to be kept, where it would be made anew. Of the tables that are `stored`, some
+    records are read by one task of Spark, which then stops.
+
+    Raises `SpecError` for a dialect that is not known, or that has no words for something in it.
+    """
+    if dialect == _OF_THE_TEMPLATES:
+        return sql
+    rules = rules_of(dialect)
+    tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
+    if types:
+        _tell_types(tree, {(table, column): type for table, column, type in types})
+    for node in reversed(list(tree.walk())):
+        rule = rules.get(type(node))
+        if rule is not None and (replacement := rule(node)) is not node:
+            tree = replacement if node is tree else tree
+            node.replace(replacement)
+    for name, select in views:
+        _read_through(tree, name, sqlglot.parse_one(select, read=dialect))
+    if stored:
+        _read_some_by_one_task(tree, stored)
+    if materialized:
+        _keep_what_is_read_twice(tree)
+    try:
+        text = tree.sql(
+            dialect, pretty=True, indent=4, pad=4, unsupported_level=sqlglot.ErrorLevel.RAISE
+        )
+    except sqlglot.errors.SqlglotError as error:
+        reason = str(error).splitlines()[0]
+        raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
+    return in_lower_case(text, dialect)
+
+
+def with_other_names(sql: str, end: str) -> str:
+    """A SELECT of the templates whose named sets all end in `end`.
+
+    >>> with_other_names("with a as (select 1 as n) select a.n from a", "_x")
+    'WITH a_x AS (SELECT 1 AS n) SELECT a_x.n FROM a_x'
+    """
+    tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
+    named = {cte.alias for cte in tree.find_all(exp.CTE)}
+    spelled = [cte.args["alias"].this for cte in tree.find_all(exp.CTE)]
+    spelled += [table.this for table in tree.find_all(exp.Table) if not table.db]
+    spelled += [column.args["table"] for column in tree.find_all(exp.Column) if column.table]
+    for identifier in spelled:
+        if identifier.name in named:
+            identifier.set("this", f"{identifier.name}{end}")
+    return tree.sql(_OF_THE_TEMPLATES)
+
+
+def quoted(sql: str, dialect: str, quote: Quote, *, spelled: bool) -> str:
+    """A statement of this dialect with quotes around every name, or only where one needs them.
+
+    `spelled` says that names are as the database has them, so that none may be folded.
+    """
+    return sql if quote == "always" else with_needed_quotes(sql, dialect, spelled=spelled)
+
+
+def _tell_types(tree: exp.Expr, types: Mapping[tuple[str, str], str]) -> None:
+    """Have the columns in each condition on a table know what they hold."""
+    for condition in tree.find_all(exp.Where):
+        read = condition.parent.args.get("from_") if condition.parent else None
+        if read is None or not isinstance(read.this, exp.Table):
+            continue
+        table = _bare(read.this)
+        for column in condition.find_all(exp.Column):
+            type = types.get((table, column.name))
+            if type in _TOLD:
+                column.type = _TOLD[type]
+
+
+def _bare(table: exp.Table) -> str:
+    """The name of a table, as the templates spell it, without the one that it has here."""
+    bare = table.copy()
+    bare.set("alias", None)
+    return bare.sql(_OF_THE_TEMPLATES)
+
+
+def _read_through(tree: exp.Expr, name: str, select: exp.Expr) -> None:
+    """Have a SELECT stand where a table of this name is read."""
+    for table in list(tree.find_all(exp.Table)):
+        if _bare(table) == name:
+            alias = exp.to_identifier(table.alias_or_name, quoted=True)
+            table.replace(exp.Subquery(this=select.copy(), alias=exp.TableAlias(this=alias)))
+
+
+def _read_some_by_one_task(tree: exp.Expr, stored: frozenset[str]) -> None:
+    """Have so many records of a stored table read by one task.
+
+    Otherwise each task of the whole table would read as many, of which nearly all are thrown away.
+    Of a view that is not to be hoped: one task might go through all that it leaves out.
+    """
+    for select in tree.find_all(exp.Select):
+        if is_some_records(select) and select.args["from_"].this.sql(_OF_THE_TEMPLATES) in stored:
+            one = exp.Coalesce(this=exp.Literal.number(1))
+            select.set("hint", exp.Hint(expressions=[one]))
+
+
+def _keep_what_is_read_twice(tree: exp.Expr) -> None:
+    read = Counter(table.name for table in tree.find_all(exp.Table) if not table.db)
+    for cte in tree.find_all(exp.CTE):
+        if read[cte.alias] > 1:
+            cte.set("materialized", True)
+
+
+@cache
+def rules_of(dialect: str) -> Rules:
+    """What a dialect says otherwise than sqlglot does. Raises `SpecError` for no such dialect."""
+    if dialect not in DIALECTS:
+        raise SpecError(
+            f"there is no dialect {dialect}; there are {', '.join(DIALECTS)}."
+            f"{did_you_mean(dialect, DIALECTS)}"
+        )
+    if dialect == _OF_THE_TEMPLATES:
+        return {}
+    rules: Rules = import_module(f"kanon_sql.sql.dialects.{dialect}").RULES
+    return rules
+
+
+def type_of_templates(type: str, dialect: str) -> str:
+    """A column's type by DuckDB's name for it, which is what the templates go by.
+
+    >>> [type_of_templates(type, "postgres") for type in ("character varying(20)", "int8")]
+    ['VARCHAR', 'BIGINT']
+    """
+    if dialect == "tsql" and type.casefold() == "float":
+        # sqlglot takes it for one of 32 bits, which there is a real.
+        return "DOUBLE"
+    try:
+        found = exp.DataType.build(type, dialect=dialect)
+    except sqlglot.errors.SqlglotError:
+        return type.upper()
+    if found.this in exp.DataType.TEXT_TYPES and found.this != exp.DType.NAME:
+        return "VARCHAR"
+    spelled = found.sql(_OF_THE_TEMPLATES).upper()
+    return _SPELLED.get(spelled, spelled)

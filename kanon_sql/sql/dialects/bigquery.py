@@ -1,0 +1,43 @@
+"""BigQuery."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from kanon_sql.sql.dialects.rules import (
+    Rules,
+    backslash_in_like,
+    casts,
+    full_match,
+    nulls_last,
+    try_cast,
+    written,
+)
+
+_written = partial(written, dialect="bigquery")
+
+
+RULES: Rules = {
+    # A join by OR is one by hash; one by `is not distinct from` may be refused.
+    exp.NullSafeEQ: _written("(a = b or (a is null and b is null))", a="this", b="expression"),
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: "safe_cast(x as float64)",
+            exp.DType.DATE: "cast(safe_cast(x as datetime) as date)",
+            exp.DType.TIMESTAMP: "safe_cast(x as datetime)",
+            exp.DType.BIGINT: "safe_cast(x as int64)",
+            exp.DType.DECIMAL: "safe_cast(x as bignumeric)",
+        },
+        "bigquery",
+    ),
+    # A numeric has 29 digits before the point.
+    exp.Cast: casts({exp.DType.DECIMAL: "cast(x as bignumeric)"}, "bigquery"),
+    exp.RegexpFullMatch: full_match("regexp_contains(x, pattern)", "bigquery"),
+    exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
+    exp.Order: nulls_last,
+    exp.Like: backslash_in_like,
+    exp.TimeToStr: _written("format_date(format, cast(x as date))", x="this", format="format"),
+    exp.Encode: _written("cast(cast(x as string) as bytes)", x="this"),
+}

@@ -1,0 +1,274 @@
+"""ClickHouse, from 24.8 on, under the settings of the engine of that name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from sqlglot import exp
+
+from kanon_sql.errors import SpecError
+from kanon_sql.sql.dialects.rules import (
+    Rule,
+    Rules,
+    backslash_in_like,
+    full_match,
+    in_condition,
+    phrase,
+    try_cast,
+    written,
+)
+
+_MOMENT = (
+    r"^[0-9]{1,4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12][0-9]|3[01])"
+    r"([ T]([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?)?$"
+)
+_UTC = "DateTime64(6, 'UTC')"
+_AS_MOMENT = (
+    f"case when match(toString(x), '{_MOMENT}') and toYear(parseDateTime64BestEffortOrNull("
+    "toString(x), 6, 'UTC')) = toUInt16OrZero(extract(toString(x), '^[0-9]+')) "
+    "then parseDateTime64BestEffortOrNull(toString(x), 6, 'UTC') end"
+)
+"""ClickHouse takes 30 February for a day of March, and a day beyond its calendar for its last one:
+a date must be of the year that it spells."""
+
+_phrase = partial(phrase, dialect="clickhouse")
+
+
+def _type(node: exp.DataType) -> exp.Expr:
+    """Days of every year, moments to the microsecond, and counts that a factor may make long."""
+    match node.this:
+        case exp.DType.DATE:
+            return exp.DataType.build("Date32", dialect="clickhouse")
+        case exp.DType.TIMESTAMP | exp.DType.TIMESTAMPNTZ:
+            return exp.DataType.build(_UTC, dialect="clickhouse")
+        case exp.DType.DECIMAL if [digits.name for digits in node.expressions] == ["18", "0"]:
+            return exp.DataType.build("Decimal(38, 0)", dialect="clickhouse")
+    return node
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    match node.to.this, node.this:
+        case exp.DType.DATE32 | exp.DType.DATETIME64, exp.Literal(is_string=True) as moment:
+            _refuse_no_date(moment.name)
+        case exp.DType.DOUBLE, exp.Column(this=exp.Identifier(quoted=True)) as column if (
+            not column.is_type(exp.DType.DOUBLE)
+        ):
+            number = _phrase("toFloat64(trimBoth(toString(x)))", x=column)
+            number.type = node.to
+            return number
+        case exp.DType.TEXT | exp.DType.VARCHAR, exp.Cast(this=number, to=to) if (
+            to.this == exp.DType.DECIMAL and len(to.expressions) == 2
+        ):
+            return _phrase("toDecimalString(x, digits)", x=number, digits=to.expressions[1].this)
+        case exp.DType.TEXT | exp.DType.VARCHAR, exp.Mul(this=units, expression=unit):
+            return _units_as_text(units, unit.name)
+    return node
+
+
+def _units_as_text(units: exp.Expr, unit: str) -> exp.Expr:
+    """A literal with a point is a float, whose product would be rounded."""
+    digits = len(unit.partition(".")[2])
+    return _phrase(
+        f"toDecimalString(cast(x as Nullable(Decimal(38, 0))) "
+        f"* cast('{unit}' as Decimal(38, {digits})), {digits})",
+        x=units,
+    )
+
+
+def _refuse_no_date(text: str) -> None:
+    """ClickHouse would take another day for it."""
+    try:
+        datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise SpecError(f"{text!r} is no date, as 2025-01-31 is.") from None
+
+
+def _signed(node: exp.Expr) -> exp.Expr:
+    """A count that has no sign can stand in no column with one that has."""
+    return node if isinstance(node.parent, exp.Window) else _phrase("toInt64(x)", x=node)
+
+
+def _constant(node: exp.Alias) -> exp.Expr:
+    if isinstance(node.this, exp.Literal) and node.this.is_int:
+        node.set("this", _signed(node.this))
+    return node
+
+
+def _window(node: exp.Window) -> exp.Expr:
+    counting = isinstance(node.this, exp.Count | exp.RowNumber | exp.DenseRank)
+    return _signed(node) if counting else node
+
+
+def _sum(node: exp.Sum) -> exp.Expr:
+    """A sum of whole numbers that overflows would go on below zero, without a word."""
+    if isinstance(node.this, exp.Cast) and node.this.to.this == exp.DType.BIGINT:
+        return _phrase("sum(cast(x as Nullable(Decimal(38, 0))))", x=node.this.this)
+    return node
+
+
+def _case(node: exp.Case) -> exp.Expr:
+    if node.this is not None and _chooses_by_float(node):
+        for branch in node.args["ifs"]:
+            branch.set("this", _equal(node.this, branch.this))
+        node.set("this", None)
+    outcomes = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+    given = [each for each in outcomes if each is not None and not isinstance(each, exp.Null)]
+    return _signed(node) if given and all(each.is_int for each in given) else node
+
+
+# --- what is no number, which is equal to itself and greater than any, as in DuckDB ---------
+
+
+def _of_floats(comparison: Callable[[Any], exp.Expr]) -> Rule:
+    """A comparison of a condition as it has to be put, if what it compares may be no number."""
+
+    def rule(node: exp.Expr) -> exp.Expr:
+        return exp.Paren(this=comparison(node)) if _chooses_by_float(node) else node
+
+    return rule
+
+
+def _chooses_by_float(node: exp.Expr) -> bool:
+    return in_condition(node) and any(map(_may_be_no_number, node.iter_expressions()))
+
+
+def _may_be_no_number(value: exp.Expr) -> bool:
+    return any(each.is_type(exp.DType.DOUBLE) or isinstance(each, exp.Div) for each in value.walk())
+
+
+def _equal(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    if isinstance(a, exp.Literal) or isinstance(b, exp.Literal):
+        return _phrase("a = b", a=a, b=b)
+    return _phrase("(a = b or (a <> a and b <> b))", a=a, b=b)
+
+
+def _greater(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    if isinstance(a, exp.Literal):
+        return _phrase("a > b", a=a, b=b)
+    if isinstance(b, exp.Literal):
+        return _phrase("(a > b or a <> a)", a=a, b=b)
+    return _phrase("(a > b or (a <> a and b = b))", a=a, b=b)
+
+
+def _between(node: exp.Between) -> exp.Expr:
+    low, high = node.args["low"], node.args["high"]
+    return exp.and_(exp.not_(_greater(low, node.this)), exp.not_(_greater(node.this, high)))
+
+
+def _same(node: exp.NullSafeEQ | exp.NullSafeNEQ) -> exp.Expr:
+    equal = _equal(node.this, node.expression)
+    return _phrase(
+        "coalesce(equal, a is null and b is null)", equal=equal, a=node.this, b=node.expression
+    )
+
+
+def _null_if(node: exp.Nullif) -> exp.Expr:
+    equal = _equal(node.this, node.expression)
+    return _phrase("case when equal then null else x end", equal=equal, x=node.this)
+
+
+# --- texts ----------------------------------------------------------------------------------
+
+
+def _text_of_group(node: exp.GroupConcat) -> exp.Expr:
+    """What is in order is the pairs of a key and a text."""
+    [ordered] = node.this.expressions
+    return _phrase(
+        "arrayStringConcat(arrayMap(pair -> assumeNotNull(tupleElement(pair, 2)), "
+        "arraySort(groupArray(tuple(place, item)))), separator)",
+        place=ordered.this,
+        item=node.this.this,
+        separator=node.args["separator"],
+    )
+
+
+_AS_ELSEWHERE = [
+    exp.EQ(this=exp.to_identifier(name), expression=exp.Literal.number(1))
+    for name in ("join_use_nulls", "prefer_column_name_to_alias")
+]
+"""What a LEFT JOIN misses is NULL, and a name is that of a column before that of an alias."""
+
+
+def _select(node: exp.Select) -> exp.Expr:
+    """A column that two tables of a join have would go on under the name of its table too. A
+    whole statement says how it is to be read, whoever runs it."""
+    columns = [
+        exp.alias_(each, exp.to_identifier(each.name, quoted=each.this.quoted))
+        if isinstance(each, exp.Column) and each.table and not each.is_star
+        else each
+        for each in node.expressions
+    ]
+    node.set("expressions", columns)
+    above = node.parent
+    while isinstance(above, exp.SetOperation):
+        above = above.parent
+    if above is None or isinstance(above, exp.Create):
+        node.set("settings", [setting.copy() for setting in _AS_ELSEWHERE])
+    return node
+
+
+def _named(name: str, *arguments: str) -> Callable[[exp.Expr], exp.Expr]:
+    """The same function under the name that it has for characters, where bytes have the usual."""
+
+    def function(node: exp.Expr) -> exp.Expr:
+        given = [node.args[each] for each in arguments if node.args.get(each) is not None]
+        return exp.Anonymous(this=name, expressions=given)
+
+    return function
+
+
+def _padded(node: exp.Pad) -> exp.Expr:
+    side = "leftPadUTF8" if node.args.get("is_left") else "rightPadUTF8"
+    return exp.Anonymous(
+        this=side, expressions=[node.this, node.expression, node.args["fill_pattern"]]
+    )
+
+
+RULES: Rules = {
+    exp.EQ: _of_floats(lambda node: _equal(node.this, node.expression)),
+    exp.NEQ: _of_floats(lambda node: exp.not_(_equal(node.this, node.expression))),
+    exp.GT: _of_floats(lambda node: _greater(node.this, node.expression)),
+    exp.LT: _of_floats(lambda node: _greater(node.expression, node.this)),
+    exp.GTE: _of_floats(lambda node: exp.not_(_greater(node.expression, node.this))),
+    exp.LTE: _of_floats(lambda node: exp.not_(_greater(node.this, node.expression))),
+    exp.Between: _of_floats(_between),
+    exp.In: _of_floats(lambda node: exp.or_(*(_equal(node.this, e) for e in node.expressions))),
+    exp.NullSafeEQ: _of_floats(_same),
+    exp.NullSafeNEQ: _of_floats(lambda node: exp.not_(_same(node))),
+    exp.Nullif: _of_floats(_null_if),
+    exp.Like: backslash_in_like,
+    exp.ILike: backslash_in_like,
+    exp.Select: _select,
+    exp.DataType: _type,
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: "toFloat64OrNull(trimBoth(toString(x)))",
+            exp.DType.DATE32: f"toDate32({_AS_MOMENT})",
+            exp.DType.DATETIME64: _AS_MOMENT,
+            exp.DType.BIGINT: "accurateCastOrNull(x, 'Int64')",
+            exp.DType.DECIMAL: "accurateCastOrNull(x, 'Decimal(38, 0)')",
+        },
+        "clickhouse",
+    ),
+    exp.Cast: _cast,
+    exp.Alias: _constant,
+    exp.Case: _case,
+    exp.Count: _signed,
+    exp.Window: _window,
+    exp.Sum: _sum,
+    exp.RegexpFullMatch: full_match("match(x, pattern)", "clickhouse"),
+    exp.GroupConcat: _text_of_group,
+    # There is nothing behind the last row, which of a type without NULL would be 0.
+    exp.Lead: written("lead(toNullable(x))", "clickhouse", x="this"),
+    exp.Length: _named("lengthUTF8", "this"),
+    exp.Substring: _named("substringUTF8", "this", "start", "length"),
+    exp.StrPosition: _named("positionUTF8", "this", "substr"),
+    exp.Lower: _named("lowerUTF8", "this"),
+    exp.Upper: _named("upperUTF8", "this"),
+    exp.Left: _named("leftUTF8", "this", "expression"),
+    exp.Right: _named("rightUTF8", "this", "expression"),
+    exp.Pad: _padded,
+}

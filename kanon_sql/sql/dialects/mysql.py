@@ -1,0 +1,148 @@
+"""MySQL, from 8.0.17 on, and what MariaDB has in common with it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from kanon_sql.sql.dialects.rules import (
+    AS_LONG,
+    AS_WHOLE,
+    DATE,
+    NUMBER,
+    TO_THE_END,
+    Rules,
+    backslash_in_like,
+    full_match,
+    in_condition,
+    nulls_last,
+    phrase,
+    try_cast,
+    written,
+)
+
+_phrase = partial(phrase, dialect="mysql")
+_written = partial(written, dialect="mysql")
+
+_FAIL = "exp(710 + char_length(x))"
+"""What fails, as no double is that large: the rules have no other word to fail with. It is of a
+value, as what is of none may be reckoned although nothing asks for it."""
+
+
+def _matches(pattern: str) -> str:
+    text = exp.Literal.string(pattern.removesuffix("$") + r"\z").sql("mysql")
+    return f"cast(x as char) regexp {text}"
+
+
+def _or_fail(kept: str, then: str) -> str:
+    return f"case when x is null or {kept} then {then} else {_FAIL} end"
+
+
+_CASTS = {
+    exp.DType.DOUBLE: _or_fail(_matches(NUMBER), "cast(x as double)"),
+    exp.DType.DATE: _or_fail(
+        f"({_matches(DATE)} and not cast(x as datetime(6)) is null)", "cast(x as date)"
+    ),
+    exp.DType.TIMESTAMP: _or_fail(
+        f"({_matches(DATE)} and not cast(x as datetime(6)) is null)", "cast(x as datetime(6))"
+    ),
+    **dict.fromkeys(
+        exp.DataType.INTEGER_TYPES,
+        _or_fail(f"({_matches(NUMBER)} and cast(x as double) % 1 = 0)", "cast(x as signed)"),
+    ),
+}
+"""Casts in a condition. MySQL would make a number of any text, and NULL of what is no date."""
+
+
+def _is_other_than_0(node: exp.Expr) -> bool:
+    return node.is_number and bool(node.to_py())
+
+
+def _divided(node: exp.Div | exp.Mod) -> exp.Expr:
+    """Nothing is divided by 0, which would be NULL without a word."""
+    if in_condition(node) and not _is_other_than_0(node.expression):
+        text = "case when y = 0 then exp(710 + char_length(y)) else y end"
+        node.set("expression", _phrase(text, y=node.expression))
+    return node
+
+
+def _is_alone_in_its_group(node: exp.Expr, groups: list[exp.Expr]) -> bool:
+    return not isinstance(node, exp.Column) and node in groups
+
+
+def _grouped(node: exp.Select) -> exp.Expr:
+    """A select in which what is grouped by and no column is said to be one value of each group:
+    the columns in it are taken for others where it is called as one of them."""
+    groups = list(node.args["group"].expressions) if node.args.get("group") else []
+    for each in node.expressions:
+        if isinstance(each, exp.Alias) and _is_alone_in_its_group(each.this, groups):
+            each.set("this", exp.Max(this=each.this.copy()))
+    return node
+
+
+def _lower(pattern: exp.Expr) -> exp.Expr:
+    if isinstance(pattern, exp.Literal):
+        return exp.Literal.string(pattern.name.lower())
+    return exp.Lower(this=pattern)
+
+
+def _texts_in_order(node: exp.GroupConcat) -> exp.Expr:
+    """A text that was cut at `group_concat_max_len` would be equal to others: two rows in the
+    place of one are an error."""
+    order = node.find(exp.Order)
+    text = order.this if order else node.this
+    return _phrase(
+        "case when char_length(joined) = sum(char_length(x)) + count(x) - 1 then joined "
+        "else (select 'cut at group_concat_max_len' union all select 'raise it') end",
+        joined=node,
+        x=text,
+    )
+
+
+def rules_with(bytewise: str) -> Rules:
+    """The rules, with the name of the collation in which no two texts that differ are equal: a
+    plain cast takes the session's."""
+    as_text = f"convert(x using utf8mb4) collate {bytewise}"
+
+    def cast(node: exp.Cast) -> exp.Expr:
+        if node.to.this in exp.DataType.TEXT_TYPES:
+            is_boolean = in_condition(node) and node.this.is_type(exp.DType.BOOLEAN)
+            text = "case when x then 'true' when not x then 'false' end" if is_boolean else as_text
+            return _phrase(text, x=node.this)
+        if in_condition(node) and node.to.this in _CASTS and not node.this.is_string:
+            return _phrase(_CASTS[node.to.this], x=node.this)
+        return node
+
+    def like(node: exp.Like) -> exp.Expr:
+        escaped = backslash_in_like(node)
+        return _phrase(f"{as_text} like pattern", x=escaped.this, pattern=escaped.expression)
+
+    def ilike(node: exp.ILike) -> exp.Expr:
+        return like(exp.Like(this=exp.Lower(this=node.this), expression=_lower(node.expression)))
+
+    return {
+        exp.TryCast: try_cast(
+            {
+                exp.DType.DOUBLE: f"case when {_matches(NUMBER)} then cast(x as double) end",
+                exp.DType.DATE: f"case when {_matches(DATE)} then cast(x as date) end",
+                exp.DType.TIMESTAMP: f"case when {_matches(DATE)} then cast(x as datetime(6)) end",
+                exp.DType.BIGINT: AS_WHOLE,
+                exp.DType.DECIMAL: AS_LONG,
+            },
+            "mysql",
+        ),
+        exp.Cast: cast,
+        **dict.fromkeys((exp.Div, exp.Mod), _divided),
+        exp.Select: _grouped,
+        exp.RegexpFullMatch: full_match("cast(x as char) regexp pattern", "mysql", TO_THE_END),
+        exp.IgnoreNulls: _written("max(x)", x="this.this"),
+        exp.Order: nulls_last,
+        exp.Like: like,
+        exp.ILike: ilike,
+        exp.GroupConcat: _texts_in_order,
+        exp.Encode: _written("cast(x as binary)", x="this"),
+    }
+
+
+RULES: Rules = rules_with("utf8mb4_0900_bin")

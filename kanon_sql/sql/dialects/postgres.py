@@ -1,0 +1,80 @@
+"""Postgres, from 13 on; from 16 on where a text is tried as a date."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from kanon_sql.sql.dialects.rules import (
+    AS_LONG,
+    AS_WHOLE,
+    Rules,
+    backslash_in_like,
+    full_match,
+    phrase,
+    try_cast,
+    written,
+)
+
+_NUMBER = r"^\s*[-+]?(\d{1,200}(\.\d{0,200})?|\.\d{1,200})([eE][-+]?\d{1,2})?\s*$"
+_DATE = r"^\s*\d{1,4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?\s*$"
+
+
+_phrase = partial(phrase, dialect="postgres")
+_written = partial(written, dialect="postgres")
+
+
+def _moment(type: str) -> str:
+    """A cast that fails is an error, so what is cast must look as if it would not."""
+    return (
+        f"case when cast(x as text) ~ '{_DATE}' and pg_input_is_valid(cast(x as text), '{type}') "
+        f"then cast(x as {type}) end"
+    )
+
+
+def _by_bytes(node: exp.Binary | exp.Between) -> exp.Expr:
+    """Texts in the order of their bytes, where a column has that of a language."""
+    for column in [side.unnest() for side in node.iter_expressions()]:
+        if isinstance(column, exp.Column) and column.is_type(exp.DType.VARCHAR):
+            column.replace(_phrase('x collate "C"', x=column))
+    return node
+
+
+def _date_text(node: exp.TimeToStr) -> exp.Expr:
+    """A date's text; that of an infinite one would be NULL, and is its name in DuckDB too."""
+    return _phrase("coalesce(said, cast(x as text))", said=node.copy(), x=node.this)
+
+
+def _year(node: exp.Extract) -> exp.Expr:
+    """The year of an infinite date is NULL, as in DuckDB."""
+    if node.this.name.upper() != "YEAR":
+        return node
+    return _phrase("case when isfinite(x) then y end", x=node.expression, y=node.copy())
+
+
+RULES: Rules = {
+    exp.TimeToStr: _date_text,
+    exp.Extract: _year,
+    exp.Year: _written("case when isfinite(x) then extract(year from x) end", x="this"),
+    **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between), _by_bytes),
+    # Arrays are equal where both elements are NULL, and only equality is joined by hashing.
+    exp.NullSafeEQ: _written("array[a] = array[b]", a="this", b="expression"),
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: f"case when cast(x as text) ~ '{_NUMBER}' "
+            "then cast(x as double precision) end",
+            exp.DType.DATE: _moment("date"),
+            exp.DType.TIMESTAMP: _moment("timestamp"),
+            exp.DType.BIGINT: AS_WHOLE,
+            exp.DType.DECIMAL: AS_LONG,
+        },
+        "postgres",
+    ),
+    exp.RegexpFullMatch: full_match("x ~ pattern", "postgres"),
+    # There is an any_value from Postgres 16 on, and no least boolean.
+    exp.IgnoreNulls: _written("(array_agg(x))[1]", x="this.this"),
+    exp.Like: backslash_in_like,
+    exp.ILike: backslash_in_like,
+    exp.Encode: _written("convert_to(cast(x as text), 'UTF8')", x="this"),
+}

@@ -1,0 +1,63 @@
+"""Redshift."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from kanon_sql.sql.dialects.rules import (
+    AS_LONG,
+    AS_WHOLE,
+    DATE,
+    NUMBER,
+    Rules,
+    backslash_in_like,
+    framed,
+    full_match,
+    try_cast,
+    written,
+)
+
+_written = partial(written, dialect="redshift")
+
+
+def _joined(node: exp.GroupConcat) -> exp.Expr:
+    """Texts joined in an order, which stands behind the function."""
+    order = node.this if isinstance(node.this, exp.Order) else None
+    if order is None:
+        return node
+    joined = exp.Anonymous(
+        this="listagg", expressions=[order.this.copy(), node.args["separator"].copy()]
+    )
+    return exp.WithinGroup(
+        this=joined, expression=exp.Order(expressions=[each.copy() for each in order.expressions])
+    )
+
+
+RULES: Rules = {
+    exp.NullSafeEQ: _written("(a = b or (a is null and b is null))", a="this", b="expression"),
+    exp.NullSafeNEQ: _written(
+        "not (a = b or (a is null and b is null)) is true", a="this", b="expression"
+    ),
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: f"case when cast(x as varchar(max)) ~ '{NUMBER}' "
+            "then cast(x as double precision) end",
+            exp.DType.DATE: f"case when cast(x as varchar(max)) ~ '{DATE}' "
+            "then cast(cast(x as timestamp) as date) end",
+            exp.DType.TIMESTAMP: f"case when cast(x as varchar(max)) ~ '{DATE}' "
+            "then cast(x as timestamp) end",
+            exp.DType.BIGINT: AS_WHOLE,
+            exp.DType.DECIMAL: AS_LONG,
+        },
+        "redshift",
+    ),
+    exp.RegexpFullMatch: full_match("x ~ pattern", "redshift"),
+    exp.Window: framed,
+    exp.GroupConcat: _joined,
+    exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
+    exp.Like: backslash_in_like,
+    exp.ILike: backslash_in_like,
+    exp.Encode: _written("cast(cast(x as varchar(max)) as varbyte)", x="this"),
+}

@@ -1,0 +1,98 @@
+"""Spark, from 4.0 on, with ANSI mode on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from kanon_sql.sql.dialects.rules import (
+    Rules,
+    backslash_in_like,
+    full_match,
+    in_condition,
+    is_some_records,
+    phrase,
+    try_cast,
+)
+
+_NUMBER = r"^\s*[-+]?([0-9]{1,200}([.][0-9]{0,200})?|[.][0-9]{1,200})([eE][-+]?[0-9]{1,2})?\s*\z"
+_TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
+_DATE = rf"^\s*[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}{_TIME}\s*\z"
+_TWO_TO_THE_63 = "9.223372036854775807E18D"
+
+
+_phrase = partial(phrase, dialect="spark")
+
+
+def _spelled(pattern: str, type: str) -> str:
+    """A cast of what looks like a number or a date: Spark reads `1d` and `2025` as such, too."""
+    text = exp.Literal.string(pattern).sql("spark")
+    return f"case when cast(x as string) rlike {text} then try_cast(x as {type}) end"
+
+
+def _whole(node: exp.Floor | exp.Ceil) -> exp.Expr:
+    """A float's floor as a float: a bigint would hold 2 ** 63 for all that is larger."""
+    above = node.find_ancestor(exp.TryCast)
+    of_float = node.find(exp.Div) or (above and above.to.this == exp.DType.BIGINT)
+    if not of_float and not in_condition(node):
+        return node
+    inner = node.copy()
+    # From 2 ** 53 on, and where it is no number, a float is its own floor.
+    text = "case when abs(x) < 9007199254740992 then cast(whole as double) else x end"
+    return _phrase(text, x=node.this, whole=inner)
+
+
+def _is_whole(node: exp.EQ) -> exp.Expr:
+    """Whether a number is its own floor: that of an infinite float can't be had in ANSI mode."""
+    other = node.expression
+    if isinstance(other, exp.Floor) and other.this == node.this:
+        return _phrase("x % 1 = 0", x=node.this)
+    return node
+
+
+def _where(node: exp.Where) -> exp.Expr:
+    """`from t where (b)` would call the table `where` and its column `b`, and leave nothing out."""
+    condition = node.this.unnest()
+    if isinstance(condition, exp.Column):
+        node.set("this", condition)
+    return node
+
+
+def _distinct(node: exp.Count) -> exp.Expr:
+    """The distinct values of some records, which fit into the task that read them.
+
+    Spark would write each record once for each column, and shuffle them twice. The hash keeps long
+    values out of memory: two of 10,000 values have the same one time in a hundred billion.
+    """
+    select = node.parent_select
+    if not isinstance(node.this, exp.Distinct) or select is None:
+        return node
+    read = select.args["from_"].this if select.args.get("from_") else None
+    [value, *more] = node.this.expressions
+    if more or not isinstance(read, exp.Subquery) or not is_some_records(read.this):
+        return node
+    return _phrase("size(collect_set(case when x is not null then xxhash64(x) end))", x=value)
+
+
+RULES: Rules = {
+    exp.Where: _where,
+    exp.Count: _distinct,
+    exp.Like: backslash_in_like,
+    exp.ILike: backslash_in_like,
+    exp.EQ: _is_whole,
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: _spelled(_NUMBER, "double"),
+            exp.DType.DATE: _spelled(_DATE, "date"),
+            exp.DType.TIMESTAMP: _spelled(_DATE, "timestamp_ntz"),
+            # 2 ** 63 itself would be taken for one less.
+            exp.DType.BIGINT: f"case when x < {_TWO_TO_THE_63} then try_cast(x as bigint) end",
+            exp.DType.DECIMAL: "try_cast(x as decimal(38, 0))",
+        },
+        "spark",
+    ),
+    exp.RegexpFullMatch: full_match("x rlike pattern", "spark", r"^(?:{})\z"),
+    exp.Floor: _whole,
+    exp.Ceil: _whole,
+}

@@ -1,0 +1,134 @@
+"""SQL Server, from 2017 on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from kanon_sql.sql.dialects.rules import (
+    Rules,
+    nulls_last,
+    phrase,
+    plain_number,
+    refused,
+    try_cast,
+    written,
+)
+
+_written = partial(written, dialect="tsql")
+
+_TEXT = "cast(x as nvarchar(max)) collate Latin1_General_100_BIN2"
+"""A text in which case and accents count; no collation makes outer blanks count."""
+_IS_PLAIN_NUMBER = (
+    f"({_TEXT} not like '%[^-0-9.]%' and {_TEXT} like '%[0-9]' "
+    f"and ({_TEXT} like '[0-9]%' or {_TEXT} like '-[0-9]%') "
+    f"and {_TEXT} not like '_%-%' and {_TEXT} not like '%.%.%')"
+)
+_HAS_DIGIT = f"{_TEXT} like '%[0-9]%'"
+
+
+def _as_text(node: exp.Cast) -> exp.Expr:
+    if node.to.this not in exp.DataType.TEXT_TYPES:
+        return node
+    return phrase(_TEXT, "tsql", x=node.this)
+
+
+def _float_as_text(node: exp.Case) -> exp.Expr:
+    """The default of a CASE that spells whole numbers otherwise: a cast would keep six digits."""
+    default = node.args.get("default")
+    if not isinstance(default, exp.Collate) or not isinstance(default.this, exp.Cast):
+        return node
+    if not any(branch.this.find(exp.Floor) for branch in node.args["ifs"]):
+        return node
+    exact = phrase(
+        "convert(nvarchar(max), x, 3) collate Latin1_General_100_BIN2", "tsql", x=default.this.this
+    )
+    node.set("default", exact)
+    return node
+
+
+def _trimmed(node: exp.Trim) -> exp.Expr:
+    """Without these characters at one end, which only SQL Server 2022 has a word for."""
+    if not node.expression:
+        return node
+    if node.expression.name != "*" or node.args.get("position") not in ("LEADING", "TRAILING"):
+        return refused("trim of anything but stars", "tsql")(node)
+    left = "substring(x, patindex('%[^*]%', x + '.'), len(x + '.'))"
+    right = "left(x, len(x + '.') - patindex('%[^*]%', reverse(x) + '.'))"
+    return phrase(left if node.args["position"] == "LEADING" else right, "tsql", x=node.this)
+
+
+def _padded(node: exp.Pad) -> exp.Expr:
+    length = int(node.expression.name)
+    stars = exp.Literal.string(node.args["fill_pattern"].name * length)
+    text = (
+        "left(x + stars, n)"
+        if node.args.get("is_left") is False
+        else "case when len(x + '.') - 1 >= n then left(x, n) else right(stars + x, n) end"
+    )
+    return phrase(text, "tsql", x=node.this, n=node.expression, stars=stars)
+
+
+def _date_text(node: exp.TimeToStr) -> exp.Expr:
+    """By a style, which no language of the session changes."""
+    length = {"%Y": 4, "%Y-%m": 7, "%Y-%m-%d": 10}[node.args["format"].name]
+    return phrase(f"convert(nvarchar({length}), x, 23)", "tsql", x=node.this)
+
+
+def _like(node: exp.Like) -> exp.Expr:
+    pattern = node.expression
+    if isinstance(pattern, exp.Literal):
+        pattern = exp.Literal.string(pattern.name.replace("[", "[[]"))
+    return phrase(f"{_TEXT} like pattern", "tsql", x=node.this, pattern=pattern)
+
+
+def _ilike(node: exp.ILike) -> exp.Expr:
+    return _like(
+        exp.Like(
+            this=exp.Lower(this=node.this),
+            expression=exp.Literal.string(node.expression.name.lower()),
+        )
+    )
+
+
+def _text(node: exp.Literal) -> exp.Expr:
+    """A text that not every code page has is one of Unicode."""
+    if node.is_string and not node.name.isascii():
+        return exp.National(this=node.name)
+    return node
+
+
+RULES: Rules = {
+    # What an intersection has in common is equal, NULL too, and is joined by hashing.
+    exp.NullSafeEQ: _written("exists (select a intersect select b)", a="this", b="expression"),
+    exp.NullSafeNEQ: _written("not exists (select a intersect select b)", a="this", b="expression"),
+    # A text of blanks would be 0.
+    exp.TryCast: try_cast(
+        {
+            exp.DType.DOUBLE: f"case when {_HAS_DIGIT} then try_cast(x as float) end",
+            exp.DType.DATE: "case when "
+            f"{_TEXT} like '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]%' "
+            "then cast(try_cast(x as datetime2) as date) end",
+            exp.DType.TIMESTAMP: "case when "
+            f"{_TEXT} like '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]%' "
+            "then try_cast(x as datetime2) end",
+            exp.DType.BIGINT: "try_cast(x as bigint)",
+            exp.DType.DECIMAL: "try_cast(x as numeric(38, 0))",
+        },
+        "tsql",
+    ),
+    exp.Cast: _as_text,
+    exp.Case: _float_as_text,
+    exp.RegexpFullMatch: plain_number(_IS_PLAIN_NUMBER, "tsql"),
+    exp.IgnoreNulls: _written("max(x)", x="this.this"),
+    exp.Length: _written("(len(x + '.') - 1)", x="this"),
+    exp.Trim: _trimmed,
+    exp.Pad: _padded,
+    exp.TimeToStr: _date_text,
+    exp.Like: _like,
+    exp.ILike: _ilike,
+    exp.Order: nulls_last,
+    exp.Literal: _text,
+    exp.Encode: _written("cast(x as varbinary(max))", x="this"),
+}

@@ -1,0 +1,53 @@
+"""Only SELECTs that were taken apart and looked at go to a database."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sqlglot
+from sqlglot import exp
+
+from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.sql.quoting import DIALECT
+
+
+def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
+    """The parsed statement, if it is one SELECT that reads nothing but `tables`.
+
+    `tables` are FROM items as DuckDB spells them. Raises `EngineError` otherwise: such a statement
+    is never executed.
+    """
+    statements = sqlglot.parse(sql, read=DIALECT)
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise EngineError("refused a statement that is not exactly one SELECT.")
+    statement = statements[0]
+    writing = statement.find(exp.DDL, exp.DML, exp.Command, exp.Into)
+    if writing is not None:
+        raise EngineError(f"refused a statement that does not only read: {writing.key}.")
+    named = {cte.alias for cte in statement.find_all(exp.CTE)}
+    declared = {_declared(table) for table in tables}
+    for table in statement.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not table.db and table.name in named:
+            continue
+        if _bare(table) not in declared:
+            raise EngineError(f"refused a statement that reads another table: {table.sql()}.")
+    return statement
+
+
+def sets_of(sql: str) -> list[str]:
+    """The names that a statement gives to sets of its own."""
+    return [cte.alias for cte in sqlglot.parse_one(sql, read=DIALECT).find_all(exp.CTE)]
+
+
+@cache
+def _declared(from_item: str) -> str:
+    table = sqlglot.parse_one(f"select 1 from {from_item}", read=DIALECT).find(exp.Table)
+    if table is None:
+        raise SpecError("a table can't be told from its FROM text.")
+    return _bare(table)
+
+
+def _bare(table: exp.Table) -> str:
+    bare = table.copy()
+    bare.set("alias", None)
+    return bare.sql(dialect=DIALECT)

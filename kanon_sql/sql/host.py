@@ -1,0 +1,322 @@
+"""What the templates ask of Python: names, types and spellings of columns."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from kanon_sql.errors import SpecError
+from kanon_sql.sql.column_types import family
+from kanon_sql.sql.quoting import DIALECT, identifier, literal, positive_int, value_as_text
+from kanon_sql.sql.thresholds import SLACK, SLACK_OF_DISTANCES, exactly
+
+
+def _ident(column: Any) -> str:
+    """The column's own name, where records are read."""
+    return identifier(column if isinstance(column, str) else column.name)
+
+
+def _type_of(column: Any) -> str:
+    """The column's type; that of a plain name is the empty text."""
+    return "" if isinstance(column, str) else column.type
+
+
+def _is_text(column: Any) -> bool:
+    """Whether numbers of this column have to be read off its text."""
+    return isinstance(column, str) or bool(column.is_text)
+
+
+def _source(column: Any) -> str:
+    """The column as a question reads it: as it lies, or at a level under its own name."""
+    generalised = getattr(column, "generalised", None)
+    return f"{generalised} as {_ident(column)}" if generalised else _ident(column)
+
+
+def _alias(column: Any) -> str:
+    """What the sets above the records call the column."""
+    name = column if isinstance(column, str) else column.alias
+    return name if name.startswith("kanon_") else identifier(name)
+
+
+def _hash(value: str) -> str:
+    """The 32 bits that stand for a value where it is grouped by its hash."""
+    return f"(hash({value}) >> 32)"
+
+
+def _key(column: Any) -> str:
+    """What a frequency set groups by: the column, or its hash where that tells as much.
+
+    Two columns share a key of 64 bits, which is half as dear as two keys.
+    """
+    parts = getattr(column, "parts", ())
+    if parts:
+        first, second = (_hash(_ident(part)) for part in parts)
+        return f"({first} | ({second} << 32))"
+    return _hash(_ident(column)) if getattr(column, "hashed", False) else _ident(column)
+
+
+def _halves(column: Any) -> list[str]:
+    """The hashes of both columns that share a key."""
+    return [f"({_alias(column)} & 4294967295)", f"({_alias(column)} >> 32)"]
+
+
+def _is_null(column: Any, of: str | None = None) -> str:
+    """Whether a key stands for NULL; `of` is the set it is in, where several are read."""
+    null = _hash("cast(null as varchar)")
+    if getattr(column, "parts", ()):
+        return " or ".join(f"{half} = {null}" for half in _halves(column))
+    key = f"{of}.{_alias(column)}" if of else _alias(column)
+    return f"{key} = {null}" if getattr(column, "hashed", False) else f"{key} is null"
+
+
+def _is_known(column: Any) -> str:
+    """Whether a key stands for anything but NULL."""
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} <> {_hash('cast(null as varchar)')}"
+    return f"{_alias(column)} is not null"
+
+
+def _may_be_star(column: Any) -> bool:
+    """Whether a cell of this column can be `*`: only text can."""
+    return _is_text(column)
+
+
+def _is_star(column: Any) -> str:
+    """Whether a key stands for a cell that is only `*`."""
+    if getattr(column, "parts", ()):
+        return " and ".join(f"{half} = {_hash(literal('*'))}" for half in _halves(column))
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} = {_hash(literal('*'))}"
+    is_varchar = _type_of(column) == "VARCHAR"
+    return f"{_alias(column) if is_varchar else f'cast({_alias(column)} as varchar)'} = '*'"
+
+
+def _is_value(column: Any, value: Any) -> str:
+    """Whether a key stands for one value of the question, compared by its text; numbers by what
+    they are, as 0.5 is 0.50."""
+    if value is None:
+        return _is_null(column)
+    if family(_type_of(column)) == "number" and _is_number(value):
+        return f"{_alias(column)} = {value_as_text(value)}"
+    text = literal(value_as_text(value))
+    if getattr(column, "hashed", False):
+        return f"{_alias(column)} = {_hash(text)}"
+    if _type_of(column) == "VARCHAR":
+        return f"{_alias(column)} = {text}"
+    return f"{_as_text(_alias(column), _type_of(column))} = {text}"
+
+
+def _is_number(value: Any) -> bool:
+    is_float = isinstance(value, float) and math.isfinite(value)
+    return is_float or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _finite_number(column: Any) -> str:
+    """The number of a value, such that two can be subtracted; NULL where it is not finite."""
+    value, type = _alias(column), _type_of(column)
+    if family(type) != "number":
+        value = f"try_cast({value} as double)"
+    elif type.startswith(("HUGEINT", "UHUGEINT")):
+        value = f"cast({value} as double)"
+    elif type.startswith("DECIMAL"):
+        return value
+    elif not type.startswith(("DOUBLE", "FLOAT", "REAL")):
+        return f"cast({value} as decimal(38, 0))"
+    return f"case when abs({value}) <= 1.7976931348623157e308 then {value} end"
+
+
+def _spelled_number(column: Any) -> str:
+    """The number that a text spells, however it does."""
+    return f"try_cast({_alias(column)} as double)"
+
+
+def _least_difference(column: Any, threshold: Any) -> str:
+    """What a difference of two values must not be below, in the type of the difference."""
+    type = _type_of(column)
+    decimals = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", type)
+    whole = family(type) == "number" and not type.startswith(
+        ("DOUBLE", "FLOAT", "REAL", "HUGEINT", "UHUGEINT", "DECIMAL")
+    )
+    if not whole and not decimals:
+        return f"{float(threshold)!r} * (1 - {SLACK!r})"
+    digits = int(decimals[1]) if decimals else 0
+    steps = math.ceil(exactly(threshold) * 10**digits)
+    text = f"{steps:0{digits + 1}d}"
+    exact = f"{text[:-digits]}.{text[-digits:]}" if digits else text
+    return f"cast({exact} as decimal(38, {digits}))"
+
+
+def _order_keys(value: str, type: str) -> list[str]:
+    """What values are in order by: text by its number, or by its date, and so what may be anything,
+    by its text, as there is no cast of a date to a number."""
+    if type and family(type) != "text":
+        return [value]
+    value = value if type else f"cast({value} as varchar)"
+    return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)"]
+
+
+def _exact(threshold: Any) -> Fraction:
+    """A threshold that whole numbers of 18 digits can be multiplied with."""
+    parts = 10**17
+    return min(Fraction(round(exactly(threshold) * parts), parts), Fraction(parts))
+
+
+def _only_value(value: str) -> str:
+    """The value of a group that has one."""
+    return f"any_value({value})"
+
+
+def _texts_in_order(text: str, order: str) -> str:
+    """All texts of a group as one, with commas between."""
+    return f"string_agg({text}, ',' order by {order})"
+
+
+def _same(left: str, right: str) -> str:
+    """Whether two cells are equal, where NULL equals NULL."""
+    return f"{left} is not distinct from {right}"
+
+
+def _matches(text: str, pattern: str) -> str:
+    """Whether a text matches a regular expression as a whole."""
+    return f"regexp_full_match({text}, '{pattern}')"
+
+
+def _cast_or_null(text: str, type: str) -> str:
+    return f"try_cast({text} as {type})"
+
+
+def _weight_of(column: Any) -> str:
+    """The whole number of people that a weight is; that it is one is asked beforehand."""
+    return f"cast({_ident(column)} as bigint)"
+
+
+def _as_text(value: str, type: str) -> str:
+    """The text of a value; a whole number is spelled without a decimal point."""
+    if type.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL")):
+        # Engines that leave out zeros at the end are told how many digits there are.
+        spelled = f"cast({value} as {type.lower()})" if type.startswith("DECIMAL(") else value
+        return (
+            f"case when {value} = floor({value}) and abs({value}) < 1e15 "
+            f"then cast(try_cast({value} as bigint) as varchar) else cast({spelled} as varchar) end"
+        )
+    return f"cast({value} as varchar)"
+
+
+_DATE_FORMATS = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+
+
+def _date_text(date: str, part: str) -> str:
+    """A date as text, down to its day, month or year."""
+    return f"strftime({date}, '{_DATE_FORMATS[part]}')"
+
+
+def _pad_right(text: str, length: int) -> str:
+    """The text with `*` after it, so many characters in all."""
+    return f"rpad({text}, {length}, '*')"
+
+
+def _pad_left(text: str, length: int) -> str:
+    return f"lpad({text}, {length}, '*')"
+
+
+def _suffix(text: str, length: int) -> str:
+    """The last characters of a text, all where it has no more."""
+    return f"right({text}, {length})"
+
+
+def _rows_as_text(rows: Sequence[tuple[str, str]], divider: str) -> str:
+    """A line a row, each of its values behind a divider, as one literal.
+
+    Raises `SpecError` where a value has more than one line.
+    """
+    text = "\n     ".join(f"{divider}{value}{divider}{label}" for value, label in rows)
+    if len(text.splitlines()) != len(rows):
+        raise SpecError("a value of the hierarchy has a line break in it; write it in one line.")
+    return exp.Literal.string(text).sql(dialect=DIALECT)
+
+
+def _unused_character(rows: Sequence[tuple[str, str]]) -> str:
+    """A character that no value has, one that people like to see between columns if any is left."""
+    used = {character for row in rows for value in row for character in value}
+    return next(
+        each for each in ("|", ";", "~", *map(chr, range(0xE000, 0xF900))) if each not in used
+    )
+
+
+def _lines(text: str) -> str:
+    """A row for each line of a text, where it stands in SELECT."""
+    return f"unnest(string_split(\n    {text},\n    chr(10)\n))"
+
+
+def _part(text: str, divider: str, place: int) -> str:
+    """What stands in the place between dividers, the first being 1."""
+    return f"split_part({text}, {literal(divider)}, {place})"
+
+
+def _raised(message: str) -> str:
+    """A whole number that is none: whoever asks for it gets an error that says the text."""
+    return f"cast(error({message}) as integer)"
+
+
+HOST = {
+    # a column by its name
+    "ident": _ident,
+    "source": _source,
+    "alias": _alias,
+    "key": _key,
+    "type_of": _type_of,
+    "is_text": _is_text,
+    # what a value of a column is
+    "is_null": _is_null,
+    "is_known": _is_known,
+    "is_star": _is_star,
+    "may_be_star": _may_be_star,
+    "is_value": _is_value,
+    "finite_number": _finite_number,
+    "spelled_number": _spelled_number,
+    "least_difference": _least_difference,
+    "order_keys": _order_keys,
+    # functions that engines spell in their own way
+    "same": _same,
+    "only_value": _only_value,
+    "texts_in_order": _texts_in_order,
+    "matches": _matches,
+    "cast_or_null": _cast_or_null,
+    "weight_of": _weight_of,
+    "as_text": _as_text,
+    "date_text": _date_text,
+    "pad_right": _pad_right,
+    "pad_left": _pad_left,
+    "suffix": _suffix,
+    "raised": _raised,
+    # what a question says, as SQL
+    "literal": literal,
+    "positive_int": positive_int,
+    "number": lambda threshold: repr(float(threshold)),
+    "numerator": lambda threshold: _exact(threshold).numerator,
+    "denominator": lambda threshold: _exact(threshold).denominator,
+    "slack": lambda: repr(SLACK),
+    "slack_of_distances": lambda: repr(SLACK_OF_DISTANCES),
+    # types
+    "text_type": lambda: "varchar",
+    "float_type": lambda: "double",
+    "exact_type": lambda: "decimal(18, 0)",
+    "whole_type": lambda: "bigint",
+    "widest_type": lambda digits=0: f"decimal(38, {digits})",
+}
+"""The host contract: one name for what differs between dbt and Python. The macros in
+`macros/shared` use nothing else, so both hosts must have every name."""
+
+EMBEDDED = {
+    "hash": _hash,
+    "rows_as_text": _rows_as_text,
+    "unused_character": _unused_character,
+    "lines": _lines,
+    "part": _part,
+}
+"""What the macros in `templates/duckdb` use besides."""

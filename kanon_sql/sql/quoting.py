@@ -1,0 +1,63 @@
+"""Names, texts and numbers as SQL spells them."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from sqlglot import exp
+
+from kanon_sql.errors import SpecError
+
+DIALECT = "duckdb"
+
+
+def identifier(name: str) -> str:
+    """The name, quoted so that it can be nothing but a name.
+
+    >>> identifier('a"b')
+    '"a""b"'
+
+    Raises `SpecError` for a name of more than one line: SQL that people read is indented.
+    """
+    return exp.to_identifier(_one_line(name), quoted=True).sql(dialect=DIALECT)
+
+
+def literal(value: str) -> str:
+    """The text as a SQL literal.
+
+    >>> literal("it's")
+    "'it''s'"
+
+    Raises `SpecError` for a text of more than one line.
+    """
+    return exp.Literal.string(_one_line(value)).sql(dialect=DIALECT)
+
+
+def _one_line(text: str) -> str:
+    if text.splitlines() not in ([text], []):
+        raise SpecError(f"{text!r} has a line break in it; give it a name of one line.")
+    return text
+
+
+def positive_int(value: Any, name: str) -> int:
+    """The value, if it is a whole number of 1 or more; the last door before SQL text."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    raise SpecError(f"{name} must be a whole number, 1 or more; found {value!r}.")
+
+
+def value_as_text(value: Any) -> str:
+    """A value of a question as the text of the same value in a table.
+
+    >>> [value_as_text(value) for value in ("HIV", 2, 2.0, 0.5, True, date(2025, 1, 31))]
+    ['HIV', '2', '2', '0.5', 'true', '2025-01-31']
+    """
+    match value:
+        case bool():
+            return str(value).lower()
+        case float() if value.is_integer():
+            return str(int(value))
+        case date():
+            return value.isoformat()
+    return str(value)
