@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 
@@ -17,6 +18,20 @@ def ctrl_c() -> Iterator[None]:
     yield
     if before is not None:
         signal.signal(signal.SIGINT, before)
+
+
+MARKS = {"postgres", "spark", "clickhouse", "mariadb", "dbt", "conformance"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark a test with what it asks, by its file, its name and its `database`: `-m "not spark"`."""
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        database = parameters.get("database") or parameters.get("engine")
+        says = f"{item.location[0]} {item.originalname} {database}"
+        for mark in MARKS.intersection(re.split(r"[\W_]+", says)):
+            item.add_marker(mark)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

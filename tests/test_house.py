@@ -16,6 +16,7 @@ import oracle
 import pytest
 import yaml
 from jinja2 import Environment, meta
+from places import HOUSE, ROOT, TESTS
 
 import kanon_sql
 from kanon_sql.spec.models.catalogue import MODELS
@@ -33,7 +34,6 @@ FLOORS = {
 FREE = {("files", "errors"), ("cli", "api")}
 """Between the same bars only these know one another."""
 
-HOUSE = Path(kanon_sql.__file__).parent
 MODULES = sorted(module.name for module in pkgutil.walk_packages(kanon_sql.__path__, "kanon_sql."))
 
 
@@ -153,7 +153,7 @@ def test_its_examples_run(module: str) -> None:
 
 
 def test_every_model_has_a_macro_an_oracle_and_worked_examples() -> None:
-    examples = {file.stem for file in (Path(__file__).parent / "models").glob("*.yml")}
+    examples = {file.stem for file in (TESTS / "models").glob("*.yml")}
 
     assert set(MODELS) == set(oracle.MODELS) == examples
     own = {name for name, model in MODELS.items() if not model.read_off_sizes}
@@ -161,7 +161,7 @@ def test_every_model_has_a_macro_an_oracle_and_worked_examples() -> None:
 
 
 def test_every_model_has_a_row_in_the_readme() -> None:
-    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = [line for line in readme.splitlines() if line.startswith("| `")]
 
     assert [row.split("`")[1] for row in rows if row.split("`")[1] in MODELS] == list(MODELS)
@@ -198,7 +198,7 @@ def test_every_model_speaks_for_itself(model: type) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_worked_example_has_a_name_of_its_own_and_is_cited(model: str) -> None:
-    file = Path(__file__).parent / "models" / f"{model}.yml"
+    file = TESTS / "models" / f"{model}.yml"
     examples = yaml.safe_load(file.read_text(encoding="utf-8"))
     ids = [each["id"] for each in examples]
 

@@ -7,7 +7,6 @@ import re
 import sqlite3
 import traceback
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,37 +19,10 @@ from generated import few
 from hypothesis import given
 from hypothesis import strategies as st
 from pages import as_markdown
+from planted import BIRTHS, DIAGNOSES, INCOMES, NAMES, ROW, ZIPS, people, traces
 
 import kanon_sql as kanon
 from kanon_sql.engines.duckdb.errors import without_values
-
-ZIPS = ("Zeppelin-4711", "Zeppelin-0815", "<b>Zeppelin</b>", "*Zeppelin*")
-NAMES = ("Xanthippe", "Xenophon", "Xanthippe ")
-DIAGNOSES = ("Rumpelstilz", "rumpelstilz", "Rumpel|stilz", "Rumpel\nstilz")
-INCOMES = (918_273.5, 918_274.0, -918_275.25)
-BIRTHS = (date(1931, 7, 19), date(1931, 7, 20))
-
-TRACES = ("zeppelin", "xanthippe", "xenophon", "rumpel", "91827", "918,27", "1931-07", "1931, 7")
-"""What a value leaves of itself in a text, whatever its spelling."""
-
-ROW = st.tuples(
-    *(st.sampled_from((None, *values)) for values in (ZIPS, INCOMES, BIRTHS, DIAGNOSES)),
-    st.sampled_from(NAMES),
-)
-COLUMNS = ("zip", "income", "born", "diagnosis", "person")
-TYPES = (pyarrow.string(), pyarrow.float64(), pyarrow.date32(), pyarrow.string(), pyarrow.string())
-
-
-def people(rows: list[tuple[Any, ...]]) -> pyarrow.Table:
-    return pyarrow.Table.from_pylist(
-        [dict(zip(COLUMNS, row, strict=True)) for row in rows],
-        schema=pyarrow.schema(list(zip(COLUMNS, TYPES, strict=True))),
-    )
-
-
-def traces(text: str) -> list[str]:
-    """The values that a text tells something of."""
-    return [trace for trace in TRACES if trace in text.casefold()]
 
 
 def outputs(result: kanon.AuditResult) -> str:

