@@ -23,7 +23,14 @@ from kanon_sql.errors import EngineError, SpecError, did_you_mean, found_instead
 from kanon_sql.plan import profile_plan
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.result import ProfileResult
-from kanon_sql.results.release import Algorithm, Emitted, Form, ReleaseFindings, Suppressed
+from kanon_sql.results.release import (
+    Algorithm,
+    Emitted,
+    Form,
+    MetricName,
+    ReleaseFindings,
+    Suppressed,
+)
 from kanon_sql.results.stored import result_of
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model
@@ -221,7 +228,11 @@ def anonymize(
     checks: Checks = (),
     references: Any = None,
     algorithm: Algorithm = "datafly",
+    metric: MetricName | None = None,
     max_suppressed: int | str | None = None,
+    keep: Names = (),
+    at_most: Mapping[str, int] | None = None,
+    weights: Mapping[str, float] | None = None,
     suppressed: Suppressed = "remove",
     pull_frequencies: bool = False,
     output: str | Path | None = None,
@@ -243,13 +254,14 @@ def anonymize(
     `quasi_identifiers` maps each to its `GeneralizationHierarchy`; one that is only named can
     only be suppressed. `max_suppressed` is how many records may be left out, `k` without it, or
     a share of them as in "5%"; `suppressed="star"` keeps them with `*` in every
-    quasi-identifier. The release is audited again, and what fails is not written; `release` of the
-    result gives its records as a data frame. `output` is a
-    .parquet, .csv or .tsv file for the release, or a .sql file for the views that make it, in
-    some `dialect` (that of the database without one; of a data frame they need its `name` in
-    the database), or with `emit="dbt-model"` a dbt model and its .yml. The views are called
-    `view_name`, or after the table; with `single_view` they are one. `force` replaces files, and
-    writes a release that fails.
+    quasi-identifier. `keep` are quasi-identifiers that stay as they are, `at_most` has the
+    highest level of those that are bounded, and `weights` what the loss of each weighs. The
+    release is audited again, and what fails is not written; `release` of the result gives its
+    records as a data frame. `output` is a .parquet, .csv or .tsv file for the release, or a .sql
+    file for the views that make it, in some `dialect` (that of the database without one; of a
+    data frame they need its `name` in the database), or with `emit="dbt-model"` a dbt model and
+    its .yml. The views are called `view_name`, or after the table; with `single_view` they are
+    one. `force` replaces files, and writes a release that fails.
 
     A release is in the order of what it publishes. With `keep_order` it stays in that of its
     source, which links it to other releases, and the result warns of it. Columns that no part was
@@ -280,7 +292,11 @@ def anonymize(
     spec = _spec(data, quasi_identifiers, sensitive, checks, references, demands, **parts)
     wanted = ReleaseOptions(
         algorithm=algorithm,
+        metric=metric,
         max_suppressed=max_suppressed,
+        keep=tuple(_list("keep", keep)),
+        at_most=_by_column("at_most", at_most),
+        weights=_by_column("weights", weights),
         suppressed=suppressed,
         pull_frequencies=pull_frequencies,
         output=_path(output),
@@ -501,8 +517,17 @@ def _part(key: str, value: Any) -> Any:
                 f'levels must say which column is at which, as in {{"zip": 2}}; found '
                 f"{kind_of(value)}."
             )
-        return {_column(name): level for name, level in (value or {}).items()}
+        return _by_column(key, value)
     return value
+
+
+def _by_column(parameter: str, given: Any) -> dict[str, Any]:
+    """What is said of some columns, by their names."""
+    if not isinstance(given, Mapping | None):
+        raise SpecError(
+            f'{parameter} must say it of each column, as in {{"zip": 2}}; found {kind_of(given)}.'
+        )
+    return {_column(name): value for name, value in (given or {}).items()}
 
 
 def _list(parameter: str, names: Any) -> list[str]:

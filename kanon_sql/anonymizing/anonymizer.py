@@ -19,6 +19,7 @@ from kanon_sql.anonymizing.frequency_sets import FrequencySets, first_set
 from kanon_sql.anonymizing.lattice import Levels
 from kanon_sql.anonymizing.losses import associations, losses, metrics
 from kanon_sql.anonymizing.options import ReleaseOptions
+from kanon_sql.anonymizing.preferences import Preferences, preferences_of
 from kanon_sql.anonymizing.result import AnonymizationResult
 from kanon_sql.anonymizing.suppression import (
     IN_ORDER,
@@ -40,6 +41,7 @@ from kanon_sql.files import file_kind, remove_leftovers
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import bind, column_levels
 from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.roles import resolve
 from kanon_sql.plan.steps import counted, spoken
 from kanon_sql.plan.violating_classes import class_size, is_judged_by_class
@@ -131,10 +133,15 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
         _refuse_names(plan.bound, wanted)
         refuse_untouched(plan.bound, wanted)
         levels = column_levels(plan.bound.roles, plan.bound.facts)
-        masked = frozenset(name for name, each in levels.items() if each.needs_longest)
+        preferred = preferences_of(wanted, plan.bound)
+        masked = frozenset(
+            name
+            for name, each in levels.items()
+            if each.needs_longest and name not in preferred.at_most
+        )
         search = ExpectedSearch(
             {
-                name: each.with_longest(1).height - 1 if name in masked else each.height
+                name: _expected_height(each, preferred, masked=name in masked)
                 for name, each in levels.items()
             },
             masked,
@@ -149,6 +156,15 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
         asked_before = [step for step in plan.steps if step not in plan.shown]
         steps = [*asked_before, replace(first_set(plan.bound), only=when)]
         return replace(expected(plan, steps, database), search=search)
+
+
+def _expected_height(levels: ColumnLevels, preferred: Preferences, *, masked: bool) -> int:
+    """How many levels a search may raise a quasi-identifier by, those of a mask left out."""
+    if masked:
+        return levels.with_longest(1).height - 1
+    if levels.needs_longest:
+        return preferred.at_most[levels.name]
+    return preferred.highest(levels.name, levels.height)
 
 
 def _refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
@@ -235,6 +251,7 @@ class _Run:
         self._plan = planned(spec, 0, engine).plan
         _refuse_names(self._plan.bound, wanted)
         refuse_untouched(self._plan.bound, wanted)
+        self._preferred = preferences_of(wanted, self._plan.bound)
         self.chain: ViewChain | None = None
         """The views of the release, where there is one."""
 
@@ -252,7 +269,7 @@ class _Run:
         sets = self._sets()
         allowed = self._wanted.allowed(records=before.summary.records or 0, k=self._k)
         path = datafly(
-            sets.attributes,
+            [self._preferred.bounded(each) for each in sets.attributes],
             sets.records_violating,
             allowed,
             lambda step: self._tell(_as_taken(sets, step)),
@@ -315,6 +332,7 @@ class _Run:
                     left_out.classes,
                     records=before.summary.records or 0,
                     suppressed=left_out.records,
+                    weights=self._preferred.weights,
                 ),
                 associations=tuple(associations(sets, self._plan.bound, path.levels)),
                 views=self.statements,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kanon_sql.anonymizing.frequency_sets import MARKED, Asked, FrequencySets
@@ -47,7 +47,14 @@ def losses(sets: FrequencySets, levels: Levels) -> Iterator[Loss]:
         )
 
 
-def metrics(lost: Sequence[Loss], classes: Row, *, records: int, suppressed: int) -> Metrics:
+def metrics(
+    lost: Sequence[Loss],
+    classes: Row,
+    *,
+    records: int,
+    suppressed: int,
+    weights: Mapping[str, float] | None = None,
+) -> Metrics:
     """The metrics of a release. `classes` is the row that sums up its classes."""
     released, count = int(classes["kanon_released"]), int(classes["kanon_classes"])
     bits, most = math.fsum(each.bits for each in lost), math.fsum(each.most_bits for each in lost)
@@ -63,6 +70,7 @@ def metrics(lost: Sequence[Loss], classes: Row, *, records: int, suppressed: int
         non_uniform_entropy=bits / most if most else None,
         non_uniform_entropy_bits=bits if lost else None,
         loss_by_quasi_identifier=by_name,
+        loss_weighted=_weighted_mean(by_name, weights) if lost and weights else None,
     )
 
 
@@ -93,6 +101,13 @@ def associations(sets: FrequencySets, bound: BoundSpec, levels: Levels) -> Itera
     )
     for (each, _, sensitive), row in zip(pairs, rows, strict=True):
         yield Association(each.name, sensitive.name, row["kanon_before"], row["kanon_after"])
+
+
+def _weighted_mean(by_name: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    weighed = [(weights.get(name, 1.0), each) for name, each in by_name.items()]
+    return math.fsum(weight * each for weight, each in weighed) / math.fsum(
+        weight for weight, _ in weighed
+    )
 
 
 def _mean(values: Iterable[float]) -> float:

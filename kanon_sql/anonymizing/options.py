@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import get_args
 
 from kanon_sql.anonymizing.dbt_model import is_unchanged
 from kanon_sql.anonymizing.views import LONGEST_NAME, refuse_single_view
-from kanon_sql.errors import SpecError
-from kanon_sql.results.release import Algorithm, Emitted, Suppressed
+from kanon_sql.errors import SpecError, did_you_mean, found_instead
+from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.spec.spec import Unassigned
 
 _RECORDS = (".parquet", ".csv", ".tsv")
+ALGORITHMS: tuple[Algorithm, ...] = ("datafly",)
+METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,15 @@ class ReleaseOptions:
 
     algorithm: Algorithm = "datafly"
     max_suppressed: int | str | None = None
-    """So many records, or `P%` of them; k without it."""
+    """So many records, or `P%` of them; without it k for Datafly, and 0 for all others."""
+    metric: MetricName | None = None
+    """What an optimal search minimises; the loss without it."""
+    keep: tuple[str, ...] = ()
+    """The quasi-identifiers that stay as they are."""
+    at_most: Mapping[str, int] = field(default_factory=dict)
+    """The highest level that a quasi-identifier may have."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """What the loss of a quasi-identifier weighs; 1 without it."""
     suppressed: Suppressed = "remove"
     pull_frequencies: bool = False
     """Whether a warehouse's frequency set is fetched, so that the search runs here."""
@@ -42,10 +55,14 @@ class ReleaseOptions:
     force: bool = False
 
     def __post_init__(self) -> None:
-        if self.algorithm == "optimal":
-            raise SpecError("the algorithm optimal comes in a later release; there is datafly.")
-        if self.algorithm != "datafly":
-            raise SpecError(f"there is no algorithm {self.algorithm!r}; there is datafly.")
+        if self.algorithm not in ALGORITHMS:
+            raise SpecError(
+                f"there is no algorithm {self.algorithm!r}; there is {', '.join(ALGORITHMS)}."
+                f"{did_you_mean(str(self.algorithm), ALGORITHMS)}"
+            )
+        self._refuse_metric()
+        self._refuse_levels()
+        self._refuse_weights()
         if self.suppressed not in ("remove", "star"):
             raise SpecError(f"suppressed must be remove or star; found {self.suppressed!r}.")
         self.allowed(records=0, k=1)
@@ -118,7 +135,8 @@ class ReleaseOptions:
 
     def allowed(self, *, records: int, k: int) -> int:
         """How many records may be suppressed, of so many."""
-        asked = k if self.max_suppressed is None else self.max_suppressed
+        unsaid = k if self.algorithm == "datafly" else 0
+        asked = unsaid if self.max_suppressed is None else self.max_suppressed
         if re.fullmatch(r"[0-9]+", str(asked)):
             return int(asked)
         percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(asked))
@@ -128,3 +146,39 @@ class ReleaseOptions:
                 f"{asked!r}."
             )
         return int(Fraction(records) * Fraction(percent[1]) / 100)
+
+    def _refuse_metric(self) -> None:
+        """Raise `SpecError` for a metric that is none, or that nothing is chosen by."""
+        if self.metric is None:
+            return
+        if self.metric not in METRIC_NAMES:
+            raise SpecError(
+                f"there is no metric {self.metric!r} to choose by; there is "
+                f"{', '.join(METRIC_NAMES)}.{did_you_mean(str(self.metric), METRIC_NAMES)}"
+            )
+        if self.algorithm == "datafly":
+            raise SpecError(
+                "Datafly chooses by no metric. Leave out metric, or ask for the algorithm optimal."
+            )
+
+    def _refuse_levels(self) -> None:
+        for name, level in self.at_most.items():
+            if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+                raise SpecError(
+                    f'at_most: "{name}" must have the number of a level, 0 or more; found '
+                    f"{found_instead(level)}."
+                )
+
+    def _refuse_weights(self) -> None:
+        for name, weight in self.weights.items():
+            is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+            if not (is_number and math.isfinite(weight) and weight > 0):
+                raise SpecError(
+                    f'weights: "{name}" must weigh a number above 0, as in 2.5; found '
+                    f"{found_instead(weight)}."
+                )
+        if self.weights and self.metric not in (None, "loss"):
+            raise SpecError(
+                f"weights are for the metric loss; {self.metric} has none. Leave out one of the "
+                "two."
+            )

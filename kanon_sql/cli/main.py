@@ -53,6 +53,7 @@ from kanon_sql.cli.question import (
     are_results,
     attacker_knows,
     is_spec_file,
+    preferences,
     profile_question,
     question,
     selected,
@@ -288,6 +289,7 @@ def anonymize(
     /,
     target: str,
     algorithm: Any,
+    metric: Any,
     max_suppressed: str | None,
     suppressed: Any,
     pull_frequencies: bool,
@@ -315,7 +317,9 @@ def anonymize(
     result_file = result_file_of(context, values["result"], spec.files(), values)
     wanted = ReleaseOptions(
         algorithm=algorithm,
+        metric=metric,
         max_suppressed=max_suppressed,
+        **preferences(values),
         suppressed=suppressed,
         pull_frequencies=pull_frequencies,
         output=writable(values["output"], spec.files(), values),

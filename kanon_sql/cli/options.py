@@ -286,6 +286,28 @@ _OUTPUT = (
     ),
     _run("--force", is_flag=True, help="Overwrite the output."),
 )
+_PREFERENCES = (
+    _run(
+        "--keep",
+        **_COLUMNS,
+        type=OneALine(),
+        help="Quasi-identifiers that stay as they are.",
+    ),
+    _run(
+        "--at-most",
+        multiple=True,
+        type=OneALine(),
+        metavar="COL=N,…",
+        help="The highest level that a quasi-identifier may have: zip=2.",
+    ),
+    _run(
+        "--weight-of",
+        multiple=True,
+        type=OneALine(),
+        metavar="COL=X,…",
+        help="What the loss of a quasi-identifier weighs, where it is not 1: age=2.5.",
+    ),
+)
 _SEARCH = (
     _run(
         "--algorithm",
@@ -294,11 +316,13 @@ _SEARCH = (
         show_default=True,
         help="How the levels are found.",
     ),
+    _run("--metric", metavar="NAME", help="What optimal minimises: loss without it."),
     _run(
         "--max-suppressed",
         metavar="N|P%",
         help="How many records may be left out, as a number or a share: 5%. K without it.",
     ),
+    *_PREFERENCES,
     _run(
         "--suppressed",
         metavar="remove|star",

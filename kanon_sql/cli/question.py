@@ -214,6 +214,31 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
     return generalisable
 
 
+def preferences(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The quasi-identifiers that stay as they are, the highest level of others, and weights."""
+    return {
+        "keep": tuple(_names("--keep", values["keep"])),
+        "at_most": _levels("--at-most", values["at_most"]),
+        "weights": _weights("--weight-of", values["weight_of"]),
+    }
+
+
+def _weights(flag: str, texts: Iterable[str]) -> dict[str, float]:
+    """The weight of each column that an option names."""
+    weights: dict[str, float] = {}
+    for text in texts:
+        for pair in column_names(flag, text):
+            name, number = _of_column(flag, pair)
+            if not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", number) or float(number) <= 0:
+                raise SpecError(
+                    f"{flag} {pair!r} is not COL=X with a number above 0, as in age=2.5."
+                )
+            if name in weights:
+                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
+            weights[name] = float(number)
+    return weights
+
+
 def _levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
     """The level of each column that an option names."""
     levels: dict[str, int] = {}

@@ -246,7 +246,12 @@ def other_metrics(result: ReleaseFindings) -> str:
         "discernibility": _figure(metrics.discernibility),
     }
     each = ", ".join(f"{METRICS[name].title.lower()} {value}" for name, value in found.items())
-    return f"Lost by other measures: {each}. kanon-sql explain says what each means."
+    weighted = (
+        ""
+        if metrics.loss_weighted is None
+        else f"Loss by the weights: {_percentage(metrics.loss_weighted)}. "
+    )
+    return f"{weighted}Lost by other measures: {each}. kanon-sql explain says what each means."
 
 
 def verdicts(result: ReleaseFindings) -> list[Verdict]:

@@ -8,7 +8,16 @@ from typing import Any, Literal
 
 from kanon_sql.results.table import AuditFindings, CheckResult, Rows, Summary
 
-Algorithm = Literal["datafly", "optimal"]
+Algorithm = Literal["datafly", "optimal", "local"]
+MetricName = Literal[
+    "loss",
+    "loss_geometric",
+    "precision",
+    "non_uniform_entropy",
+    "discernibility",
+    "average_class_size",
+]
+"""What levels can be chosen by."""
 Suppressed = Literal["remove", "star"]
 Emitted = Literal["views", "dbt-model"]
 Form = Literal["pandas", "polars", "pyarrow"]
@@ -44,9 +53,16 @@ class Metrics:
     non_uniform_entropy: float | None
     non_uniform_entropy_bits: float | None
     loss_by_quasi_identifier: Mapping[str, float]
+    loss_weighted: float | None = None
+    """The mean of the losses by their weights; None where nothing was weighted."""
 
     def to_dict(self) -> dict[str, Any]:
-        return vars(self) | {"loss_by_quasi_identifier": dict(self.loss_by_quasi_identifier)}
+        found = vars(self) | {"loss_by_quasi_identifier": dict(self.loss_by_quasi_identifier)}
+        return found if self.loss_weighted is not None else _without(found, "loss_weighted")
+
+
+def _without(found: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name != key}
 
 
 @dataclass(frozen=True)

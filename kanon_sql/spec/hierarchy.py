@@ -251,6 +251,12 @@ class GeneralizationHierarchy(Described):
     """A CSV file without header: the raw value, then one column a level. Or a Parquet, JSON or
     Arrow file, or a table of the database, with the same in its columns. Or a mapping: each raw
     value with the list of its ancestors."""
+    keep: bool = False
+    """Whether a release keeps the raw value."""
+    at_most: Annotated[int, Field(ge=0)] | None = None
+    """The highest level that a release may have."""
+    weight: PositiveNumber | None = None
+    """What its loss weighs in the metric loss; 1 without it."""
 
     @classmethod
     def from_file(cls, path: str | Path) -> GeneralizationHierarchy:
@@ -295,6 +301,8 @@ class GeneralizationHierarchy(Described):
             return "levels is empty. Leave it out, or name a level; suppress alone is the default."
         if self.hierarchy is not None and levels not in (None, [SUPPRESS]):
             return "has both a hierarchy and levels. After a hierarchy only [suppress] may follow."
+        if self.keep and self.at_most:
+            return "has both keep and at_most; to keep it is at_most: 0. Leave out one of the two."
         if self.clip is not None:
             low, high = self.clip
             if low is None and high is None:

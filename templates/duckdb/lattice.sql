@@ -1,0 +1,263 @@
+{#
+    What an optimal search asks of the nodes of a lattice, several at a time. It reads one set, in
+    which each combination of raw values has its place at every level, so that a node is a choice
+    of columns to group by.
+
+    LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD,
+    section 3.1 (roll-up property).
+#}
+
+{#
+    Each combination of places with the place at every level that may be chosen. `sets` are the
+    quasi-identifiers: their key, their table of values, and the highest level.
+#}
+{% macro set_at_all_levels(set, sets, carried, rolled_up) %}
+select
+{% for each in sets %}
+{% for level in range(each.highest + 1) %}
+    {{ each.values }}.kanon_place_{{ level }} as {{ each.key }}_{{ level }},
+{% endfor %}
+{% endfor %}
+{% for column in carried %}
+    held.{{ kanon_sql.alias(column) }} as {{ kanon_sql.alias(column) }},
+{% endfor %}
+    held.kanon_records as kanon_records
+from {{ set }} as held
+{% for each in sets %}
+inner join {{ each.values }} as {{ each.values }}
+    on {{ each.values }}.kanon_place_0 = held.{{ each.key }}
+{% endfor %}
+{%- endmacro %}
+
+
+{# A coarser set of the same kind: of the levels that are left, with the classes of some node. #}
+{% macro set_from_levels(set, columns, carried) %}
+select
+{% for column in columns %}
+    {{ column }},
+{% endfor %}
+{% for column in carried %}
+    {{ kanon_sql.alias(column) }},
+{% endfor %}
+    cast(sum(kanon_records) as bigint) as kanon_records
+from {{ set }}
+group by
+{% for column in columns %}
+    {{ column }}{{ "," if not loop.last or carried }}
+{% endfor %}
+{% for column in carried %}
+    {{ kanon_sql.alias(column) }}{{ "," if not loop.last }}
+{% endfor %}
+{%- endmacro %}
+
+
+{# The classes of some nodes, each with its records and its size: people, where an entity is set. #}
+{% macro classes_of_nodes(nodes, entity=none) %}
+{% for node in nodes %}
+    select
+        {{ node.number }} as kanon_node,
+        cast(sum(kanon_records) as bigint) as kanon_records{{ "," if entity is not none }}
+{% if entity is not none %}
+        count(distinct {{ kanon_sql.alias(entity) }}) as kanon_size
+{% endif %}
+    from {{ node.set }}
+{% if node.columns %}
+    group by
+{% for column in node.columns %}
+        {{ column }}{{ "," if not loop.last }}
+{% endfor %}
+{% endif %}
+{% if not loop.last %}
+    union all
+{% endif %}
+{% endfor %}
+{%- endmacro %}
+
+
+{#
+    How many classes each node has and how large they are, and how many of them lie below some
+    sizes. The squares are those of discernibility: Bayardo and Agrawal 2005, Data privacy through
+    optimal k-anonymization, ICDE, section 3.
+#}
+{% macro sizes_of_nodes(nodes, sizes, entity=none) %}
+{% set size = "kanon_records" if entity is none else "kanon_size" %}
+with
+
+classes as (
+{{ kanon_sql.classes_of_nodes(nodes, entity) }}
+)
+
+select
+    kanon_node,
+    count(*) as kanon_classes,
+    sum(cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records) as kanon_squares
+{%- for each in sizes %},
+    sum(case when {{ size }} < {{ each }} then 1 else 0 end) as kanon_classes_below_{{ each }},
+    sum(case when {{ size }} < {{ each }} then kanon_records else 0 end) as kanon_records_below_{{ each }},
+    sum(case when {{ size }} < {{ each }} then cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records else 0 end) as kanon_squares_below_{{ each }}
+{%- endfor %}
+
+from classes
+group by kanon_node
+{%- endmacro %}
+
+
+{# The same of one node's classes, of which those that violate a demand are known: what is left
+   below some sizes is of those that are kept. #}
+{% macro sizes_of_kept(classes, violating, keys, sizes) %}
+with
+
+marked_classes as (
+    select
+        classes.kanon_records,
+        classes.kanon_size,
+        case when violating.kanon_records is null then 0 else 1 end as kanon_violating
+    from (
+        {{ classes | indent(8) }}
+    ) as classes
+    left join (
+        {{ violating | indent(8) }}
+    ) as violating
+{% for key in keys %}
+        {{ "on" if loop.first else "and" }} violating.{{ key }} = classes.{{ key }}
+{% endfor %}
+)
+
+select
+    count(*) as kanon_classes,
+    coalesce(sum(cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records), 0) as kanon_squares,
+    coalesce(sum(kanon_violating), 0) as kanon_violating_classes,
+    coalesce(sum(kanon_violating * kanon_records), 0) as kanon_violating_records,
+    coalesce(sum(kanon_violating * cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records), 0) as kanon_violating_squares
+{%- for each in sizes %},
+    coalesce(sum(case when kanon_violating = 0 and kanon_size < {{ each }} then kanon_records else 0 end), 0) as kanon_records_below_{{ each }}
+{%- endfor %}
+
+from marked_classes
+{%- endmacro %}
+
+
+{#
+    What each place at each level stands for: how many leaves of the hierarchy lie under its label,
+    less one, and how many records have the label. `leaves` is the table of the leaves under each
+    label, where a hierarchy lists them, for the levels from 1 to `listed`; without it the leaves
+    are the values of the table.
+#}
+{% macro labels_of_levels(values, highest, leaves=none, listed=0) %}
+{% for level in range(highest + 1) %}
+select
+    {{ level }} as kanon_level,
+    value_places.kanon_place_{{ level }} as kanon_place,
+{% if level == 0 %}
+    0 as kanon_leaves_more,
+{% elif leaves is none or level > listed %}
+    count(*) - 1 as kanon_leaves_more,
+{% else %}
+    max(coalesce(leaves.kanon_leaves, 1)) - 1 as kanon_leaves_more,
+{% endif %}
+    cast(sum(value_places.kanon_records) as bigint) as kanon_under_label
+from {{ values }} as value_places
+{% if leaves is not none and 0 < level <= listed %}
+left join {{ leaves }} as leaves
+    on leaves.kanon_label = value_places.kanon_label_{{ level }}
+    and leaves.kanon_level = {{ level }}
+{% endif %}
+group by value_places.kanon_place_{{ level }}
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
+{%- endmacro %}
+
+
+{# How many records of each level lie under labels that stand for as many leaves and records. #}
+{% macro portions_of_levels(labels) %}
+select
+    kanon_level,
+    kanon_leaves_more,
+    kanon_under_label,
+    sum(kanon_under_label) as kanon_records
+from {{ labels }}
+group by
+    kanon_level,
+    kanon_leaves_more,
+    kanon_under_label
+order by
+    kanon_level,
+    kanon_leaves_more,
+    kanon_under_label
+{%- endmacro %}
+
+
+{# The classes of some nodes that are smaller than may be, with their places. #}
+{% macro small_classes_of_nodes(nodes, keys, entity=none) %}
+{% for node in nodes %}
+    select
+        {{ node.number }} as kanon_node,
+{% for key in keys %}
+        {{ node.levels[loop.index0] }} as {{ key }}_level,
+        {{ "max" if node.constant[loop.index0] }}({{ key }}_{{ node.levels[loop.index0] }}) as {{ key }},
+{% endfor %}
+        cast(sum(kanon_records) as bigint) as kanon_records
+    from {{ node.set }}
+{% if node.columns %}
+    group by
+{% for column in node.columns %}
+        {{ column }}{{ "," if not loop.last }}
+{% endfor %}
+{% endif %}
+    having {{ "sum(kanon_records)" if entity is none else "count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} < {{ node.size }}
+{% if not loop.last %}
+    union all
+{% endif %}
+{% endfor %}
+{%- endmacro %}
+
+
+{# The same of classes that violate a demand, each node's own SELECT. #}
+{% macro violating_classes_of_nodes(nodes, keys) %}
+{% for node in nodes %}
+    select
+        {{ node.number }} as kanon_node,
+{% for key in keys %}
+        {{ node.levels[loop.index0] }} as {{ key }}_level,
+        violating.{{ key }} as {{ key }},
+{% endfor %}
+        violating.kanon_records as kanon_records
+    from (
+        {{ node.violating | indent(8) }}
+    ) as violating
+{% if not loop.last %}
+    union all
+{% endif %}
+{% endfor %}
+{%- endmacro %}
+
+
+{# What the suppressed records of some nodes have: `labels` is for each key the table of what its
+   places stand for. #}
+{% macro lost_by_nodes(suppressed, keys, labels) %}
+with
+
+suppressed_classes as (
+{{ suppressed }}
+)
+
+select
+    suppressed_classes.kanon_node as kanon_node,
+    sum(suppressed_classes.kanon_records) as kanon_records
+{%- for key in keys %},
+    sum(suppressed_classes.kanon_records * labels_{{ key }}.kanon_leaves_more) as kanon_leaves_more_{{ key }},
+    sum(suppressed_classes.kanon_records * ln(labels_{{ key }}.kanon_under_label)) / ln(2) as kanon_bits_{{ key }}
+{%- endfor %}
+
+from suppressed_classes
+{% for key in keys %}
+inner join {{ labels[loop.index0] }} as labels_{{ key }}
+    on labels_{{ key }}.kanon_level = suppressed_classes.{{ key }}_level
+    and labels_{{ key }}.kanon_place = suppressed_classes.{{ key }}
+{% endfor %}
+group by suppressed_classes.kanon_node
+{%- endmacro %}

@@ -1,0 +1,131 @@
+"""What whoever asks for a release would rather keep: levels pinned or bounded, and weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import kanon_sql as kanon
+from kanon_sql.cli import main
+from kanon_sql.errors import SpecError
+
+PEOPLE = "zip,age,sex\n" + "".join(
+    f"{zip},{age},{sex}\n"
+    for zip, age, sex in [
+        ("02138", 21, "F"),
+        ("02138", 23, "F"),
+        ("02139", 22, "M"),
+        ("02139", 31, "M"),
+        ("02141", 34, "F"),
+        ("02141", 36, "M"),
+    ]
+)
+LEVELS: dict[str, Any] = {
+    "zip": {"levels": [{"prefix": 4}, {"prefix": 3}, "suppress"]},
+    "age": {"levels": [{"width": 10}, "suppress"]},
+    "sex": {},
+}
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> str:
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    return str(tmp_path / "people.csv")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def levels_of(people: str, **asked: Any) -> dict[str, int]:
+    asked = {"quasi_identifiers": LEVELS, "k": 2, "max_suppressed": 0} | asked
+    return dict(kanon.anonymize(people, **asked).anonymization.levels)
+
+
+def test_without_preferences_datafly_raises_what_has_most_values(people: str) -> None:
+    assert levels_of(people) == {"zip": 2, "age": 2, "sex": 0}
+
+
+def test_what_is_kept_stays_raw(people: str) -> None:
+    assert levels_of(people, keep="ZIP") == {"zip": 0, "age": 2, "sex": 1}
+
+
+def test_a_bound_is_never_passed(people: str) -> None:
+    assert levels_of(people, at_most={"age": 1, "zip": 9}) == {"zip": 2, "age": 1, "sex": 1}
+
+
+def test_the_spec_says_so_too(people: str) -> None:
+    spec = {**LEVELS, "zip": {"keep": True}, "age": {**LEVELS["age"], "at_most": 2, "weight": 3}}
+
+    assert levels_of(people, quasi_identifiers=spec) == {"zip": 0, "age": 2, "sex": 1}
+
+
+def test_a_weighted_loss_stands_beside_the_plain_one(people: str) -> None:
+    result = kanon.anonymize(people, LEVELS, k=2, max_suppressed=0, weights={"age": 2.5, "zip": 1})
+    found = result.anonymization.metrics
+    weights = {"zip": 1, "age": 2.5, "sex": 1}
+    lost = found.loss_by_quasi_identifier
+
+    assert found.loss_weighted == pytest.approx(
+        sum(weights[name] * lost[name] for name in lost) / sum(weights[name] for name in lost)
+    )
+    assert "Loss by the weights" in str(result)
+    assert kanon.from_json(result.to_json()).anonymization.metrics == found
+
+
+def test_without_weights_nothing_is_said_of_them(people: str) -> None:
+    metrics = kanon.anonymize(people, LEVELS, k=2).to_dict()["anonymization"]["metrics"]
+
+    assert "loss_weighted" not in metrics
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"keep": ["sexx"]}, 'keep: "sexx" is no quasi-identifier'),
+        ({"keep": ["sex", "SEX"]}, 'keep names "sex" twice'),
+        ({"at_most": {"zip": -1}}, "number of a level"),
+        ({"at_most": {"zip": True}}, "number of a level"),
+        ({"at_most": ["zip"]}, "at_most must say it of each column"),
+        ({"at_most": {"zip": 1}, "keep": "zip"}, "in keep and in at_most"),
+        ({"weights": {"zip": 0}}, "above 0"),
+        ({"weights": {"zip": -1.5}}, "above 0"),
+        ({"weights": {"zip": float("inf")}}, "above 0"),
+        ({"weights": {"city": 1}}, 'weights: "city" is no quasi-identifier'),
+        ({"metric": "loss"}, "Datafly chooses by no metric"),
+        ({"metric": "lost"}, "there is no metric 'lost'"),
+        ({"algorithm": "mondrian"}, "there is no algorithm"),
+    ],
+    ids=str,
+)
+def test_what_can_t_be_preferred_is_refused(people: str, asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        kanon.anonymize(people, LEVELS, k=2, **asked)
+
+
+def test_the_command_line_prefers_alike(people: str) -> None:
+    done = run(
+        "anonymize", people, "--qi", "zip,age,sex", "--hierarchy", "zip=prefix:4,3,suppress",
+        "--hierarchy", "age=width:10,suppress", "--k", "2", "--max-suppressed", "0",
+        "--keep", "sex", "--at-most", "zip=2,age=2", "--weight-of", "age=2.5", "--format", "json",
+    )  # fmt: skip
+    found = json.loads(done.stdout)["anonymization"]
+
+    assert (done.exit_code, found["levels"]) == (0, {"zip": 2, "age": 2, "sex": 0})
+    assert "loss_weighted" in found["metrics"]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--weight-of", "zip=0"), ("--weight-of", "zip"), ("--at-most", "zip=x"), ("--keep", "nope")],
+    ids=" ".join,
+)
+def test_the_command_line_refuses_them_alike(people: str, option: tuple[str, str]) -> None:
+    done = run("anonymize", people, "--qi", "zip,age", "--k", "2", *option)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert option[0].lstrip("-").split("-")[0] in done.stderr
