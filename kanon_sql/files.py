@@ -10,7 +10,7 @@ import stat
 import sys
 import weakref
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal
 
 Kind = Literal["parquet", "csv", "json", "arrow"]
@@ -43,20 +43,19 @@ def file_kind(path: str) -> Kind | None:
     return next((kind for suffix, kind in KINDS.items() if lower.endswith(suffix)), None)
 
 
-TEXT_FILES = (".csv", ".tsv", ".txt")
-_TYPED_FILES = (
-    ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc",
-)  # fmt: skip
-
-
 def is_typed_file(name: str) -> bool:
     """Whether a name is one of a file whose columns have types, by its end."""
-    return name.lower().endswith(_TYPED_FILES)
+    return file_kind(name) not in ("csv", None)
 
 
-def is_file_name(name: str) -> bool:
-    """Whether a name can only be one of a file, by its end."""
-    return name.lower().endswith((*TEXT_FILES, *_TYPED_FILES))
+def stem(name: str) -> str:
+    """The name without the suffix that says what it is.
+
+    >>> stem("data/patients.csv.gz"), stem("main.visits")
+    ('patients', 'main.visits')
+    """
+    suffix = max((each for each in KINDS if name.lower().endswith(each)), key=len, default="")
+    return PurePath(name[: -len(suffix)]).name if suffix else name
 
 
 if sys.platform != "win32":

@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
 from kanon_sql.anonymizing.lattice import QuasiIdentifier
 from kanon_sql.anonymizing.views import PUBLISHED, VIOLATING, ViewChain
 from kanon_sql.errors import SpecError
+from kanon_sql.files import stem
 from kanon_sql.plan.bound import BoundCheck, BoundSpec
 from kanon_sql.plan.levels import CASE_ROWS
 from kanon_sql.plan.violating_classes import violating_classes
@@ -246,8 +246,4 @@ def name_of(source: str) -> str:
     >>> name_of("data/patients.parquet"), name_of("main.visits")
     ('patients', 'visits')
     """
-    stem = PurePath(source).stem if PurePath(source).suffix.lower() in _FILES else source
-    return stem.rpartition(".")[2].strip('"')
-
-
-_FILES = {".parquet", ".pq", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather"}
+    return stem(source).rpartition(".")[2].strip('"')

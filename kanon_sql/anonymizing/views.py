@@ -286,7 +286,7 @@ class ViewChain:
             Column(
                 each.name,
                 "VARCHAR" if each.name in generalised else each.type,
-                merges=each.merges,
+                unusable_because=each.unusable_because,
             )
             for each in self.columns
         )

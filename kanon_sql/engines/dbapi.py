@@ -339,7 +339,9 @@ class DBAPI(Catalogued):
             yield Column(
                 str(name),
                 _type(str(type), digits, decimals, self.dialect),
-                merges=fault if collation and not _BYTES.fullmatch(str(collation)) else None,
+                unusable_because=fault
+                if collation and not _BYTES.fullmatch(str(collation))
+                else None,
             )
 
 

@@ -71,9 +71,9 @@ class MySQL(DBAPI):
         table = super().table(target)
         columns = tuple(self._as_they_are(table))
         casts = {
-            stored.name: "varchar" if stored.merges else "double"
+            stored.name: "varchar" if stored.unusable_because else "double"
             for stored in columns
-            if stored.merges or stored.type == "FLOAT"
+            if stored.unusable_because or stored.type == "FLOAT"
         }
         if casts:
             view = render("mysql_view", relation=table.sql, columns=table.column_names, casts=casts)
@@ -97,7 +97,7 @@ class MySQL(DBAPI):
     def _as_read(column: Column) -> Column:
         """A column of the view, in which texts are told apart and floats have all their digits."""
         return replace(
-            column, merges=None, type="DOUBLE" if column.type == "FLOAT" else column.type
+            column, unusable_because=None, type="DOUBLE" if column.type == "FLOAT" else column.type
         )
 
     def _described(self, rows: Sequence[Sequence[Any]]) -> Iterator[Column]:

@@ -10,7 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from kanon_sql.errors import InputError, did_you_mean, nearest
-from kanon_sql.files import is_file_name
+from kanon_sql.files import file_kind
 from kanon_sql.sql.quoting import identifier
 
 
@@ -61,7 +61,7 @@ def named(
     there = usual or [".".join(one[1:]) for one in known]
     listed = f" Tables and views: {nearest(name, there)}." if there else " It has no tables."
     near = did_you_mean(name, [one[-1] for one in known])
-    file = no_file if is_file_name(name) else ""
+    file = no_file if file_kind(name) else ""
     raise InputError(f"there is no table or view {name} {where}{file}.{listed}{near}")
 
 

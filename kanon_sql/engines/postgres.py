@@ -192,7 +192,9 @@ class Postgres(DBAPI):
                 f"({type}) takes different texts for one, or may, which would make classes look "
                 f'larger. Audit a view with cast({name} as text) collate "C".'
             )
-        return Column(name, _KINDS.get(kind) or type_of_templates(type, self.dialect), merges=fault)
+        return Column(
+            name, _KINDS.get(kind) or type_of_templates(type, self.dialect), unusable_because=fault
+        )
 
     def _explained(self, error: Exception) -> KanonError:
         said = said_of_the_statement(error)
@@ -204,7 +206,7 @@ def _as_readable(table: Table, readable: Collection[str]) -> Table:
     """The table, with what is said of each column that may not be read."""
     fault = "may not be read by this role. Have it granted, or leave it out."
     columns = (
-        column if column.name in readable else replace(column, merges=fault)
+        column if column.name in readable else replace(column, unusable_because=fault)
         for column in table.columns
     )
     return replace(table, columns=tuple(columns))

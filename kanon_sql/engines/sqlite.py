@@ -160,7 +160,7 @@ class SQLite(DBAPI):
 def _column(name: str, type: str | None) -> Column:
     """A column of which all values are of this type, or of several if there is none."""
     if type is None:
-        return Column(name, "VARCHAR", merges=_OF_SEVERAL_KINDS.format(name))
+        return Column(name, "VARCHAR", unusable_because=_OF_SEVERAL_KINDS.format(name))
     return Column(name, "VARCHAR" if type == _MIXED else type)
 
 

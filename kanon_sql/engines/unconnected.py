@@ -18,7 +18,9 @@ def table_there(found: Table, name: str | None = None) -> Table:
     A text file has no types, and the table there has some.
     """
     columns = tuple(
-        Column(column.name, "" if found.text else column.type, merges=column.merges)
+        Column(
+            column.name, "" if found.text else column.type, unusable_because=column.unusable_because
+        )
         for column in found.columns
     )
     return Table(

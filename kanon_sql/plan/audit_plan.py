@@ -578,7 +578,7 @@ def _first_records(bound: BoundSpec) -> Iterator[tuple[Statement, tuple[str, ...
     columns = [
         column.name
         for column in bound.roles.unassigned
-        if not (column.few_values or column.merges)
+        if not (column.few_values or column.unusable_because)
         and (bound.table.embedded or family(column.type) in _COUNTED)
     ]
     for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):

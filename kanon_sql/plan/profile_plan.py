@@ -188,7 +188,7 @@ def _named(name: str, bound: BoundSpec, free: set[str]) -> str:
 
 def _comparable(column: Column) -> bool:
     """Whether the column holds single values that SQL tells apart."""
-    return column.merges is None and family(column.type) not in ("nested", "span")
+    return column.unusable_because is None and family(column.type) not in ("nested", "span")
 
 
 def _classes(bound: BoundSpec) -> Statement:

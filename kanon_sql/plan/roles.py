@@ -140,8 +140,8 @@ def column_named(
 
 def refuse_merging(column: Column, table: Table) -> None:
     """Raise `SpecError` for a column of which the database takes different values for one."""
-    if column.merges is not None:
-        raise SpecError(f'column "{column.name}" of {table.name} {column.merges}')
+    if column.unusable_because is not None:
+        raise SpecError(f'column "{column.name}" of {table.name} {column.unusable_because}')
 
 
 def named_columns(spec: TableSpec) -> list[str]:

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from kanon_sql.errors import did_you_mean, found_instead
-from kanon_sql.files import TEXT_FILES, is_typed_file
+from kanon_sql.files import file_kind
 from kanon_sql.spec.hierarchy_table import read_hierarchy
 from kanon_sql.spec.models.described import Described
 
@@ -278,9 +278,9 @@ class GeneralizationHierarchy(Described):
         'zip.parquet'
         """
         name = self.hierarchy
-        if not isinstance(name, str) or name.lower().endswith(TEXT_FILES):
+        if not isinstance(name, str) or file_kind(name) == "csv":
             return None
-        return name if is_typed_file(name) or not Path(name).is_file() else None
+        return name if file_kind(name) or not Path(name).is_file() else None
 
     @property
     def masks(self) -> bool:

@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from kanon_sql.errors import SpecError, did_you_mean, found_instead
-from kanon_sql.files import is_file_name
+from kanon_sql.files import file_kind
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.catalogue import MODELS, model_named
@@ -425,7 +425,7 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
         if not isinstance(name, str):
             return hierarchy
         file = folder / name
-        if table.connect and not is_file_name(name) and not file.is_file():
+        if table.connect and not file_kind(name) and not file.is_file():
             return hierarchy
         return hierarchy.model_copy(update={"hierarchy": str(file)})
 
@@ -446,7 +446,9 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
 def _is_file_beside(source: str, connect: str, folder: Path) -> bool:
     """Whether a source is a file in this folder, and the database one that reads files too."""
     reads_files = connect.startswith(("duckdb:", "spark:"))
-    return reads_files and is_file_name(source) and bool(glob(str(folder / source), recursive=True))
+    return (
+        reads_files and bool(file_kind(source)) and bool(glob(str(folder / source), recursive=True))
+    )
 
 
 def _spoken_source(source: Any) -> str:

@@ -19,7 +19,7 @@ class Column:
     type: str
     few_values: bool = False
     """Whether the file stores it as a dictionary throughout, so that hashing it is nearly free."""
-    merges: str | None = None
+    unusable_because: str | None = None
     """What is said of it, after its name, where it is to play a part, if the database takes
     different values of it for one, or lets us read none."""
 

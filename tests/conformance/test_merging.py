@@ -192,7 +192,7 @@ def test_a_text_within_a_range_an_array_or_a_record_is_one_too(tmp_path: Path) -
         with connect(running.url) as engine:
             columns = engine.table("ranges").columns
 
-        assert [each.name for each in columns if each.merges] == [
+        assert [each.name for each in columns if each.unusable_because] == [
             *("words", "codes", "period", "several", "periods", "coded", "listed", "pair")
         ]
 
@@ -227,7 +227,7 @@ def test_a_number_that_is_written_in_two_ways_is_found(numbers: Database) -> Non
     with connect(numbers.url) as engine:
         columns = engine.table("numbers").columns
 
-    assert [each.name for each in columns if each.merges] == [
+    assert [each.name for each in columns if each.unusable_because] == [
         *("pay", "cost", "words", "listed", "made", "ranged", "spans")
     ]
 
@@ -268,7 +268,7 @@ def test_a_number_that_may_not_be_read_is_not_looked_at(numbers: Database) -> No
     numbers.run("grant select (zip, exact) on numbers to teller")
 
     with connect(re.sub(r"//[^/]*/", "//teller@/", numbers.url)) as engine:
-        columns = {each.name: each.merges for each in engine.table("numbers").columns}
+        columns = {each.name: each.unusable_because for each in engine.table("numbers").columns}
 
     assert columns["zip"] is None
     assert "may not be read" in str(columns["pay"])

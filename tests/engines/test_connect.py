@@ -1069,7 +1069,7 @@ def test_a_column_of_mysql_is_read_through_another_collation(
     assert f"cast(`zip` as char character set utf8mb4) collate {bytewise} as `zip`" in " ".join(
         engine.in_dialect(f'select "zip" from {table.sql}').split()
     )
-    assert [column.merges for column in table.columns] == [None]
+    assert [column.unusable_because for column in table.columns] == [None]
 
 
 def test_a_collation_that_databricks_writes_behind_the_type_is_refused() -> None:
@@ -1083,7 +1083,7 @@ def test_a_collation_that_databricks_writes_behind_the_type_is_refused() -> None
     [column] = connect(connection, dialect="databricks").table("people").columns
 
     assert column.type == "VARCHAR"
-    assert str(column.merges).startswith("has the collation UTF8_LCASE")
+    assert str(column.unusable_because).startswith("has the collation UTF8_LCASE")
 
 
 def test_the_names_of_snowflakes_answers_are_those_of_the_question() -> None:

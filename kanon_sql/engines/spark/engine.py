@@ -29,13 +29,17 @@ from kanon_sql.engines.readers import (
 from kanon_sql.engines.spark import sessions
 from kanon_sql.engines.warehouse import Warehouse
 from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean, nearest
+from kanon_sql.files import KINDS
 from kanon_sql.sql.dialects import type_of_templates
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table
 
 FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 VARIABLES = "spark.sql.variable.substitute"
-OTHER_KINDS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".orc", ".avro")
+OTHER_KINDS = (
+    *(suffix for suffix, kind in KINDS.items() if kind != "parquet"),
+    *(".orc", ".avro"),
+)
 GLOB_CHARACTERS = "*?[{"
 Found = tuple[str, tuple[str, ...], Any]
 """What people call a table, what stands after FROM, and its schema."""
@@ -330,7 +334,7 @@ def _column(field: Any) -> Column:
     return Column(
         field.name,
         type_of_templates(plain, Spark.dialect),
-        merges=fault if merging else None,
+        unusable_because=fault if merging else None,
     )
 
 
