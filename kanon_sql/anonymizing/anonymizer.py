@@ -478,8 +478,8 @@ class _Run:
         if self._wanted.keep_order:
             yield (
                 "The release keeps the order of its source: laid beside another release of it in "
-                "that order, record for record, it shows which belong together. Leave out "
-                "keep_order."
+                "that order, record for record, it shows which belong together. Have it sorted, "
+                "as it is by default."
             )
         for each in sets.quasi_identifiers:
             if path.levels[each.name]:

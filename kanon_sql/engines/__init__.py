@@ -84,6 +84,11 @@ def connect(
             "a memory limit and a number of threads are for the DuckDB that is started here; this "
             "database has its own. Set them there."
         )
+    if delimiter is not None or null_strings:
+        raise SpecError(
+            "a delimiter and null strings say how text files are read, and this database reads "
+            "none here. Leave them out."
+        )
     if isinstance(target, Engine):
         return target
     return _trusted(_of_url(target, scheme) if scheme else _of_object(target, dialect))

@@ -151,8 +151,10 @@ class YamlDocument:
                 f"{path} is nested more than {MOST_LEVELS} levels deep, and nothing that is asked "
                 "has more than a dozen. Look for brackets that are never closed."
             ) from None
-        except (yaml.YAMLError, ValueError) as error:
+        except yaml.YAMLError as error:
             raise SpecError(f"{path} is not YAML: {error}") from None
+        except ValueError:
+            raise SpecError(f"{path} has a number or a date that can't be read.") from None
         finally:
             loader.dispose()
         return cls(path, lines, value, root)
