@@ -1,5 +1,13 @@
 """The databases that a question can be put to. `connect` finds the one that a URL means, or to
-which an object is a connection."""
+which an object is a connection.
+
+To add one: its class here, made after `postgres` (a server with DB-API 2.0, else after `spark`);
+what its URL begins with in `SCHEMES`, or its module in `servers.SERVERS`; how it spells SQL in
+`sql/dialects/` and its name in `DIALECTS`; what it must do before it is trusted in `trust`; what
+its driver says of a failure in `failures`; an extra in `pyproject.toml`; and in
+`tests/support/warehouses.ENGINES` how tests start it, after which the conformance tests ask it
+everything.
+"""
 
 from __future__ import annotations
 

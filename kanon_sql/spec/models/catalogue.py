@@ -1,4 +1,11 @@
-"""Every model by its name."""
+"""Every model by its name.
+
+To add one: its class in the file of its family and in `MODELS`; its macro in
+`templates/macros/shared/` (and, where dbt has a test of it, `dbt_only/generic_tests.sql` and
+`_macros.yml`); its phrases in `report/words/models`, its example in `spec/models/examples`; a row
+in the README and a line in `kanon_sql/__init__`; worked examples in `tests/models/`, and a few
+lines of plain Python in `tests/support/oracle`. `tests/test_house` names what is missing.
+"""
 
 from __future__ import annotations
 
