@@ -449,7 +449,7 @@ def test_without_scipy_the_sentence_says_how_to_get_it(monkeypatch: pytest.Monke
 
 def test_importing_the_module_imports_neither_numpy_nor_scipy() -> None:
     code = (
-        "import sys, kanon_sql.estimates as e; e.individual_risk(2, 9); "
+        "import sys, kanon_sql.auditing.estimates as e; e.individual_risk(2, 9); "
         "print({'numpy', 'scipy'} & set(sys.modules))"
     )
 

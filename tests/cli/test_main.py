@@ -695,7 +695,7 @@ def test_a_signal_at_an_awkward_moment_ends_with_130(moment):
 def test_an_interrupt_that_is_lost_in_c_ends_with_130_all_the_same(tmp_path):
     lost = "class Lost:\n    def __del__(self):\n        stop()\nLost()"
     program = STOPPED.format(
-        room="auditor",
+        room="auditing.auditor",
         step="answered",
         before="pass",
         after=f"exec({lost!r}, globals())",

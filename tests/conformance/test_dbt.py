@@ -1094,8 +1094,8 @@ def test_the_example_of_a_test_runs(name: str, project: Built) -> None:
 
 
 def test_both_hosts_have_the_same_names() -> None:
-    host = (PACKAGE / "macros" / "dbt_only" / "host.sql").read_text(encoding="utf-8")
-    names = re.findall(r"\{% macro (\w+)\(", host)
+    of_dbt = (PACKAGE / "macros" / "dbt_only" / "host.sql").read_text(encoding="utf-8")
+    names = re.findall(r"\{% macro (\w+)\(", of_dbt)
 
     assert {name for name in names if "__" not in name} == set(host.HOST)
 

@@ -16,8 +16,8 @@ import yaml
 from audits import HOLDS, LINKED, VIOLATED, audited, text, with_checks
 from places import ROOT
 
+from kanon_sql import cli
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.cli import main as cli
 from kanon_sql.report.pipelines import github, junit, outcomes, sarif
 from kanon_sql.results.table import CheckResult, InBaseline, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
