@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.result import AnonymizationResult
-    from kanon_sql.api import anonymize, audit, compile, from_json, profile
+    from kanon_sql.api import anonymize, audit, compile, from_json, init, profile
     from kanon_sql.auditing.compiler import CompiledAudit
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines import connect
@@ -57,6 +57,7 @@ _HOMES = {
     "audit": "api",
     "compile": "api",
     "from_json": "api",
+    "init": "api",
     "profile": "api",
     "CompiledAudit": "auditing.compiler",
     "connect": "engines",
@@ -138,6 +139,7 @@ __all__ = [
     "compile",
     "connect",
     "from_json",
+    "init",
     "profile",
 ]
 

@@ -21,7 +21,9 @@ from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
 from kanon_sql.errors import EngineError, SpecError, did_you_mean, found_instead, kind_of
 from kanon_sql.plan import profile_plan
+from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying, require_shown
 from kanon_sql.profiling import profiler
+from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.results.release import (
     Algorithm,
@@ -32,6 +34,7 @@ from kanon_sql.results.release import (
     Suppressed,
 )
 from kanon_sql.results.stored import result_of
+from kanon_sql.results.writing import check_writable
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
@@ -322,14 +325,32 @@ def profile(
     sensitive: Names = (),
     attacker_knows: Names = (),
     k: int = profile_plan.DEFAULT_K,
+    columns: Names = (),
+    subsets: int | None = None,
+    suda: int | Literal["all"] | None = None,
+    sampling_fraction: float = SAMPLING_FRACTION,
+    scores: str | Path | None = None,
+    show_values: bool = False,
+    force: bool = False,
     engine: Any = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
     **parts: Unpack[Parts],
 ) -> ProfileResult:
-    """What someone finds who knows more of a person than the quasi-identifiers, column by column.
+    """Which columns identify people, and what someone finds who knows more of them than these.
 
+    Without `quasi_identifiers`: what each column does by itself and what it looks like, and by how
+    many records (people, with `entity`) that are newly alone each candidate adds to the others.
+    `columns` are then those to look at. `subsets` asks for the classes of every set of at most so
+    many columns, with those below `k`, the worst first; `suda` for special uniques, the records
+    that at most so many columns ("all": any number) single out and no fewer, with the scores of
+    SUDA2 and of DIS-SUDA at a `sampling_fraction`. A NULL makes nobody special there, unless
+    `nulls="value"` is given. Both are asked of the quasi-identifiers, or of `columns`, or of all
+    candidates. `scores` is a file for the number and the score of each special record: personal
+    data, so that it needs `show_values`, and only its owner may read it.
+
+    With `quasi_identifiers`: what someone finds who knows more of a person, column by column.
     For each column that is no identifier, entity or weight, or for `attacker_knows` alone: how
     many records (people, with `entity`) are alone in their class once it is known too. For each
     quasi-identifier: how many would leave the classes below `k` if it were not known, and how
@@ -341,7 +362,8 @@ def profile(
     `AuditSpec` are not asked. The errors are those of `audit`, too. No value is ever shown.
 
     Sweeney 2002, k-anonymity: a model for protecting privacy, section 4; Machanavajjhala, Kifer,
-    Gehrke, Venkitasubramaniam 2007, l-diversity, section 2.
+    Gehrke, Venkitasubramaniam 2007, l-diversity, section 2; Manning, Haglin, Keane 2008, SUDA2,
+    DMKD 16.
 
     >>> import pyarrow
     >>> people = pyarrow.table({"zip": ["02138"] * 4, "sex": ["F", "M", "M", "M"]})
@@ -350,13 +372,62 @@ def profile(
     ('sex', 1, 1)
     """
     spec = _spec(data, quasi_identifiers, sensitive, (), None, {}, **parts)
+    identifying = Identifying(
+        subsets=subsets,
+        suda=suda,
+        columns=tuple(_list("columns", columns)),
+        sampling_fraction=sampling_fraction,
+        scores=_scores_file(scores, spec, engine, show_values=show_values, force=force),
+    )
     return profiler.profile(
         spec,
         attacker_knows=_list("attacker_knows", attacker_knows),
         k=k,
+        identifying=identifying,
         engine=engine,
         **_limits(memory_limit, threads, timeout),
     )
+
+
+@_knows_its_parameters
+def init(
+    data: Any,
+    *,
+    output: str | Path | None = None,
+    sensitive: Names = (),
+    force: bool = False,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    **parts: Unpack[Parts],
+) -> Proposal:
+    """A spec to begin with: a part for each column with its reason, levels that fit, and checks.
+
+    `data` is a path, a glob or the name of a table; parts that are given are taken for decided.
+    The result's `text` is a commented YAML file, written to `output` if that is named, and its
+    `undecided` the columns that nobody can decide about by names and counts: until a person has,
+    such a spec is refused by `audit` and `anonymize`. No value of the table is in it; the widths of
+    intervals are round numbers, chosen by how far the values reach.
+
+    The errors are those of `audit`; a table without records is an `InputError`.
+    """
+    spec = _spec(data, (), sensitive, (), None, {}, **parts)
+    path = _path(output)
+    if path is not None:
+        check_writable(path, inputs=spec.files(engine), force=force)
+    return propose(spec, output=path, engine=engine, **_limits(memory_limit, threads, timeout))
+
+
+def _scores_file(
+    scores: Any, spec: AuditSpec, engine: Any, *, show_values: bool, force: bool
+) -> Path | None:
+    """The file for the scores, if it may be written."""
+    path = _path(scores, "scores")
+    if path is not None:
+        require_shown(show_values)
+        check_writable(path, inputs=spec.files(engine), force=force)
+    return path
 
 
 def _require_name(table: TableSpec, wanted: ReleaseOptions) -> None:
@@ -509,7 +580,7 @@ def _references(references: Any) -> dict[str, Any]:
 
 def _part(key: str, value: Any) -> Any:
     """A part of the question as a spec has it; None is what is not said."""
-    if key in ("identifiers", "insensitive", "null_strings"):
+    if key in ("identifiers", "insensitive", "undecided", "null_strings"):
         return _list(key, value)
     if key == "levels":
         if not isinstance(value, Mapping | None):
@@ -548,10 +619,10 @@ def _column(name: Any) -> Any:
     return str(name) if is_number else name
 
 
-def _path(output: str | Path | None) -> Path | None:
+def _path(output: str | Path | None, parameter: str = "output") -> Path | None:
     if isinstance(output, str | Path | None):
         return Path(output) if output is not None else None
-    raise SpecError(f"output must be the path of a file; found {kind_of(output)}.")
+    raise SpecError(f"{parameter} must be the path of a file; found {kind_of(output)}.")
 
 
 def _limits(memory_limit: Any, threads: Any, timeout: Any) -> dict[str, Any]:

@@ -39,9 +39,11 @@ def open_table(
     asked: TableSpec | None = None,
     hierarchies: HierarchyReading = "read",
     show_values: bool = False,
+    is_open: bool = False,
 ) -> OpenTable:
     """One table of `spec`, opened with what it refers to, its question bound; `asked` is asked in
-    place of the table's own. How `hierarchies` in tables are looked at is told by `read_facts`.
+    place of the table's own. How `hierarchies` in tables are looked at is told by `read_facts`, and
+    by `resolve` which question `is_open`.
 
     Raises `SpecError` that knows its place in the spec, or `InputError`.
     """
@@ -53,7 +55,7 @@ def open_table(
             name: engine.table(reference.source) for name, reference in asked.references.items()
         }
         try:
-            roles = resolve(asked, table, references)
+            roles = resolve(asked, table, references, is_open=is_open)
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
             bound = bind(roles, facts)
         except (SpecError, InputError) as error:

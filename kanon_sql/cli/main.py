@@ -26,6 +26,8 @@ from kanon_sql.cli.options import (
     compile_options,
     demo_options,
     diff_options,
+    hierarchy_options,
+    init_options,
     profile_options,
     validate_options,
 )
@@ -52,11 +54,14 @@ from kanon_sql.cli.output import (
 from kanon_sql.cli.question import (
     are_results,
     attacker_knows,
+    column_question,
+    identifying_question,
     is_spec_file,
     preferences,
     profile_question,
     question,
     selected,
+    table_question,
 )
 from kanon_sql.cli.stops import INTERRUPTED, stops
 from kanon_sql.errors import KanonError, SpecError, did_you_mean, plural
@@ -71,7 +76,7 @@ if TYPE_CHECKING:
 NO_DATA = 4
 
 
-_LATER = ("report", "init")
+_LATER = ("report",)
 
 
 class CommandLine(click.Group):
@@ -362,24 +367,29 @@ def anonymize(
 @profile_options
 @click.pass_context
 def profile(context: click.Context, /, target: str, **values: Any) -> int:
-    """See what someone finds who knows one column more.
+    """See which columns identify people.
 
-    TARGET is as for audit; of a spec file the checks are not asked. For each column: how many
-    records are alone once it is known beside the quasi-identifiers. For each quasi-identifier:
-    what it costs, and how much of that is due to outliers. For each sensitive attribute: how
-    sure one is after ruling out other values. No value is shown.
+    TARGET is as for audit; of a spec file the checks are not asked. Without --qi: what each column
+    does by itself, what it looks like, and what it adds to the others. With --qi: for each other
+    column, how many records are alone once it is known too; for each quasi-identifier, what it
+    costs, and how much of that is due to outliers; for each sensitive attribute, how sure one is
+    after ruling out other values. --subsets and --suda look at sets of columns. No value is shown.
 
     Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
     spec = profile_question(context, target, values)
+    identifying = identifying_question(spec, values)
     output = output_of(context, spec, values)
     with watching(context) as watch:
         from kanon_sql.profiling.profiler import profile as run
 
         limits = {key: values[key] for key in ("k", "memory_limit", "threads", "timeout")}
         limits |= {"watch": watch, "writes": files_of(output)}
+        limits |= {"identifying": identifying}
         result = CLOCK.told(run(spec, attacker_knows=attacker_knows(values), **limits))
     refuse_failed(result)
+    if identifying.scores:
+        say_written(identifying.scores, "personal data")
     form = form_of(context, values, output)
     to_terminal = output is None
     text = rendered(result, result.page(), form, to_terminal=to_terminal)
@@ -419,6 +429,64 @@ def compile_(
         say_written(folder, found)
     else:
         deliver("\n\n".join(compiled.statements) if step else str(compiled), output, found)
+    return 0
+
+
+@main.command()
+@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@init_options
+@click.pass_context
+def init(context: click.Context, /, target: str, **values: Any) -> int:
+    """Propose a spec to begin with.
+
+    TARGET is a file, a glob or a table. Each column gets the part that its name and its values
+    speak for, with the reason as a comment, and levels that fit; what they do not tell stands under
+    undecided, and until a person has decided the spec is refused. No value of the table is in it.
+
+    Exit codes: 0 proposed; 2 a bad question or input; 3 the engine failed.
+    """
+    spec = table_question(context, target, values)
+    output = result_file_of(context, values["output"], spec.files(), values)
+    with watching(context) as watch:
+        from kanon_sql.profiling.propose import propose
+
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        proposal = propose(spec, output=output, watch=watch, **limits)
+    if output is None:
+        deliver(proposal.text, None)
+    else:
+        left = len(proposal.undecided)
+        say_written(output, f"{plural(left, 'column')} to be decided by a person" if left else "")
+    return 0
+
+
+@main.group()
+def hierarchy() -> None:
+    """Make files that say how values may be generalised."""
+
+
+@hierarchy.command()
+@click.argument("column", metavar="COL[=BUILDER]")
+@hierarchy_options
+@click.pass_context
+def new(context: click.Context, /, column: str, target: str, **values: Any) -> int:
+    """Begin a hierarchy file with the values of a column.
+
+    The file has no header: each value, then what it becomes at every level of a builder, as in
+    zip=mask:right or age=width:5,10, and * at the end; without one only that. It is for editing by
+    hand, and personal data where values are rare, so that it needs --show-values.
+
+    Exit codes: 0 written; 2 a bad question or input; 3 the engine failed.
+    """
+    spec = column_question(column, target, values)
+    output = result_file_of(context, values["output"], spec.files(), values)
+    if output is None:
+        raise SpecError("name the file to write with --output.")
+    with watching(context) as watch:
+        from kanon_sql.anonymizing.hierarchy_file import new_hierarchy
+
+        found = new_hierarchy(spec, output, watch=watch, **limits_of(values))
+    say_written(output, f"{plural(found, 'value')}, personal data")
     return 0
 
 

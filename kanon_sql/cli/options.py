@@ -37,6 +37,13 @@ class WholeNumber(IntParamType):
         raise SpecError(f"{_flag(param)} must be a whole number, 1 or more; found {value!r}.")
 
 
+class WholeNumberOrAll(WholeNumber):
+    """1 or more, or the word all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return "all" if value == "all" else super().convert(value, param, ctx)
+
+
 class Decimal(FloatParamType):
     """A number; the model says which ones it takes."""
 
@@ -224,6 +231,7 @@ _RECORDS = (
         help="NULL in a sensitive attribute: a value of its own (default), or unknown.",
     ),
 )
+_RECORDS_READ = _RECORDS[:2]
 _OTHERS_KNOWN = (
     _asked(
         "--with-other-sensitive",
@@ -258,6 +266,55 @@ _KNOWLEDGE = (
         show_default=True,
         help="A class of fewer than N records is small.",
     ),
+)
+_IDENTIFYING = (
+    _run(
+        "--columns",
+        **_COLUMNS,
+        type=OneALine(),
+        help="In place of --qi: the columns to look at by themselves and in sets; without both "
+        "all that somebody may know.",
+    ),
+    _run(
+        "--subsets",
+        type=WholeNumber(),
+        metavar="D",
+        help="The classes of every set of at most D columns, the worst first.",
+    ),
+    _run(
+        "--suda",
+        type=WholeNumberOrAll(),
+        metavar="M|all",
+        help="Special uniques: whom at most M columns single out, and no fewer (SUDA2).",
+    ),
+    _run(
+        "--sampling-fraction",
+        type=Decimal(),
+        metavar="X",
+        default=0.01,
+        show_default=True,
+        help="The share of the population that the records are, for DIS-SUDA.",
+    ),
+    _run(
+        "--scores",
+        metavar="FILE",
+        help="Write the number and the score of each special record there: personal data, so it "
+        "needs --show-values.",
+    ),
+)
+_INITIAL_PARTS = (
+    _asked("--sensitive", **_COLUMNS, help="What must not become known of a person, if decided."),
+    _asked("--identifiers", **_COLUMNS, help="Columns that name a person outright, if decided."),
+    _asked("--entity", metavar="COL", help="Whom a record is about; people are counted then."),
+)
+_VALUES_OF = (
+    _run("--from", "target", required=True, metavar="TARGET", help="The table of the column."),
+    _run("--output", required=True, metavar="FILE.csv", help="Write the hierarchy there."),
+    _run("--force", is_flag=True, help="Overwrite the file."),
+)
+_WRITTEN_SPEC = (
+    _run("--output", metavar="FILE.yml", help="Write the spec there; without it, print it."),
+    _run("--force", is_flag=True, help="Overwrite the file."),
 )
 _SHOWN = (_run("--show-values", is_flag=True, help="Show values of small classes: personal data."),)
 _LIMITS = (
@@ -482,6 +539,18 @@ anonymize_options = _together(
     _RELEASE_QUESTION, _SEARCH, _RELEASE, _FORMAT, _LIMITS, _DRY_RUN, _TELL
 )
 profile_options = _together(
-    _PARTS, _KNOWLEDGE, _HIERARCHIES, _LEVELS, _RECORDS, _SOURCE, _FORMAT, _OUTPUT, _LIMITS, _TELL
+    _PARTS,
+    _KNOWLEDGE,
+    _IDENTIFYING,
+    _HIERARCHIES,
+    _LEVELS,
+    _RECORDS,
+    _SOURCE,
+    _FORMAT,
+    _OUTPUT,
+    _RUN,
+    _TELL,
 )
+init_options = _together(_INITIAL_PARTS, _RECORDS_READ, _SOURCE, _WRITTEN_SPEC, _LIMITS, _TELL)
+hierarchy_options = _together(_VALUES_OF, _RECORDS_READ, _SOURCE, _SHOWN, _LIMITS, _TELL)
 demo_options = _together(_TELL)

@@ -105,6 +105,8 @@ _ENDINGS = {
     "anonymize": (".json", ".md", ".txt"),
     "profile": (".json", ".md", ".txt"),
     "diff": (".json", ".md", ".txt"),
+    "init": (".yml", ".yaml"),
+    "new": (".csv",),
     "compile": (".sql", ".txt"),
     "baseline": (".json",),
 }

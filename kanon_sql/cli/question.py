@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ from kanon_sql.cli.options import QuestionOption
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
+    from kanon_sql.plan.identifying import Identifying
     from kanon_sql.spec.dbt.manifest import SelectedTables
     from kanon_sql.spec.models.base import Model
     from kanon_sql.spec.spec import AuditSpec
@@ -72,10 +74,50 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
     if is_spec_file(target):
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
-    quasi_identifiers = _quasi_identifiers(
-        values, "is sure to know", ". Finding them in the data comes in a later release."
-    )
+    quasi_identifiers = _names("--qi", values["qi"])
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
+
+
+def table_question(context: click.Context, target: str, values: Mapping[str, Any]) -> AuditSpec:
+    """A table of which little has been decided yet. Raises `SpecError`."""
+    from kanon_sql.spec.spec import AuditSpec, table_spec
+
+    if is_spec_file(target):
+        raise SpecError(f"{target} is a spec already; name the table that one is to be made for.")
+    return AuditSpec(tables=[table_spec(**_table(target, [], values))])
+
+
+def column_question(column: str, target: str, values: Mapping[str, Any]) -> AuditSpec:
+    """A column of a table with a builder, as in zip=mask:right. Raises `SpecError`."""
+    from kanon_sql.spec.spec import AuditSpec, table_spec
+
+    name, builds, _ = column.partition("=")
+    hierarchy = [column] if builds else []
+    asked = {"sensitive": (), "identifiers": (), "entity": None, **values, "hierarchy": hierarchy}
+    table = table_spec(**_table(target, [name.strip()], asked))
+    [built] = table.quasi_identifiers.values()
+    if built.hierarchy is not None:
+        raise SpecError(f"{column}: that is a file already; name a builder, as in mask:right.")
+    return AuditSpec(tables=[table])
+
+
+def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identifying:
+    """What is asked of sets of columns. Raises `SpecError`, also for scores that may not be
+    written."""
+    from kanon_sql.plan.identifying import Identifying, require_shown
+    from kanon_sql.results.writing import check_writable
+
+    scores = Path(values["scores"]) if values["scores"] else None
+    if scores is not None:
+        require_shown(values["show_values"])
+        check_writable(scores, inputs=spec.files(), force=values["force"])
+    return Identifying(
+        subsets=values["subsets"],
+        suda=values["suda"],
+        columns=tuple(_names("--columns", values["columns"])),
+        sampling_fraction=values["sampling_fraction"],
+        scores=scores,
+    )
 
 
 def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> list[str]:

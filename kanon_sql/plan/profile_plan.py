@@ -133,6 +133,7 @@ def as_profiled(spec: TableSpec) -> TableSpec:
             "levels": {},
             "with_other_sensitive": False,
             "insensitive": [],
+            "undecided": [],
         }
     )
 

@@ -15,12 +15,17 @@ from kanon_sql.sql.conditions import Condition, columns_of, condition
 from kanon_sql.sql.tables import Column, Table, find
 
 
-def resolve(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> Roles:
+def resolve(
+    spec: TableSpec, table: Table, references: Mapping[str, Table], *, is_open: bool = False
+) -> Roles:
     """Find every column that `spec` names in the tables, and give it its part.
 
-    Raises `SpecError` that knows where in the spec the fault lies.
+    `is_open` says that which columns are quasi-identifiers is what is asked, so that there may be
+    none. Raises `SpecError` that knows where in the spec the fault lies.
     """
-    quasi_identifiers = tuple(_raw_quasi_identifiers(spec, table))
+    _refuse_undecided(spec, table)
+    has_none = is_open and not spec.quasi_identifiers
+    quasi_identifiers = () if has_none else tuple(_raw_quasi_identifiers(spec, table))
     sensitive = tuple(
         column_named(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
         for place, name in enumerate(_sensitive_names(spec, table), start=1)
@@ -49,8 +54,7 @@ def resolve(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> R
         + ([(weight, "the weight")] if weight else [])
     )
     for column in (*quasi_identifiers, *sensitive, *([entity] if entity else [])):
-        _refuse_nested(column, table)
-        _refuse_span(column, table)
+        refuse_uncomparable(column, table)
     if spec.first and not table.ordered:
         raise no_first_records(table.name)
     if spec.nulls == "wildcard" and entity:
@@ -80,6 +84,20 @@ def resolve(spec: TableSpec, table: Table, references: Mapping[str, Table]) -> R
         checks=tuple(bound_checks(spec, table, sensitive)),
         levels=_levels_of("", spec.levels, quasi_identifiers),
     )
+
+
+def _refuse_undecided(spec: TableSpec, table: Table) -> None:
+    """Raise `SpecError` while a person has yet to decide about columns."""
+    if spec.undecided:
+        with located("undecided"):
+            one = len(spec.undecided) == 1
+            raise SpecError(
+                f"{'a column' if one else f'{len(spec.undecided)} columns'} of {table.name} "
+                f"{'is' if one else 'are'} undecided: {', '.join(spec.undecided)}. Move "
+                f"{'it' if one else 'each'} to quasi_identifiers, sensitive or identifiers, or to "
+                "insensitive if it tells nothing of a person: a quasi-identifier that was missed "
+                'makes a false "holds".'
+            )
 
 
 def _resolve_reference(
@@ -267,6 +285,12 @@ def _refuse_two_parts(parts: Sequence[tuple[BoundColumn | Column, str]]) -> None
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise SpecError(f'column "{repeated}" is named twice.')
+
+
+def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
+    """Raise `SpecError` for a column whose values SQL can't tell apart one by one."""
+    _refuse_nested(column, table)
+    _refuse_span(column, table)
 
 
 def _refuse_nested(column: BoundColumn, table: Table) -> None:

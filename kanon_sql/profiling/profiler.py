@@ -2,13 +2,15 @@
 
 Three questions, each put to one column at a time: what if this column is known too, what if this
 quasi-identifier were not known, and how soon is a sensitive value certain once others are ruled
-out. Each is one SELECT, and only counts come back.
+out. Each is one SELECT, and only counts come back. Where nobody has said yet what an attacker
+knows, the question is which columns identify people.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,8 @@ from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session, Watch, asked_within
 from kanon_sql.errors import EngineError, InputError, SpecError
-from kanon_sql.plan.bound import BoundColumn
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.identifying import Identifying, refuse_what_does_not_fit
 from kanon_sql.plan.profile_plan import (
     DEFAULT_K,
     RULED_OUT,
@@ -29,7 +32,16 @@ from kanon_sql.plan.profile_plan import (
     as_profiled,
     plan_profile,
 )
+from kanon_sql.plan.steps import records, with_entity
+from kanon_sql.profiling.identifying import (
+    Identified,
+    Scores,
+    counted_records,
+    identified_by,
+    open_profile,
+)
 from kanon_sql.profiling.result import ProfileResult
+from kanon_sql.profiling.subsets import Combinations
 from kanon_sql.results.profile import (
     Elimination,
     KnownColumn,
@@ -39,7 +51,7 @@ from kanon_sql.results.profile import (
 )
 from kanon_sql.results.table import Status
 from kanon_sql.results.version import VERSION
-from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.results.writing import refuse_to_overwrite, write_whole
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.tables import Row
@@ -50,6 +62,7 @@ def profile(
     *,
     attacker_knows: Sequence[str] = (),
     k: int = DEFAULT_K,
+    identifying: Identifying | None = None,
     engine: Any = None,
     memory_limit: str | None = None,
     threads: int | None = None,
@@ -60,29 +73,67 @@ def profile(
     """Profile every table of `spec` where it lies; its checks and references are not asked.
 
     `attacker_knows` are the columns to look at, by default all that play no other part than that
-    of a sensitive attribute. `k` is the size below which a class is small. The rest is as for an
-    audit, and so are the errors.
+    of a sensitive attribute. `k` is the size below which a class is small. A table without
+    quasi-identifiers is asked which of its columns identify people, and `identifying` says what is
+    asked of sets of columns. The rest is as for an audit, and so are the errors.
     """
     positive_int(k, "k")
+    identifying = identifying or Identifying()
+    _refuse_nonsense(spec, attacker_knows, identifying)
     if timeout is not None and not timeout > 0:
         raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
     with opening(engine, memory_limit, threads) as engine_of:
         planned = [
-            _planned(spec, place, engine_of(table), attacker_knows, k, timeout)
+            _planned(spec, place, engine_of(table), attacker_knows, k, identifying, timeout)
             for place, table in enumerate(spec.tables)
         ]
+        scores = identifying.scores
         for each in planned:
-            refuse_to_overwrite(writes, each.engine.files_read())
-        return ProfileResult(tuple(_profiled(each, timeout, watch) for each in planned), VERSION)
+            refuse_to_overwrite([*writes, *([scores] if scores else [])], each.engine.files_read())
+        found = [_profiled(each, timeout, watch) for each in planned]
+    if scores and found[0].table.status == "measured":
+        write_whole(scores, _lines(found[0].scores), private=True)
+    return ProfileResult(tuple(each.table for each in found), VERSION)
+
+
+def _refuse_nonsense(
+    spec: AuditSpec, attacker_knows: Sequence[str], identifying: Identifying
+) -> None:
+    for table in spec.tables:
+        identifying.refuse_nonsense(has_quasi_identifiers=bool(table.quasi_identifiers))
+        if attacker_knows and not table.quasi_identifiers:
+            raise SpecError(
+                "attacker_knows is what somebody knows beside the quasi-identifiers, and there are "
+                "none: name them with quasi_identifiers."
+            )
+    if identifying.scores and len(spec.tables) > 1:
+        raise SpecError("scores: one file holds those of one table. Profile one table at a time.")
+
+
+def _lines(scores: Scores) -> str:
+    """Scores as a CSV file has them."""
+    return "".join(f"{number},{score}\n" for number, score in [("record", "score"), *scores])
 
 
 @dataclass(frozen=True)
 class _Planned:
-    """A table's plan, the engine that answers it, and the seconds it took to open them."""
+    """A table's question, its plan where quasi-identifiers are named, the engine that answers it,
+    and the seconds it took to open them."""
 
-    plan: ProfilePlan
+    bound: BoundSpec
+    plan: ProfilePlan | None
+    k: int
+    identifying: Identifying
     engine: Engine
     seconds: float
+
+
+@dataclass(frozen=True)
+class _Profiled:
+    """A profile, and the scores of special records, which go into a file of their own."""
+
+    table: TableProfile
+    scores: Scores = ()
 
 
 def _planned(
@@ -91,40 +142,91 @@ def _planned(
     engine: Engine,
     attacker_knows: Sequence[str],
     k: int,
+    identifying: Identifying,
     timeout: float | None,
 ) -> _Planned:
     try:
         asked = as_profiled(spec.tables[place])
     except SpecError as error:
         raise spec.pointed(error, place) from None
-    table = open_table(spec, place, engine, timeout, asked=asked)
+    table = open_table(spec, place, engine, timeout, asked=asked, is_open=True)
+    bound = table.bound
     try:
-        plan = plan_profile(table.bound, attacker_knows=attacker_knows, k=k)
+        named = bool(bound.quasi_identifiers)
+        plan = plan_profile(bound, attacker_knows=attacker_knows, k=k) if named else None
+        refuse_what_does_not_fit(identifying, bound)
     except SpecError as error:
         # What is at fault without a place is not in the spec, but beside it.
         raise spec.pointed(error, place) if error.location else error from None
-    return _Planned(plan, engine, table.seconds)
+    return _Planned(bound, plan, k, identifying, engine, table.seconds)
 
 
-def _profiled(planned: _Planned, timeout: float | None, watch: Watch | None) -> TableProfile:
+def _profiled(planned: _Planned, timeout: float | None, watch: Watch | None) -> _Profiled:
     return asked_within(
         planned.engine,
         timeout,
         watch,
-        lambda session: _answered(planned.plan, session),
-        lambda session, error: _result(planned.plan, "error", session, error=error),
+        lambda session: _found(planned, session),
+        lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
         spent=planned.seconds,
     )
 
 
-def _answered(plan: ProfilePlan, ask: Session) -> TableProfile:
+def _found(planned: _Planned, ask: Session) -> _Profiled:
+    try:
+        plan = planned.plan
+        return _answered(planned, plan, ask) if plan else _openly(planned, ask)
+    finally:
+        # What failed may have taken with it what was kept.
+        with suppress(EngineError):
+            planned.engine.forget_all()
+
+
+def _openly(planned: _Planned, ask: Session) -> _Profiled:
+    """Which columns identify people, where nobody has said what may be known."""
+    bound = planned.bound
+    counted = counted_records(bound, ask)
+    if not counted.records:
+        return _Profiled(_result(planned, "no_data", ask, summary=ProfileSummary(records=0)))
+    found = open_profile(bound, planned.identifying, counted, planned.k, ask)
+    table = _result(
+        planned,
+        "measured",
+        ask,
+        warnings=(*left_out(bound), *found.identified.warnings),
+        summary=ProfileSummary(
+            records=counted.records,
+            people=counted.people,
+            members=counted.records if counted.people is None else counted.people,
+        ),
+        columns=found.columns,
+        together=found.together,
+        subsets=found.identified.subsets,
+        special_uniques=found.identified.special_uniques,
+    )
+    return _Profiled(table, found.identified.scores)
+
+
+def _of_sets(planned: _Planned, total: int, ask: Session) -> Identified:
+    """What is asked of sets of the quasi-identifiers."""
+    if not planned.identifying.is_asked:
+        return Identified()
+    bound = planned.bound
+    columns = bound.quasi_identifiers
+    relation = records(bound, with_entity(bound, list(columns)))
+    tables = frozenset([bound.table.sql])
+    combinations = Combinations(ask, bound, columns, relation, tables, total)
+    return identified_by(combinations, planned.identifying, planned.k)
+
+
+def _answered(planned: _Planned, plan: ProfilePlan, ask: Session) -> _Profiled:
     for precaution in plan.precautions:
         fault = precaution.fault(ask.row(precaution.step))
         if fault is not None:
             raise InputError(fault)
     sizes = ask.rows(plan.classes)
     if not sizes:
-        return _result(plan, "no_data", ask, summary=ProfileSummary(records=0))
+        return _Profiled(_result(planned, "no_data", ask, summary=ProfileSummary(records=0)))
     total = sum(int(row["kanon_records"]) for row in sizes)
     refuse_without_entity(plan.bound, sizes)
     looks = [(look, _same_table(ask.row(look.step), total, plan)) for look in plan.looks]
@@ -144,18 +246,22 @@ def _answered(plan: ProfilePlan, ask: Session) -> TableProfile:
     known = [
         _known_column(each, distinct[each.column.name], found, plan, ask) for each in plan.knows
     ]
-    return _result(
-        plan,
+    of_sets = _of_sets(planned, total, ask)
+    table = _result(
+        planned,
         "measured",
         ask,
-        warnings=tuple(_warnings(plan)),
+        warnings=(*_warnings(plan), *of_sets.warnings),
         summary=found,
+        subsets=of_sets.subsets,
+        special_uniques=of_sets.special_uniques,
         attacker_knows=tuple(sorted(known, key=_worst_first)),
         without=tuple(_lacked_column(each, total, in_several, plan, ask) for each in plan.lacks),
         elimination=tuple(
             _eliminated(each.column, ask.row(each.step)) for each in plan.eliminations
         ),
     )
+    return _Profiled(table, of_sets.scores)
 
 
 def _same_table(row: Row, total: int, plan: ProfilePlan) -> Row:
@@ -256,14 +362,14 @@ def _eliminated(column: BoundColumn, row: Row) -> Elimination:
     )
 
 
-def _result(plan: ProfilePlan, status: Status, ask: Session, **found: Any) -> TableProfile:
-    bound = plan.bound
+def _result(planned: _Planned, status: Status, ask: Session, **found: Any) -> TableProfile:
+    bound = planned.bound
     return TableProfile(
         name=bound.spec.name or bound.table.name,
         engine=ask.engine.name,
         status=status,
         quasi_identifiers=tuple(column.name for column in bound.quasi_identifiers),
-        k_threshold=plan.k,
+        k_threshold=planned.k,
         sensitive=tuple(column.name for column in bound.sensitive),
         entity=bound.entity.name if bound.entity else None,
         sql=ask.asked,

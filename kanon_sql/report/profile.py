@@ -15,6 +15,7 @@ from kanon_sql.report.document import (
     Strong,
     Warnings,
 )
+from kanon_sql.report.identifying import columns_told, special_uniques_told, subsets_told
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
@@ -47,9 +48,14 @@ def _section(table: TableProfile) -> Iterator[Block]:
     yield Heading(headline(table))
     if table.warnings:
         yield Warnings([printable(text) for text in table.warnings])
-    yield Prose([as_it_is(table)])
-    yield from grids(table)
-    yield Prose(list(advice(table)))
+    if table.quasi_identifiers:
+        yield Prose([as_it_is(table)])
+        yield from grids(table)
+    yield from columns_told(table)
+    yield from subsets_told(table)
+    yield from special_uniques_told(table)
+    if table.quasi_identifiers:
+        yield Prose(list(advice(table)))
     yield Footer(footer(table))
 
 
@@ -72,7 +78,11 @@ def headline(table: TableProfile) -> list[str]:
     parts = [printable(table.name), counted(summary.records or 0, "record")]
     if summary.people is not None:
         parts.append(f"{counted(summary.people, 'person')} ({printable(table.entity or '')})")
-    parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")
+    if table.quasi_identifiers:
+        parts.append(f"quasi-identifiers {listed(table.quasi_identifiers)}")
+    else:
+        parts.append(counted(len(table.columns or ()), "column"))
+        parts.append("nothing is known yet of what an attacker knows")
     if table.sensitive:
         parts.append(f"sensitive {listed(table.sensitive)}")
     return parts

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kanon_sql.results.identifying import ColumnProfile, SpecialUniques, SubsetProfile
 from kanon_sql.results.table import Status
 
 
@@ -99,6 +100,13 @@ class TableProfile:
     attacker_knows: tuple[KnownColumn, ...] = ()
     without: tuple[LackedColumn, ...] = ()
     elimination: tuple[Elimination, ...] = ()
+    columns: tuple[ColumnProfile, ...] | None = None
+    """What each column does by itself, where no quasi-identifiers are named."""
+    together: SubsetProfile | None = None
+    """The classes of the candidates among them, all together."""
+    subsets: tuple[SubsetProfile, ...] | None = None
+    """Every small set of columns, the worst first, where that is asked."""
+    special_uniques: SpecialUniques | None = None
     sql: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     error: str | None = None
@@ -118,6 +126,14 @@ class TableProfile:
             "attacker_knows": [dict(vars(column)) for column in self.attacker_knows],
             "without": [dict(vars(column)) for column in self.without],
             "elimination": [each.to_dict() for each in self.elimination],
+            "columns": _plain(self.columns),
+            "together": self.together.to_dict() if self.together else None,
+            "subsets": _plain(self.subsets),
+            "special_uniques": self.special_uniques.to_dict() if self.special_uniques else None,
             "sql": dict(self.sql),
             **({"error": self.error} if self.error else {}),
         }
+
+
+def _plain(parts: Sequence[ColumnProfile | SubsetProfile] | None) -> list[dict[str, Any]] | None:
+    return None if parts is None else [each.to_dict() for each in parts]

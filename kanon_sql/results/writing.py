@@ -52,8 +52,9 @@ def _same_file(path: Path, source: str) -> bool:
     return False
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write the text beside `path` first, then put it in place in one step.
+def write_whole(path: Path, text: str, *, private: bool = False) -> None:
+    """Write the text beside `path` first, then put it in place in one step; what is `private` only
+    its owner may read.
 
     What is no regular file, such as a pipe, is written to. Raises `SpecError` if nothing can be.
     """
@@ -61,15 +62,15 @@ def write_whole(path: Path, text: str) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8", newline="\n")
         else:
-            _write_beside(path, text)
+            _write_beside(path, text, private=private)
     except OSError as error:
         raise SpecError(f"{path} can't be written: {error.strerror}.") from None
 
 
-def _write_beside(path: Path, text: str) -> None:
+def _write_beside(path: Path, text: str, *, private: bool) -> None:
     with beside(path) as new:
         new.write_text(text, encoding="utf-8", newline="\n")
-        put_in_place(new, path)
+        put_in_place(new, path, private=private)
 
 
 @contextmanager
@@ -91,9 +92,9 @@ placed: list[Path] = []
 signal that comes then comes too late to say that nothing was written."""
 
 
-def put_in_place(new: Path, path: Path) -> None:
+def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
     """Let a finished file take the place of `path`, in one step."""
-    new.chmod(_usual_mode(0o666))
+    new.chmod(0o600 if private else _usual_mode(0o666))
     placed.append(path)
     try:
         os.replace(new, path)

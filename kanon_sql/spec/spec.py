@@ -180,6 +180,9 @@ class TableSpec(_Part):
     insensitive: ColumnNames = []
     """Columns of which somebody decided that they tell nothing of a person; they are published as
     they are."""
+    undecided: ColumnNames = []
+    """Columns of which a person has yet to decide which part they play. While there are any,
+    nothing is audited: a quasi-identifier that was missed makes a false "holds"."""
     unassigned: Unassigned = "warn"
     """What becomes in a release of columns that no part is given to: they are published with a
     warning, dropped, or refused."""
@@ -241,6 +244,7 @@ class TableSpec(_Part):
             ("sensitive", self.sensitive),
             ("identifiers", self.identifiers),
             ("insensitive", self.insensitive),
+            ("undecided", self.undecided),
         ):
             repeated = _first_repeated(columns)
             if repeated is not None:
@@ -252,6 +256,7 @@ class TableSpec(_Part):
         yield from (("sensitive", column) for column in self.sensitive)
         yield from (("an identifier", column) for column in self.identifiers)
         yield from (("insensitive", column) for column in self.insensitive)
+        yield from (("undecided", column) for column in self.undecided)
         if self.entity:
             yield "the entity", self.entity
         if self.weight:

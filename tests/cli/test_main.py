@@ -206,7 +206,7 @@ def test_dbt_package_prints_a_folder_that_dbt_can_install(run):
 
 @pytest.mark.parametrize(
     "command",
-    ["report", "init"],
+    ["report"],
 )
 def test_commands_to_come_say_so_whatever_follows(run, command):
     assert run(command, "patients.csv", "--k", "2", "--help") == Ended(

@@ -481,7 +481,6 @@ def test_what_cannot_be_compared_is_named_and_left_out() -> None:
         ({"attacker_knows": "jbo"}, 'no column "jbo".*Did you mean "job"'),
         ({"attacker_knows": "lists"}, '"lists" of .* is nested'),
         ({"k": 0}, "k must be a whole number, 1 or more"),
-        ({"quasi_identifiers": ()}, "no quasi-identifiers"),
         ({"timeout": 0}, "above 0"),
         ({"checking": 1}, 'profile has no parameter "checking"'),
     ],
@@ -604,7 +603,8 @@ def test_the_json_is_the_contract() -> None:
     [table] = document["tables"]
     assert list(table) == [
         "name", "engine", "status", "warnings", "quasi_identifiers", "sensitive", "entity",
-        "counted", "k_threshold", "summary", "attacker_knows", "without", "elimination", "sql",
+        "counted", "k_threshold", "summary", "attacker_knows", "without", "elimination",
+        "columns", "together", "subsets", "special_uniques", "sql",
     ]  # fmt: skip
     assert (table["k_threshold"], table["counted"], table["entity"]) == (5, "records", None)
     assert table["without"] == [
@@ -827,12 +827,12 @@ def test_the_command_profiles_every_table_of_a_spec(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("visits.csv", "there are no quasi-identifiers"),
+        ("visits.csv --attacker-knows sex", "there are none: name them"),
         ("visits.csv --qi zip --nulls wildcard", "with nulls: wildcard records form none"),
         ("wildcard.yml", "wildcard.yml:4:12: a profile counts classes"),
         ("visits.csv --qi zip --attacker-knows town", 'has no column "town"'),
         ("visits.csv --qi zip --k 0", "--k must be a whole number, 1 or more"),
-        ("visits.csv --qi zip --show-values", "No such option"),
+        ("visits.csv --qi zip --show-value", "No such option"),
         ("kanon.yml --qi zip", "--qi has no place beside it"),
         ("visits.csv --qi zip --output visits.csv", "visits.csv"),
     ],

@@ -1,0 +1,119 @@
+"""Begins a hierarchy file: the values of a column, each with what a builder makes of it.
+
+The file is for editing by hand. It holds the values of a table, rare ones too, so it is personal
+data, and only its owner may read it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kanon_sql.auditing.facts import longest_value
+from kanon_sql.auditing.opening import open_table, opening
+from kanon_sql.engines.base import Engine
+from kanon_sql.engines.session import Watch, asked_within
+from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.plan.bind import column_levels
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.steps import records, step
+from kanon_sql.results.writing import refuse_to_overwrite, write_whole
+from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.statement import Statement
+
+Rows = list[list[str]]
+TOP = "*"
+"""What every value is in the last column, where its levels end before."""
+
+
+def new_hierarchy(
+    spec: AuditSpec,
+    output: Path,
+    *,
+    show_values: bool = False,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    watch: Watch | None = None,
+) -> int:
+    """Write the values of the one quasi-identifier of `spec` into `output`, a CSV file without a
+    header, each with its label at every level and `*` at the end; gives how many there are.
+
+    Raises `SpecError` without `show_values`, and for values that no file can hold; `InputError` for
+    values that the builder has no label for, or where there are none.
+    """
+    if not show_values:
+        raise SpecError(
+            "a hierarchy file holds the values of the column, and rare ones point at people: it is "
+            "personal data. Ask for it with show_values (--show-values)."
+        )
+    [asked] = spec.tables
+    with opening(engine, memory_limit, threads) as engine_of:
+        hub = engine_of(asked)
+        table = open_table(spec, 0, hub, timeout)
+        refuse_to_overwrite([output], hub.files_read())
+        bound = table.bound
+        found = asked_within(
+            hub,
+            timeout,
+            watch,
+            lambda session: _rows(session.rows, hub, bound),
+            lambda session, error: error,
+            spent=table.seconds,
+        )
+    if isinstance(found, str):
+        raise EngineError(f"{bound.table.name}: {found}")
+    write_whole(output, _text(found), private=True)
+    return len(found)
+
+
+def _rows(ask: Any, engine: Engine, bound: BoundSpec) -> Rows:
+    [column] = bound.quasi_identifiers
+    levels = column_levels(bound.roles, bound.facts)[column.name]
+    if levels.needs_longest:
+        longest = longest_value(engine, bound.table, column, records(bound, [column]))
+        levels = levels.with_longest(longest)
+    rows = [list(row.values()) for row in ask(_statement(bound, column, levels))]
+    if not rows:
+        raise InputError(f'{bound.table.name}: "{column.name}" has no values to begin with.')
+    lacking = sum(None in row for row in rows)
+    if lacking:
+        raise InputError(
+            f'{bound.table.name}: {lacking:,} of {len(rows):,} values of "{column.name}" are no '
+            f"{levels.needs or 'value'} that the builder has a place for. Choose another one."
+        )
+    texts = sorted([[str(cell) for cell in row] for row in rows])
+    if any(len(cell.splitlines()) > 1 for row in texts for cell in row):
+        raise InputError(
+            f'{bound.table.name}: a value of "{column.name}" has a line break in it, and a '
+            "hierarchy has a line a value. Replace it in a view."
+        )
+    return [row if row[1:] and row[-1] == TOP else [*row, TOP] for row in texts]
+
+
+def _statement(bound: BoundSpec, column: BoundColumn, levels: ColumnLevels) -> Statement:
+    raw = identifier("kanon_raw")
+    # The last level of a builder that ends in suppress is the top that every row gets.
+    labels = [levels.sql(level, raw) for level in range(1, levels.height + 1)]
+    return step(
+        bound,
+        "hierarchy",
+        f"Which values has {column.name}, and what does each become at every level?",
+        render(
+            "hierarchy_of_values", relation=records(bound, [column]), column=column, labels=labels
+        ),
+    )
+
+
+def _text(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as a CSV file has them."""
+    file = io.StringIO(newline="")
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()

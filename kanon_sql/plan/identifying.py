@@ -1,0 +1,148 @@
+"""The question which columns identify people, and what of it can't be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from kanon_sql.errors import SpecError, found_instead
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.roles import column_named, refuse_uncomparable
+from kanon_sql.plan.subset_plan import MOST_SCORED, refuse_too_many
+from kanon_sql.sql.quoting import positive_int
+
+SAMPLING_FRACTION = 0.01
+"""What share of the population the records are a sample of, where nobody says."""
+
+
+@dataclass(frozen=True)
+class Identifying:
+    """What is asked of sets of columns: of their classes, and of the records that they single
+    out."""
+
+    subsets: int | None = None
+    """Every set of at most so many columns."""
+    suda: int | Literal["all"] | None = None
+    """Special uniques on at most so many columns."""
+    columns: tuple[str, ...] = ()
+    """The columns that are meant; without them the quasi-identifiers, or else the candidates."""
+    sampling_fraction: float = SAMPLING_FRACTION
+    scores: Path | None = None
+    """Where the score of each special record goes."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether sets of columns are asked of at all."""
+        return self.subsets is not None or self.suda is not None
+
+    def refuse_nonsense(self, *, has_quasi_identifiers: bool) -> None:
+        """Raise `SpecError` for what can't be asked of any table."""
+        if self.subsets is not None:
+            positive_int(self.subsets, "subsets")
+        if self.suda is not None and self.suda != "all":
+            _size(self.suda)
+        fraction: Any = self.sampling_fraction
+        is_number = isinstance(fraction, int | float) and not isinstance(fraction, bool)
+        if not is_number or not 0 < fraction <= 1:
+            raise SpecError(
+                "sampling_fraction must be above 0 and at most 1, the share of the population that "
+                f"is in the table; found {found_instead(fraction)}."
+            )
+        if self.columns and has_quasi_identifiers:
+            raise SpecError(
+                "columns stands in place of quasi_identifiers; name the columns in one of the two."
+            )
+        if self.scores is not None and self.suda is None:
+            raise SpecError("scores are those of special uniques: ask for them with suda.")
+
+    def size(self, columns: Sequence[BoundColumn]) -> int | None:
+        """The largest set that special uniques are looked for on, of these columns. Raises
+        `SpecError` where there are too many sets, or not as many columns."""
+        if self.suda is None:
+            return None
+        if len(columns) > MOST_SCORED:
+            raise SpecError(
+                f"suda: {len(columns):,} columns are too many to score, as a score is a factorial "
+                f"of their number. Name at most {MOST_SCORED}."
+            )
+        size = len(columns) if self.suda == "all" else self.suda
+        if size > len(columns):
+            raise SpecError(
+                f"suda is {size}, and there {_are(len(columns))} to look at. Ask for at most "
+                f"{len(columns)}."
+            )
+        refuse_too_many("suda", len(columns), size)
+        return size
+
+
+def require_shown(show_values: bool) -> None:
+    """Raise `SpecError` for scores of records where no personal data are asked for."""
+    if not show_values:
+        raise SpecError(
+            "scores: which records are special is personal data: whoever has the table finds the "
+            "people. Ask for it with show_values (--show-values)."
+        )
+
+
+def _are(columns: int) -> str:
+    return "is one column" if columns == 1 else f"are {columns:,} columns"
+
+
+def _size(suda: Any) -> int:
+    if isinstance(suda, int) and not isinstance(suda, bool) and suda >= 1:
+        return suda
+    raise SpecError(
+        f'suda must be a whole number, 1 or more, or "all"; found {found_instead(suda)}.'
+    )
+
+
+def refuse_what_does_not_fit(asked: Identifying, bound: BoundSpec) -> None:
+    """Raise `SpecError` for what can't be asked of this table."""
+    if asked.suda is not None and bound.entity:
+        raise SpecError(
+            "suda: special uniques are records, each of which is about another person. Leave out "
+            "entity, or ask for subsets, which count people."
+        )
+    if asked.scores is not None and not bound.table.ordered:
+        raise SpecError(
+            f"scores: the records of {bound.table.name} have no numbers, as those of a file have. "
+            "Write the table to a Parquet file first."
+        )
+    columns = named_columns(asked.columns, bound) or bound.quasi_identifiers
+    if columns:
+        refuse_sets(asked, columns)
+
+
+def refuse_sets(asked: Identifying, columns: Sequence[BoundColumn]) -> None:
+    """Raise `SpecError` for more sets of these columns than can be asked of."""
+    if asked.subsets is not None:
+        refuse_too_many("subsets", len(columns), asked.subsets)
+    asked.size(columns)
+
+
+def named_columns(names: Sequence[str], bound: BoundSpec) -> tuple[BoundColumn, ...]:
+    """The columns that are named. Raises `SpecError` for one that is not there, is there twice, or
+    is no knowledge of a person."""
+    found: list[BoundColumn] = []
+    parts = {
+        each.name: part
+        for part, each in (("the entity", bound.entity), ("the weight", bound.weight))
+        if each
+    }
+    for name in names:
+        try:
+            column = column_named(name, bound.table, ("columns", name))
+            refuse_uncomparable(column, bound.table)
+        except SpecError as error:
+            raise SpecError(f"columns: {error}") from None
+        if column.name in parts:
+            raise SpecError(
+                f'columns: column "{column.name}" is {parts[column.name]}, which is no knowledge '
+                "of a person. Name another column."
+            )
+        if column in found:
+            raise SpecError(f'columns: column "{column.name}" is named twice.')
+        found.append(column)
+    return tuple(found)

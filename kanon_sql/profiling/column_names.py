@@ -1,0 +1,230 @@
+"""What a column's name says of it: a table of words, in the languages in which people name columns.
+
+A name is taken apart into words (`birthDate`, `date_of_birth`, `GEB-DATUM`), without case, accents
+and numbers; a word of the table may be any one of these, or several of them that follow each other,
+written together. Of several meanings the first of the table counts. A name says what somebody
+meant, never what a column holds: nothing is harmless because its name is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+
+Part = Literal["identifier", "quasi_identifier", "sensitive"]
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a word in a name stands for, and the part that such a column mostly plays."""
+
+    spoken: str
+    part: Part
+    certain: bool = False
+    """Whether it names a person outright whatever its values are like."""
+
+
+MEANINGS: dict[Meaning, str] = {
+    Meaning("an e-mail address", "identifier", certain=True): """
+        email mail emailaddress mailaddress courriel correo correoelectronico posta epost
+        emailadresse
+        """,
+    Meaning("a telephone number", "identifier", certain=True): """
+        phone telephone tel mobile cellphone cell fax telefon telefonnummer handy mobil portable
+        telefono movil celular cellulare telefone telemovel telefoon telefoonnummer puhelin tlf
+        """,
+    Meaning("a national number", "identifier", certain=True): """
+        ssn socialsecurity socialsecuritynumber nationalid nationalidentificationnumber
+        nhsnumber nhs nin nino passport passportnumber driverslicense drivinglicence
+        licenseplate licenceplate plate vin iban bic accountnumber creditcard cardnumber
+        insurancenumber mrn medicalrecordnumber steuernummer steuerid ausweis ausweisnummer
+        reisepass versichertennummer krankenversichertennummer kfzkennzeichen kontonummer nir
+        numerosecu securitesociale passeport dni nie nif nuss pasaporte curp rfc codicefiscale
+        passaporto cpf cnpj nis rg bsn burgerservicenummer paspoort cpr personnummer
+        fodselsnummer henkilotunnus pesel ahv ahvnummer
+        """,
+    Meaning("an address of a computer or a device", "identifier", certain=True): """
+        ip ipaddress ipaddr macaddress imei imsi deviceid cookie cookieid advertisingid
+        """,
+    Meaning("a name", "identifier", certain=True): """
+        surname lastname firstname fullname givenname familyname middlename maidenname forename
+        patientname customername username login nickname nachname vorname familienname
+        benutzername nom prenom nomdefamille nomcomplet nombre apellido apellidos cognome nome
+        sobrenome apelido achternaam voornaam naam fornavn etternavn efternavn fornamn efternamn
+        etunimi sukunimi imie nazwisko
+        """,
+    Meaning("a name", "identifier"): "name names",
+    Meaning("an address", "identifier"): """
+        address addr street streetaddress housenumber adresse strasse hausnummer anschrift rue
+        direccion domicilio calle indirizzo via endereco morada adres straat adresa
+        """,
+    Meaning("a place on the map", "identifier"): """
+        latitude longitude lat lon lng geolocation coordinates gps breitengrad laengengrad
+        latitud longitud
+        """,
+    Meaning("a number of something", "identifier"): """
+        id ids uid uuid guid identifier identifiant identificador identificativo kennung
+        kennziffer personid patientid customerid userid recordid caseid rowid pid patientnumber
+        fallnummer patientennummer lfdnr laufendenummer recordnumber index idnr rownumber
+        """,
+    Meaning("a date of birth", "quasi_identifier"): """
+        birth birthdate birthday birthyear dob yob dateofbirth yearofbirth geburt geburtsdatum
+        geburtstag geburtsjahr gebdat gebdatum naissance datenaissance datedenaissance
+        anneenaissance nacimiento fechanacimiento fechadenacimiento nascita datanascita
+        datadinascita nascimento datanascimento geboorte geboortedatum geboortejaar fodelsedatum
+        fodselsdato syntymaaika
+        """,
+    Meaning("a date of death", "quasi_identifier"): """
+        death dateofdeath deathdate todesdatum sterbedatum deces datedeces fallecimiento decesso
+        morte
+        """,
+    Meaning("an age", "quasi_identifier"): """
+        age ages agegroup agerange alter edad eta idade leeftijd alder ika
+        """,
+    Meaning("a sex or gender", "quasi_identifier"): """
+        sex gender geschlecht sexe genre sexo genero sesso genere geslacht kjonn kon sukupuoli
+        plec
+        """,
+    Meaning("a postcode", "quasi_identifier"): """
+        zip zipcode zcta postcode postalcode postal plz postleitzahl codepostal cp codigopostal
+        cap codicepostale cep postnummer kodpocztowy
+        """,
+    Meaning("a place", "quasi_identifier"): """
+        city town municipality village county district state province region residence location
+        country countrycode nation area neighborhood neighbourhood block tract ort stadt wohnort
+        gemeinde kreis landkreis bundesland land staat ville commune departement pays ciudad
+        localidad municipio provincia pais estado citta comune regione paese cidade concelho
+        distrito freguesia stad woonplaats gemeente provincie kommune kommun fylke kaupunki
+        miasto urban rural
+        """,
+    Meaning("an origin", "quasi_identifier"): """
+        nationality citizenship race ethnicity ethnic ethnicgroup origin nativecountry
+        birthplace countryofbirth immigrant migration migrationshintergrund nationalitaet
+        staatsangehoerigkeit herkunft geburtsort nationalite origine lieunaissance nacionalidad
+        etnia raza cittadinanza nazionalita razza nacionalidade raca nationaliteit nationalitet
+        language mothertongue sprache muttersprache langue idioma lingua taal
+        """,
+    Meaning("a family status", "quasi_identifier"): """
+        marital maritalstatus married evermarried civilstatus familystatus relationship
+        household householdsize familysize hhsize children numchildren numberofchildren famsize
+        dependents familienstand haushaltsgroesse kinder etatcivil situationfamiliale enfants
+        estadocivil hijos statocivile figli filhos burgerlijkestaat kinderen sivilstatus
+        """,
+    Meaning("an education", "quasi_identifier"): """
+        education educationnum edu degree school highschool university schooling educationlevel
+        educationlevels bildung schulabschluss abschluss ausbildung schule studies etudes
+        diplome niveauetudes educacion estudios escuela istruzione titolostudio scuola educacao
+        escolaridade escola opleiding utbildning utdanning
+        """,
+    Meaning("an occupation", "quasi_identifier"): """
+        occupation job jobtitle profession employer employment worktype workclass work industry
+        beruf beruflich arbeitgeber taetigkeit branche metier emploi employeur profesion empleo
+        ocupacion empleador trabajo professione lavoro datoredilavoro profissao ocupacao emprego
+        beroep werkgever yrke
+        """,
+    Meaning("a religion or a conviction", "quasi_identifier"): """
+        religion religious denomination konfession confession party politicalparty union
+        religione religiao religie
+        """,
+    Meaning("an event that others may know of", "quasi_identifier"): """
+        admission admitted admissiondate discharge discharged dischargedate visit visitdate
+        appointment arrival departure hospital clinic ward doctor physician aufnahme
+        aufnahmedatum entlassung entlassungsdatum krankenhaus klinik station arzt sortie hopital
+        medecin ingreso alta ricovero dimissione ospedale reparto medico internacao opname
+        ontslag ziekenhuis
+        """,
+    Meaning("a body", "quasi_identifier"): """
+        height bodyheight bodyweight bmi eyecolor haircolor groesse koerpergroesse gewicht
+        taille poids altura peso altezza lengte
+        """,
+    Meaning("a possession that others see", "quasi_identifier"): """
+        car vehicle vehicletype house housing dwelling auto fahrzeug wohnung voiture logement
+        vivienda coche macchina casa carro woning
+        """,
+    Meaning("a disease", "sensitive"): """
+        diagnosis diagnoses diagnostic disease illness condition icd icd10 icd9 disorder symptom
+        symptoms hiv cancer stroke diabetes hypertension heartdisease depression problem
+        healthproblem medication drug drugs medicine treatment therapy procedure surgery
+        labresult bloodpressure genotype diagnose krankheit erkrankung befund medikament
+        behandlung therapie maladie medicament traitement diagnostico enfermedad medicamento
+        tratamiento diagnosi malattia farmaco terapia doenca doenga medicacao ziekte aandoening
+        medicijn behandeling sykdom sjukdom
+        """,
+    Meaning("money", "sensitive"): """
+        income salary wage wages pay earnings debt credit balance savings expenditure assets
+        wealth loan salaryclass gehalt einkommen lohn verdienst schulden vermoegen revenu
+        salaire dette ingreso ingresos salario renta deuda reddito stipendio debito rendimento
+        inkomen salaris schuld lon inntekt inkomst
+        """,
+    Meaning("a matter of law", "sensitive"): """
+        conviction offence offense crime criminal verdict sentence straftat vorstrafe
+        condamnation delito condena reato crimine
+        """,
+    Meaning("a sexual life", "sensitive"): """
+        orientation sexualorientation sexuality pregnant pregnancy schwanger
+        """,
+    Meaning("a result of somebody", "sensitive"): """
+        score grade grades mark marks testresult noten zensur puntuacion calificacion voto nota
+        cijfer
+        """,
+}  # fmt: skip
+"""By what a word stands for: the words."""
+
+LONGEST = 5
+"""Of how many words in a name one word of the table may be made."""
+
+
+def meaning_of(name: str) -> Meaning | None:
+    """What a column's name says of it, or None.
+
+    >>> for name in ("patient_id", "Geb.-Datum", "E-Mail", "maritalStatus"):
+    ...     print((found := meaning_of(name)).part, "·", found.spoken)
+    identifier · a number of something
+    quasi_identifier · a date of birth
+    identifier · an e-mail address
+    quasi_identifier · a family status
+    >>> meaning_of("x27") is None
+    True
+    """
+    parts = set(_parts(name))
+    found = next((meaning for meaning, words in _words().items() if words & parts), None)
+    # A column that is called nothing else holds names of people more often than of things.
+    return replace(found, certain=True) if found and words_of(name) == ["name"] else found
+
+
+@cache
+def _words() -> dict[Meaning, frozenset[str]]:
+    return {meaning: frozenset(words.split()) for meaning, words in MEANINGS.items()}
+
+
+def _parts(name: str) -> Iterator[str]:
+    """Each word of a name, and each run of words as one."""
+    words = words_of(name)
+    for start in range(len(words)):
+        for end in range(start + 1, min(len(words), start + LONGEST) + 1):
+            yield "".join(words[start:end])
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, in small letters without accents and numbers.
+
+    >>> words_of("Date_de_naissance2"), words_of("KFZKennzeichen"), words_of("größe")
+    (['date', 'de', 'naissance'], ['kfz', 'kennzeichen'], ['groesse'])
+    """
+    for letter, plain in (
+        ("ä", "ae"),
+        ("ö", "oe"),
+        ("ü", "ue"),
+        ("ß", "ss"),
+        ("ø", "o"),
+        ("ł", "l"),
+    ):
+        name = name.replace(letter, plain).replace(letter.upper(), plain.capitalize())
+    decomposed = unicodedata.normalize("NFKD", name)
+    plain_name = "".join(each for each in decomposed if not unicodedata.combining(each))
+    apart = re.sub(r"([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])", r"\1\3 \2", plain_name)
+    return re.findall(r"[a-z]+", apart.casefold())

@@ -1,0 +1,290 @@
+"""What each column of a table does by itself, what it looks like, and what candidates add.
+
+A column is told by its name and by what its values are like: how many there are, how long, whether
+they spell numbers. No value is asked for. What neither name nor values tell stays undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import EngineError
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.steps import counted
+from kanon_sql.plan.subset_plan import Subset
+from kanon_sql.profiling.column_names import Meaning, meaning_of
+from kanon_sql.profiling.subsets import Combinations
+from kanon_sql.results.identifying import BY_NAME, UNKNOWN_NAME, ColumnProfile, LooksLike
+from kanon_sql.sql.column_types import family
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Column, Row
+
+AT_ONCE = 16
+"""How many columns one statement looks at."""
+FEW_RECORDS = 20
+"""With fewer records than that nothing follows from many different values."""
+MOST_RANKED = 30
+"""How many candidates are ranked by what they add."""
+IN_TURN = 3
+"""How many of these one after the other; the others are ranked by what they add to them."""
+PHRASE = 30
+"""From how many characters on, on average, a text of several words is free text."""
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What the values of a column are like, of which no one is told."""
+
+    known: int
+    """How many different ones there are, without NULL."""
+    shortest: int
+    longest: int
+    length: float
+    """The average, of the different ones."""
+    phrases: int
+    """How many have several words."""
+    numbers: int
+    whole: int
+    codes: int
+    """How many begin with a zero that a number would not have."""
+    dates: int
+    least: float | None
+    most: float | None
+
+    @property
+    def are_numbers(self) -> bool:
+        return 0 < self.known == self.numbers and not self.codes
+
+    @property
+    def are_whole(self) -> bool:
+        return self.are_numbers and self.whole == self.numbers
+
+    @property
+    def are_dates(self) -> bool:
+        return 0 < self.known == self.dates and not self.are_numbers
+
+    @property
+    def are_free_text(self) -> bool:
+        return self.length >= PHRASE and 2 * self.phrases > self.known
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """A column with what was found of it; nothing where its values can't be compared."""
+
+    column: Column
+    itself: Row | None = None
+    looks: Looks | None = None
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A column with its place in a question."""
+
+    number: int
+    column: BoundColumn
+
+
+def comparable(column: Column) -> bool:
+    """Whether the column holds single values that SQL tells apart."""
+    return column.unusable_because is None and family(column.type) not in ("nested", "span")
+
+
+def bound_column(column: Column) -> BoundColumn:
+    """The column as a question reads it."""
+    return BoundColumn(column.name, column.type, column.name, column.few_values)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table, in the records that a question is about. `relation` is what they are
+    read in, and `tables` what that reads."""
+
+    ask: Session
+    bound: BoundSpec
+    relation: str
+    tables: frozenset[str]
+    records: int
+
+    def looked_at(self, columns: Sequence[Column]) -> list[LookedAt]:
+        """Each column with what it does by itself and what its values look like."""
+        asked = [each for each in columns if comparable(each)]
+        itself = self._each("columns", "columns_by_themselves", asked, entity=self.bound.entity)
+        looks = self._each("looks", "looks_of_values", asked)
+        for row in itself.values():
+            if int(row["kanon_records"]) != self.records:
+                raise EngineError(
+                    f"{self.bound.table.name} changed while it was being profiled; run it again."
+                )
+        return [
+            LookedAt(each, itself[each.name], _looks(looks[each.name]))
+            if each.name in itself
+            else LookedAt(each)
+            for each in columns
+        ]
+
+    def _each(
+        self, name: str, macro: str, columns: Sequence[Column], **arguments: object
+    ) -> dict[str, Row]:
+        found: dict[str, Row] = {}
+        for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):
+            some = columns[start : start + AT_ONCE]
+            asked = [Numbered(n, bound_column(each)) for n, each in enumerate(some, start=1)]
+            step = Statement(
+                name if place == 1 else f"{name}_{place}",
+                f"What does each of {', '.join(each.name for each in some)} do by itself to the "
+                f"{counted(self.bound)} of {self.bound.table.name}?"
+                if name == "columns"
+                else f"How long are the values of {', '.join(each.name for each in some)}, and do "
+                "they spell numbers or dates?",
+                render(macro, relation=self.relation, columns=asked, **arguments),
+                tables=self.tables,
+            )
+            found |= {some[int(row["kanon_column"]) - 1].name: row for row in self.ask.rows(step)}
+        return found
+
+
+def _looks(row: Row) -> Looks:
+    def number(name: str) -> float | None:
+        value = row[f"kanon_{name}"]
+        return None if value is None else float(value)
+
+    def whole(name: str) -> int:
+        return int(row[f"kanon_{name}"] or 0)
+
+    return Looks(
+        known=whole("known"),
+        shortest=whole("shortest"),
+        longest=whole("longest"),
+        length=number("length") or 0.0,
+        phrases=whole("phrases"),
+        numbers=whole("numbers"),
+        whole=whole("whole"),
+        codes=whole("codes"),
+        dates=whole("dates"),
+        least=number("least"),
+        most=number("most"),
+    )
+
+
+# --- what a column looks like ---------------------------------------------------------------
+
+
+def told(found: LookedAt, records: int, members: int, role: str | None = None) -> ColumnProfile:
+    """What is said of a column. `members` are what those alone are of: people, or the records."""
+    column, row, looks = found.column, found.itself, found.looks
+    if row is None or looks is None:
+        looks_like, why = _uncomparable(column)
+        return ColumnProfile(column.name, column.type, looks_like, why, role)
+    values, nulls = int(row["kanon_values"]), int(row["kanon_nulls"])
+    looks_like, why = _told(column, looks, values, nulls, records)
+    pairs = records * (records - 1)
+    return ColumnProfile(
+        column=column.name,
+        type=column.type,
+        looks_like=looks_like,
+        why=why,
+        role=role,
+        distinct=values,
+        nulls=nulls,
+        largest_share=int(row["kanon_largest"]) / records,
+        alone=int(row["kanon_alone"]),
+        distinction=values / records,
+        separation=1 - float(row["kanon_untold_pairs"]) / pairs if pairs else None,
+    )
+
+
+def _uncomparable(column: Column) -> tuple[LooksLike, str]:
+    if family(column.type) == "nested":
+        return "nested", "nested: take its fields apart into columns of their own"
+    return "nested", "its values can't be compared one by one"
+
+
+def _told(
+    column: Column, looks: Looks, values: int, nulls: int, records: int
+) -> tuple[LooksLike, str]:
+    """What a column looks like, and why."""
+    if values == 1:
+        empty = nulls == records
+        return "constant", "NULL in every record" if empty else "the same value in every record"
+    meaning = meaning_of(column.name)
+    known = records - nulls
+    if looks.are_free_text and not looks.are_numbers:
+        return "free_text", "free text: no count can clear it"
+    is_unique = records >= FEW_RECORDS and 10 * looks.known > 9 * known > 0
+    every = 10 * looks.known == 10 * known
+    share = "different in every record" if every else "nearly different in every record"
+    if meaning is not None and (by_name := _by_name(meaning, looks, known)):
+        looks_like, why = by_name
+        return looks_like, f"{why}; {share}" if is_unique and looks_like != "identifier" else why
+    if is_unique and not (looks.are_numbers and not looks.are_whole):
+        return "identifier", share
+    if is_unique:
+        return "undecided", f"a measurement, {share}: whoever knows it finds the record"
+    if meaning is not None and meaning.part == "identifier":
+        return "undecided", f"named like {meaning.spoken}, but values recur"
+    return "undecided", UNKNOWN_NAME
+
+
+def _by_name(meaning: Meaning, looks: Looks, known: int) -> tuple[LooksLike, str] | None:
+    """What the name of a column says of it, unless its values say otherwise."""
+    if meaning.part != "identifier":
+        return meaning.part, f"{BY_NAME}{meaning.spoken}"
+    often = 20 * looks.known >= known if meaning.certain else 2 * looks.known >= known
+    if often and looks.known > 2:
+        return "identifier", f"{BY_NAME}{meaning.spoken}"
+    return None
+
+
+# --- what candidates add --------------------------------------------------------------------
+
+
+def is_candidate(column: ColumnProfile) -> bool:
+    """Whether somebody may know the column of a person, and so single them out by it."""
+    return column.role is None and column.looks_like in ("quasi_identifier", "undecided")
+
+
+def ranked(
+    columns: Iterable[ColumnProfile], combinations: Combinations, places: Sequence[int], k: int
+) -> tuple[ColumnProfile, ...]:
+    """The same columns, the candidates among them with their rank and what they add.
+
+    `combinations` are those of the candidates, of which the ones at these places are ranked.
+    """
+    added = dict(_added(combinations, places, k))
+    return tuple(
+        replace(each, rank=added[each.column][0], adds=added[each.column][1])
+        if each.column in added
+        else each
+        for each in columns
+    )
+
+
+def _added(
+    combinations: Combinations, places: Sequence[int], k: int
+) -> Iterator[tuple[str, tuple[int, int]]]:
+    """By its name the rank of each candidate, and how many it leaves newly alone."""
+    left = list(places)
+    chosen: tuple[int, ...] = ()
+    alone, rank = 0, 0
+    while left:
+        asked = [Subset(place, (*chosen, place)) for place in left]
+        rows = combinations.classes(f"added_to_{len(chosen)}", asked, k)
+        in_order = sorted(left, key=lambda place: _adds_most(rows, place))
+        for place in in_order if len(chosen) == IN_TURN else in_order[:1]:
+            rank += 1
+            name = combinations.columns[place - 1].name
+            yield name, (rank, int(rows[place]["kanon_uniques"]) - alone)
+            left.remove(place)
+        if left and len(chosen) < IN_TURN:
+            chosen = (*chosen, in_order[0])
+            alone = int(rows[in_order[0]]["kanon_uniques"])
+
+
+def _adds_most(rows: Mapping[int, Row], place: int) -> tuple[int, int, int]:
+    """By those who are alone, then by the classes, then in the order of the table."""
+    row = rows[place]
+    return -int(row["kanon_uniques"]), -int(row["kanon_classes"]), place

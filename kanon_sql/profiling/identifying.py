@@ -1,0 +1,257 @@
+"""Which columns of a table identify people: each by itself, every small set, special uniques."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import InputError, SpecError
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.identifying import Identifying, named_columns, refuse_sets
+from kanon_sql.plan.precautions import precautions, without_entity
+from kanon_sql.plan.steps import records, step, with_entity
+from kanon_sql.profiling.columns import (
+    MOST_RANKED,
+    Columns,
+    LookedAt,
+    bound_column,
+    comparable,
+    is_candidate,
+    ranked,
+    told,
+)
+from kanon_sql.profiling.scores import score
+from kanon_sql.profiling.subsets import (
+    PRIVATE,
+    Combinations,
+    Found,
+    special_uniques,
+    subset_profiles,
+    together,
+)
+from kanon_sql.results.identifying import (
+    ColumnProfile,
+    SpecialNulls,
+    SpecialUniques,
+    SubsetProfile,
+)
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+
+Scores = Sequence[tuple[int, int]]
+"""The number of each special record in its file, and its score."""
+
+
+@dataclass(frozen=True)
+class Identified:
+    """Which columns identify people, as far as that was asked."""
+
+    subsets: tuple[SubsetProfile, ...] | None = None
+    special_uniques: SpecialUniques | None = None
+    scores: Scores = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many records a table has, and how many people where these are counted."""
+
+    records: int
+    people: int | None = None
+
+
+@dataclass(frozen=True)
+class OpenProfile:
+    """The profile of a table of which nobody has said what may be known."""
+
+    columns: tuple[ColumnProfile, ...]
+    looked_at: tuple[LookedAt, ...]
+    together: SubsetProfile | None = None
+    identified: Identified = field(default_factory=Identified)
+
+
+def counted_records(bound: BoundSpec, ask: Session) -> Counted:
+    """How many records (and people) a question is about.
+
+    Raises `InputError` where some belong to nobody, or a condition can't be asked.
+    """
+    for precaution in precautions(replace(bound, checks=(), weight=None)):
+        fault = precaution.fault(ask.row(precaution.step))
+        if fault is not None:
+            raise InputError(fault)
+    relation = records(bound, with_entity(bound, _some_column(bound)))
+    entity = bound.entity
+    if entity:
+        question = f"How many records in {bound.table.name} belong to no one?"
+        sql = render("without_entity", relation=relation, entity=entity)
+        row = ask.row(step(bound, "without_entity", question, sql))
+        if int(row["kanon_records"]) == 0:
+            return Counted(0, 0)
+        fault = without_entity(bound.table.name, entity.name, row)
+        if fault is not None:
+            raise InputError(fault)
+    sql = render("distinct_values", relation=relation, columns=[], entity=entity)
+    question = f"How many records has {bound.table.name}?"
+    row = ask.row(step(bound, "records", question, sql))
+    return Counted(int(row["kanon_records"]), int(row["kanon_people"]) if entity else None)
+
+
+def _some_column(bound: BoundSpec) -> list[BoundColumn]:
+    """What is read where only records are counted."""
+    return [] if bound.entity else [bound_column(bound.table.columns[0])]
+
+
+def open_profile(
+    bound: BoundSpec, asked: Identifying, counted: Counted, k: int, ask: Session
+) -> OpenProfile:
+    """Every column by itself, the candidates by what they add, and what is asked of sets."""
+    named = named_columns(asked.columns, bound)
+    wanted = {column.name for column in named} or set(bound.table.column_names)
+    columns = [each for each in bound.table.columns if each.name in wanted]
+    read = [bound_column(each) for each in columns if comparable(each)]
+    relation, tables = _read(bound, read, ask)
+    found = Columns(ask, bound, relation, tables, counted.records).looked_at(columns)
+    roles, members = _roles(bound), counted.records if counted.people is None else counted.people
+    profiles = [told(each, counted.records, members, roles.get(each.column.name)) for each in found]
+    candidates = named or tuple(
+        column
+        for column in read
+        if any(each.column == column.name and is_candidate(each) for each in profiles)
+    )
+    if not candidates and asked.is_asked:
+        raise SpecError(
+            f"no column of {bound.table.name} looks like one by which somebody may single out a "
+            "person. Name those that are meant with quasi_identifiers or columns."
+        )
+    refuse_sets(asked, candidates)
+    in_all, identified = None, Identified()
+    if candidates:
+        combinations = Combinations(ask, bound, candidates, relation, tables, counted.records)
+        in_all = together(combinations, k)
+        profiles = list(_ranked(profiles, combinations, k))
+        identified = identified_by(combinations, asked, k)
+    passed_over = len(candidates) - MOST_RANKED
+    if passed_over > 0:
+        more = (
+            f"{len(candidates)} columns are candidates, and only the {MOST_RANKED} with most "
+            "values are ranked by what they add."
+        )
+        identified = replace(identified, warnings=(more, *identified.warnings))
+    return OpenProfile(tuple(profiles), tuple(found), in_all, identified)
+
+
+def identified_by(combinations: Combinations, asked: Identifying, k: int) -> Identified:
+    """What is asked of sets of some columns."""
+    subsets = special = None
+    scores: Scores = ()
+    warnings: tuple[str, ...] = ()
+    if asked.subsets is not None:
+        subsets = subset_profiles(combinations, asked.subsets, k)
+    size = asked.size(combinations.columns)
+    if size is not None:
+        special, found = special_uniques(
+            combinations, size, asked.sampling_fraction, _nulls(combinations.bound)
+        )
+        warnings = tuple(_warnings(special, found))
+        if asked.scores is not None:
+            scores = _scores(combinations, found, size)
+    return Identified(subsets, special, scores, warnings)
+
+
+def _nulls(bound: BoundSpec) -> SpecialNulls:
+    """NULL makes nobody special, unless somebody says that it is a value."""
+    return "value" if "nulls" in bound.spec.model_fields_set else "nobody"
+
+
+def _warnings(special: SpecialUniques, found: Found) -> Iterator[str]:
+    if special.records and not found.pairs:
+        yield (
+            "No combination of values occurs exactly twice, so DIS-SUDA is 1 for every special "
+            "record: it estimates nothing here."
+        )
+
+
+def _scores(combinations: Combinations, found: Found, size: int) -> Scores:
+    """The number and the score of each special record, in the order of the file."""
+    if not found.kept:
+        raise SpecError("scores: the records of this database have no numbers.")
+    bound = combinations.bound
+    special = combinations.keep(
+        "special_records",
+        "How many sets of each size single out each record?",
+        render("uniques_of_records", minimal=found.kept, sizes=found.sizes),
+    )
+    rows = combinations.ask.rows(
+        combinations.step(
+            "scores",
+            "Which records of the file are special, by their numbers?",
+            render(
+                "numbered_specials",
+                relation=bound.table.sql,
+                columns=combinations.columns,
+                combinations=combinations.raw,
+                keys=combinations.keys,
+                special=special,
+                scored=found.sizes,
+                where=bound.where.sql if bound.where else None,
+                first=bound.spec.first,
+            ),
+        )
+    )
+    in_all = len(combinations.columns)
+    return [
+        (
+            int(row["kanon_number"]),
+            score([int(row[f"kanon_of_size_{each.number}"]) for each in found.sizes], in_all),
+        )
+        for row in rows
+    ]
+
+
+def _read(
+    bound: BoundSpec, columns: Sequence[BoundColumn], ask: Session
+) -> tuple[str, frozenset[str]]:
+    """What the columns are read in: the records, or a copy where to read them is to parse them."""
+    of_people = [bound.entity] if bound.entity else []
+    others = [each for each in of_people if each.name not in {column.name for column in columns}]
+    both = [*columns, *others]
+    tables = frozenset([bound.table.sql])
+    if not both:
+        return bound.table.sql, tables
+    relation = records(bound, both)
+    if not (bound.table.parsed and ask.engine.keeps_rows):
+        return relation, tables
+    kept = f"{PRIVATE}records"
+    question = f"Which records of {bound.table.name} are looked at?"
+    ask.keep(
+        Statement(
+            kept,
+            question,
+            render("records_at_hand", relation=relation, columns=both),
+            tables=tables,
+        )
+    )
+    return kept, tables | {kept}
+
+
+def _roles(bound: BoundSpec) -> dict[str, str]:
+    """The part that each column was given, by its name."""
+    given = [
+        *((column.name, "quasi_identifier") for column in bound.quasi_identifiers),
+        *((column.name, "sensitive") for column in bound.sensitive),
+        *((column.name, "identifier") for column in bound.roles.identifiers),
+        *((column.name, "entity") for column in (bound.entity,) if column),
+        *((column.name, "weight") for column in (bound.weight,) if column),
+    ]
+    return dict(given)
+
+
+def _ranked(
+    profiles: Sequence[ColumnProfile], combinations: Combinations, k: int
+) -> Iterator[ColumnProfile]:
+    """The columns with the rank of the candidates, of which the last have few values."""
+    distinct = {each.column: each.distinct or 0 for each in profiles}
+    places = range(1, len(combinations.columns) + 1)
+    most = sorted(places, key=lambda place: -distinct[combinations.columns[place - 1].name])
+    yield from ranked(profiles, combinations, sorted(most[:MOST_RANKED]), k)

@@ -1,0 +1,293 @@
+"""Proposes a spec from a table: a part for each column, with its reason, levels that fit, and what
+only a person can decide."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from kanon_sql.auditing.opening import open_table, opening
+from kanon_sql.engines.session import Session, Watch, asked_within
+from kanon_sql.errors import EngineError, InputError, SpecError, kind_of
+from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.plan.identifying import Identifying
+from kanon_sql.plan.profile_plan import DEFAULT_K, as_profiled
+from kanon_sql.profiling.column_names import meaning_of
+from kanon_sql.profiling.columns import LookedAt, Looks
+from kanon_sql.profiling.identifying import Counted, OpenProfile, counted_records, open_profile
+from kanon_sql.profiling.spec_text import Part, ProposedColumn, ProposedSpec, shortly
+from kanon_sql.results.identifying import BY_NAME, UNKNOWN_NAME, ColumnProfile
+from kanon_sql.results.writing import refuse_to_overwrite, write_whole
+from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.sql.column_types import family
+
+FEW_VALUES = 10
+"""Up to so many different numbers are categories, and no amounts."""
+_PARTS: dict[str, Part] = {
+    "identifier": "identifiers",
+    "quasi_identifier": "quasi_identifiers",
+    "sensitive": "sensitive",
+}
+_POSTCODE = "a postcode"
+_YEARS = (1800, 2200)
+"""Between which whole numbers are taken for years."""
+_LONGEST_AGE = 130
+_LONGEST_CODE = 16
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A spec to begin with, as the text of its file."""
+
+    spec: ProposedSpec
+    output: Path | None = None
+    """Where it was written."""
+
+    @property
+    def text(self) -> str:
+        return self.spec.text
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The columns that a person has to decide about."""
+        return tuple(column.name for column in self.spec.of("undecided"))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def propose(
+    spec: AuditSpec,
+    *,
+    output: Path | None = None,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    watch: Watch | None = None,
+) -> Proposal:
+    """Propose a spec for the one table of `spec`, whose own parts are taken for decided; write it
+    to `output` if that is named.
+
+    Raises `SpecError`, `InputError` (a table without records too) and `EngineError`.
+    """
+    [asked] = spec.tables
+    where = asked.connect or (engine if isinstance(engine, str) else None)
+    source = _source(asked, output, is_file=where is None and engine is None)
+    settings = _settings(asked, where, output)
+    with opening(engine, memory_limit, threads) as engine_of:
+        hub = engine_of(asked)
+        table = open_table(spec, 0, hub, timeout, asked=as_profiled(asked), is_open=True)
+        refuse_to_overwrite([output] if output else [], hub.files_read())
+        found = asked_within(
+            hub,
+            timeout,
+            watch,
+            lambda session: _profiled(table.bound, session),
+            lambda session, error: _Failed(error),
+            spent=table.seconds,
+        )
+    if isinstance(found, _Failed):
+        raise EngineError(f"{table.bound.table.name}: {found.error}")
+    counted, profile = found.counted, found.profile
+    proposed = ProposedSpec(
+        table=table.bound.table.name,
+        records=counted.records,
+        source=source,
+        columns=tuple(_columns(profile, counted)),
+        k=DEFAULT_K,
+        entity=table.bound.entity.name if table.bound.entity else None,
+        settings=settings,
+    )
+    if output:
+        write_whole(output, f"{proposed.text}\n")
+    return Proposal(proposed, output)
+
+
+@dataclass(frozen=True)
+class _Failed:
+    error: str
+
+
+@dataclass(frozen=True)
+class _Found:
+    counted: Counted
+    profile: OpenProfile
+
+
+def _profiled(bound: BoundSpec, ask: Session) -> _Found | _Failed:
+    counted = counted_records(bound, ask)
+    if not counted.records:
+        raise InputError(
+            f"{bound.table.name} has no records, so nothing can be proposed for its columns."
+        )
+    return _Found(counted, open_profile(bound, Identifying(), counted, DEFAULT_K, ask))
+
+
+# --- the table in the words of a file -------------------------------------------------------
+
+
+def _source(asked: TableSpec, output: Path | None, *, is_file: bool) -> str:
+    """The source as the file names it: relative to where that lies."""
+    if not isinstance(asked.source, str | Path):
+        raise SpecError(
+            f"a spec file names its table, and {kind_of(asked.source)} has no name there. Write it "
+            "to a Parquet file, and pass the path."
+        )
+    source = str(asked.source)
+    return _from(output, source) if is_file else source
+
+
+def _from(output: Path | None, file: str) -> str:
+    """A file's path as seen from the folder that the spec is written into."""
+    if output is None or os.path.isabs(os.path.expanduser(file)):
+        return file
+    return os.path.relpath(file, output.parent)
+
+
+def _settings(asked: TableSpec, where: str | None, output: Path | None) -> dict[str, Any]:
+    """What was said of how the table is read."""
+    said: dict[str, Any] = {}
+    if where:
+        said["connect"] = _without_secret(where, output)
+    for key in ("name", "where", "first", "delimiter", "weight"):
+        if getattr(asked, key) is not None:
+            said[key] = getattr(asked, key)
+    if asked.null_strings:
+        said["null_strings"] = list(asked.null_strings)
+    return said
+
+
+def _without_secret(url: str, output: Path | None) -> str:
+    """The URL, unless it holds what no file should. Raises `SpecError` that does not repeat it."""
+    if url.startswith("duckdb:"):
+        return f"duckdb:{_from(output, url.removeprefix('duckdb:'))}"
+    try:
+        parts = urlsplit(url)
+        password = parts.password
+        options = parse_qsl(parts.query)
+    except ValueError:
+        return url
+    secret = re.compile("pass|pwd|token|secret|private|credential", re.IGNORECASE)
+    held = [password, *(value for name, value in options if secret.search(name))]
+    if any(each and not each.startswith("env:") for each in held):
+        raise SpecError(
+            "the URL holds a password, and a spec file should not. Write env:NAME in its place, "
+            "for what that environment variable holds."
+        )
+    return url
+
+
+# --- a part for each column -----------------------------------------------------------------
+
+
+def _columns(profile: OpenProfile, counted: Counted) -> list[ProposedColumn]:
+    """The columns in the order of the table; quasi-identifiers by what they add."""
+    members = counted.records if counted.people is None else counted.people
+    looked_at = {each.column.name: each for each in profile.looked_at}
+    proposed = [
+        (column.rank or math.inf, _proposed(column, looked_at[column.column], counted, members))
+        for column in profile.columns
+        if column.role not in ("entity", "weight")
+    ]
+    return [each for _, each in sorted(proposed, key=lambda pair: pair[0])]
+
+
+def _proposed(
+    column: ColumnProfile, found: LookedAt, counted: Counted, members: int
+) -> ProposedColumn:
+    part = _PARTS.get(column.role or column.looks_like, "undecided")
+    reason = "as named" if column.role else _reason(column, counted, members)
+    levels = levels_for(column, found) if part == "quasi_identifiers" else ()
+    return ProposedColumn(column.column, part, reason, levels)
+
+
+def _reason(column: ColumnProfile, counted: Counted, members: int) -> str:
+    """Why a column is proposed for its part, in words and shares."""
+    if column.distinct is None:
+        return column.why
+    by_name = column.why.startswith(BY_NAME)
+    why = f"named like {column.why.removeprefix(BY_NAME)}" if by_name else column.why
+    if column.looks_like == "identifier":
+        return shortly([f"{_percent(column.distinct, counted.records)} distinct: identifier", why])
+    if column.looks_like in ("constant", "free_text"):
+        return column.why
+    alone = column.alone or 0
+    singled = _percent(alone, members) if alone else "nobody"
+    adds = ""
+    if column.rank and column.rank > 1 and column.adds:
+        adds = f", and {_percent(column.adds, members)} more beside those that add most"
+    values = f"{column.distinct:,} values" if why == UNKNOWN_NAME else ""
+    return shortly([why, values, f"alone it singles out {singled}{adds}"])
+
+
+def _percent(part: int, whole: int) -> str:
+    """
+    >>> _percent(1, 3), _percent(3, 3), _percent(1, 100_000), _percent(0, 3)
+    ('33.3 %', '100 %', 'less than 0.1 %', '0 %')
+    """
+    if part in (0, whole) or not whole:
+        return f"{100 if part else 0} %"
+    share = 100 * part / whole
+    if share < 0.1:
+        return "less than 0.1 %"
+    return "more than 99.9 %" if share > 99.9 else f"{share:.1f} %"
+
+
+# --- levels ---------------------------------------------------------------------------------
+
+
+def levels_for(column: ColumnProfile, found: LookedAt) -> tuple[Any, ...]:
+    """Levels that fit what the values are like; none where only a hierarchy could say."""
+    looks = found.looks
+    if looks is None or looks.known < 2:
+        return ()
+    meaning = meaning_of(column.column)
+    spoken = meaning.spoken if meaning else ""
+    if family(found.column.type) == "time" or looks.are_dates:
+        finest = ["day"] if found.column.type.startswith("TIMESTAMP") else []
+        return (*finest, "month", "year", {"years": 5}, "suppress")
+    if _is_code(looks, spoken):
+        return ({"mask": "right"},)
+    widths = _widths(looks, spoken) if looks.are_numbers else ()
+    return (*({"width": width} for width in widths), "suppress") if widths else ()
+
+
+def _is_code(looks: Looks, spoken: str) -> bool:
+    """Whether the values are codes of one length, from which a mask takes one character after the
+    other."""
+    one_length = 2 < looks.shortest == looks.longest <= _LONGEST_CODE
+    return one_length and (bool(looks.codes) or spoken == _POSTCODE)
+
+
+def _widths(looks: Looks, spoken: str) -> Sequence[float | int]:
+    """The widths of intervals, each a multiple of the one before; round numbers all."""
+    if looks.least is None or looks.most is None:
+        return ()
+    span = looks.most - looks.least
+    if not math.isfinite(span) or span <= 0 or looks.known <= FEW_VALUES:
+        return ()
+    are_years = looks.are_whole and _YEARS[0] <= looks.least and looks.most <= _YEARS[1]
+    are_ages = spoken == "an age" and looks.least >= 0 and looks.most <= _LONGEST_AGE
+    if are_years or are_ages:
+        return (5, 10, 20)
+    power = math.floor(math.log10(span / 10))
+    if looks.are_whole:
+        power = max(power, 0)
+    if not -6 <= power <= 15:
+        return ()
+    step: float | int = 10**power if power >= 0 else float(f"1e{power}")
+    widths = [_round(step * times) for times in (1, 5, 10)]
+    # Whole numbers in intervals of one stay what they are.
+    return tuple(width for width in widths if width != 1 or not looks.are_whole)
+
+
+def _round(width: float) -> float | int:
+    exact = float(f"{width:.6g}")
+    return int(exact) if exact.is_integer() else exact

@@ -1,0 +1,199 @@
+"""A proposed spec as the text of a YAML file, with the reason of every line beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Part = Literal["identifiers", "quasi_identifiers", "sensitive", "undecided"]
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_OTHERWISE_READ = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+
+
+@dataclass(frozen=True)
+class ProposedColumn:
+    """A column, the part that is proposed for it, and why."""
+
+    name: str
+    part: Part
+    reason: str
+    levels: tuple[Any, ...] = ()
+    """How a quasi-identifier may be generalised; without any, a hierarchy file could say."""
+
+
+@dataclass(frozen=True)
+class ProposedSpec:
+    """What a spec file is to say of one table; parts that somebody decided have no reason."""
+
+    table: str
+    """What people call it."""
+    records: int
+    source: str
+    columns: tuple[ProposedColumn, ...]
+    k: int
+    entity: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What else was said of the table, as in connect, where or delimiter."""
+
+    def of(self, part: Part) -> list[ProposedColumn]:
+        return [each for each in self.columns if each.part == part]
+
+    @property
+    def text(self) -> str:
+        """The file, without a newline at its end."""
+        return "\n".join(_lines(self))
+
+
+def _lines(spec: ProposedSpec) -> Iterator[str]:
+    yield "# yaml-language-server: $schema=kanon.schema.json"
+    yield "#"
+    yield from _comment(
+        f"A spec to begin with, proposed from {spec.table}: {spec.records:,} records. It is "
+        "guessed from names and counts, so nothing is decided yet: read every line. The widths are "
+        "round numbers, chosen by how far the values reach; no value of the table is in this file."
+    )
+    yield ""
+    yield "version: 1"
+    yield "tables:"
+    yield f"  - source: {scalar(spec.source)}"
+    for key, value in spec.settings.items():
+        yield f"    {key}: {_flow(value)}"
+    if spec.entity:
+        yield f"    entity: {scalar(spec.entity)}    # whom a record is about: people are counted"
+    else:
+        yield ("    # entity: person_id    # where people have several records: whom one is about")
+    yield from _names(spec, "identifiers", "They name a person outright and are never published.")
+    yield from _quasi_identifiers(spec)
+    yield from _names(spec, "sensitive", "What must not become known of a person.")
+    yield from _undecided(spec)
+    yield from _checks(spec)
+    yield from _reference(spec)
+
+
+def _comment(text: str, indent: str = "") -> Iterator[str]:
+    line = f"{indent}#"
+    for word in text.split():
+        if len(line) + 1 + len(word) > 96:
+            yield line
+            line = f"{indent}#"
+        line = f"{line} {word}"
+    yield line
+
+
+def _names(spec: ProposedSpec, part: Part, meaning: str) -> Iterator[str]:
+    columns = spec.of(part)
+    if not columns:
+        return
+    yield ""
+    yield from _comment(meaning, "    ")
+    yield f"    {part}:"
+    for column in columns:
+        yield f"      - {scalar(column.name)}{_because(column.reason)}"
+
+
+def _quasi_identifiers(spec: ProposedSpec) -> Iterator[str]:
+    yield ""
+    yield from _comment(
+        "What someone may know of a person: from a register, as a neighbour, from what people show "
+        "of themselves. The levels are for anonymize.",
+        "    ",
+    )
+    columns = spec.of("quasi_identifiers")
+    if not columns:
+        yield "    quasi_identifiers: {}    # none was recognised: name them"
+        return
+    yield "    quasi_identifiers:"
+    for column in columns:
+        yield f"      {scalar(column.name)}:{_because(column.reason)}"
+        levels = column.levels or ("suppress",)
+        yield f"        levels: {_flow(list(levels))}"
+        if not column.levels:
+            file = re.sub(r"[^A-Za-z0-9_-]+", "_", column.name).strip("_") or "column"
+            yield (
+                f"        # hierarchy: hierarchies/{file}.csv    # in place of levels; kanon-sql "
+                "hierarchy new begins one"
+            )
+
+
+def _undecided(spec: ProposedSpec) -> Iterator[str]:
+    columns = spec.of("undecided")
+    if not columns:
+        return
+    yield ""
+    yield from _comment(
+        'To be decided by a person, since a quasi-identifier that is missed makes a false "holds": '
+        "move each to the part that it plays, or to insensitive if it tells nothing of a person. "
+        "Until then this file is refused.",
+        "    ",
+    )
+    yield "    undecided:"
+    for column in columns:
+        yield f"      - {scalar(column.name)}{_because(column.reason)}"
+
+
+def _checks(spec: ProposedSpec) -> Iterator[str]:
+    yield ""
+    yield from _comment("What must hold, to begin with.", "    ")
+    yield "    checks:"
+    yield f"      - k_anonymity: {{k: {spec.k}}}"
+    for column in spec.of("sensitive"):
+        yield f"      - l_diversity: {{l: 2, sensitive: {scalar(column.name)}}}"
+
+
+def _reference(spec: ProposedSpec) -> Iterator[str]:
+    columns = [column.name for column in spec.of("quasi_identifiers")][:2]
+    renamed = ", ".join(f"{scalar(name)}: its_own_name" for name in columns)
+    yield ""
+    yield from _comment(
+        "The people who could be meant, if there is a register of them: then a check k_map asks "
+        "how many of them match.",
+        "    ",
+    )
+    yield "    # references:"
+    yield "    #   register:"
+    yield "    #     source: register.parquet"
+    yield f"    #     columns: {{{renamed}}}"
+    yield "    #     entity: person_id"
+
+
+def _because(reason: str) -> str:
+    return f"    # {' '.join(reason.split())}" if reason else ""
+
+
+def scalar(text: str) -> str:
+    """A text as a YAML scalar, quoted where it could be read as something else.
+
+    >>> print(scalar("zip_code"), scalar("no"), scalar("a: b"), scalar("x\\ny"))
+    zip_code "no" "a: b" "x\\ny"
+    """
+    if _PLAIN.fullmatch(text) and text.lower() not in _OTHERWISE_READ:
+        return text
+    # What JSON escapes YAML reads in the same way, lone surrogates aside.
+    return json.dumps(text, ensure_ascii=True)
+
+
+def _flow(value: Any) -> str:
+    """Plain values in one line.
+
+    >>> _flow([{"width": 5}, "suppress"])
+    '[{width: 5}, suppress]'
+    """
+    match value:
+        case dict():
+            return (
+                f"{{{', '.join(f'{scalar(key)}: {_flow(each)}' for key, each in value.items())}}}"
+            )
+        case list() | tuple():
+            return f"[{', '.join(map(_flow, value))}]"
+        case str():
+            return scalar(value)
+    return str(value)
+
+
+def shortly(reasons: Sequence[str]) -> str:
+    """Reasons as one; those that say nothing are left out."""
+    return "; ".join(each for each in reasons if each)

@@ -1,0 +1,340 @@
+"""Asks how the classes of every small set of columns are, and which records few columns single out.
+
+All sets are rolled up from the combinations of the values of all columns, so that the records are
+read once where what is read may be kept. Where it may not, each statement carries the definition
+of the combinations, and counts them anew.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import EngineError
+from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.steps import counted, spoken
+from kanon_sql.plan.subset_plan import (
+    MOST_IN_PLACE,
+    Size,
+    Subset,
+    in_batches,
+    key_of,
+    refuse_too_many,
+    sizes_of,
+    subsets_up_to,
+)
+from kanon_sql.profiling.scores import contributions, dis, score
+from kanon_sql.results.identifying import (
+    SpecialNulls,
+    SpecialUniques,
+    SubsetProfile,
+    UniquesOfSize,
+)
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+
+PRIVATE = "kanon_private_"
+MOST_CODED = 60
+"""Beyond so many columns values are grouped as they are: nobody asks for large sets of those."""
+MOST_SPOKEN = 12
+"""How many columns a question names."""
+
+
+@dataclass
+class Combinations:
+    """The combinations of the values of some columns with the records that have each, which every
+    question on a set of these columns reads. `relation` is what they are counted in, and `tables`
+    what that reads."""
+
+    ask: Session
+    bound: BoundSpec
+    columns: tuple[BoundColumn, ...]
+    relation: str
+    tables: frozenset[str]
+    records: int
+    """How many records there are; who finds more or fewer has read another table."""
+    name: str = "combinations"
+    _kept: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        raw = self._keep(
+            f"raw_{self.name}",
+            f"Which combinations of values of {self._spoken} does {self.bound.table.name} have?",
+            render(
+                "value_combinations",
+                relation=self.relation,
+                columns=self.columns,
+                entity=self.bound.entity,
+                numbered=self.ask.engine.keeps_rows and not self.of_people,
+            ),
+        )
+        self.raw = self.source = raw
+        if self.is_coded:
+            self.source = self._coded(raw)
+
+    @property
+    def of_people(self) -> bool:
+        return self.bound.entity is not None
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether sets are grouped by the numbers of values."""
+        few = 1 < len(self.columns) <= MOST_CODED
+        return self.ask.engine.keeps_rows and few and not self.of_people
+
+    @property
+    def keys(self) -> list[str]:
+        return [key_of(place) for place in range(1, len(self.columns) + 1)]
+
+    def classes(self, name: str, subsets: Sequence[Subset], k: int) -> dict[int, Row]:
+        """The classes of each set, by its number."""
+        found: dict[int, Row] = {}
+        for place, some in enumerate(in_batches(subsets), start=1):
+            rows = self.ask.rows(
+                self.step(
+                    name if place == 1 else f"{name}_{place}",
+                    f"How many {counted(self.bound)} of {self.bound.table.name} share the values "
+                    f"of each set of {len(some[0].places)} of {self._spoken}?",
+                    render(
+                        "subset_classes",
+                        combinations=self.source,
+                        subsets=some,
+                        k=k,
+                        of_people=self.of_people,
+                    ),
+                )
+            )
+            for row in rows:
+                if int(row["kanon_all_records"]) != self.records:
+                    raise EngineError(
+                        f"{self.bound.table.name} changed while it was being profiled; run it "
+                        "again."
+                    )
+                found[int(row["kanon_set"])] = row
+        return found
+
+    def whole(self, k: int) -> Row:
+        """The classes of all columns together."""
+        every = Subset(0, tuple(range(1, len(self.columns) + 1)))
+        return self.classes(f"all_columns_{k}", [every], k)[0]
+
+    def names_of(self, subset: Subset) -> tuple[str, ...]:
+        return tuple(self.columns[place - 1].name for place in subset.places)
+
+    def step(self, name: str, question: str, sql: str) -> Statement:
+        """A question on what is kept, or on what that was counted in."""
+        return Statement(name, question, sql, tables=self.tables | frozenset(self._kept))
+
+    def keep(self, name: str, question: str, sql: str) -> str:
+        """Keep the rows of one more question; gives what they are called."""
+        return self._keep(name, question, sql)
+
+    def forget(self, names: Sequence[str]) -> None:
+        for name in names:
+            self.ask.engine.forget(name)
+            self._kept.remove(name)
+
+    @property
+    def _spoken(self) -> str:
+        few = len(self.columns) <= MOST_SPOKEN
+        return spoken(self.columns) if few else f"{len(self.columns)} columns"
+
+    def _keep(self, name: str, question: str, sql: str) -> str:
+        kept = f"{PRIVATE}{name}"
+        self.ask.keep(self.step(kept, question, sql))
+        self._kept.append(kept)
+        return kept
+
+    def _coded(self, raw: str) -> str:
+        codes = [
+            self._keep(
+                f"codes_{self.name}_{place}",
+                f"Which number stands for each value of {column.name}?",
+                render("coded_values", combinations=raw, key=key_of(place)),
+            )
+            for place, column in enumerate(self.columns, start=1)
+        ]
+        coded = self._keep(
+            self.name,
+            f"Which combinations of values of {self._spoken} are there, by their numbers?",
+            render("coded_combinations", combinations=raw, keys=self.keys, codes=codes),
+        )
+        self.forget(codes)
+        return coded
+
+
+# --- every small set of columns -------------------------------------------------------------
+
+
+def subset_profiles(combinations: Combinations, size: int, k: int) -> tuple[SubsetProfile, ...]:
+    """The classes of every set of at most `size` columns, the worst first."""
+    subsets = subsets_up_to(len(combinations.columns), size)
+    rows = combinations.classes("subsets", subsets, k)
+    in_all = int(combinations.whole(k)["kanon_classes"])
+    found = [_profile(combinations, each, rows[each.number], in_all) for each in subsets]
+    # Small sets come first among equals, and the sort keeps the declared order.
+    return tuple(sorted(found, key=lambda each: -each.violating_records))
+
+
+def together(combinations: Combinations, k: int) -> SubsetProfile:
+    """The classes of all columns together."""
+    row = combinations.whole(k)
+    every = Subset(0, tuple(range(1, len(combinations.columns) + 1)))
+    return _profile(combinations, every, row, int(row["kanon_classes"]))
+
+
+def _profile(combinations: Combinations, subset: Subset, row: Row, in_all: int) -> SubsetProfile:
+    people = int(row["kanon_violating_people"]) if combinations.of_people else None
+    return SubsetProfile(
+        columns=combinations.names_of(subset),
+        k=int(row["kanon_k"]),
+        classes=int(row["kanon_classes"]),
+        uniques=int(row["kanon_uniques"]),
+        violating_classes=int(row["kanon_violating_classes"]),
+        violating_records=int(row["kanon_violating_records"]),
+        violating_people=people,
+        key=int(row["kanon_classes"]) == in_all,
+    )
+
+
+# --- special uniques ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Found:
+    """Minimal sample uniques: how many each set has, and how many records have how many of each
+    size."""
+
+    by_set: Mapping[int, int]
+    records: Mapping[tuple[int, ...], int]
+    pairs: int
+    """How many combinations of all columns occur twice."""
+    sizes: tuple[Size, ...]
+    kept: str | None = None
+    """What holds them, each with the number of its combination, where that may be kept."""
+
+
+def special_uniques(
+    combinations: Combinations, size: int, fraction: float, nulls: SpecialNulls
+) -> tuple[SpecialUniques, Found]:
+    """The records that at most `size` columns single out, with their scores."""
+    columns = len(combinations.columns)
+    subsets = subsets_up_to(columns, size)
+    keeps = combinations.ask.engine.keeps_rows
+    if not keeps:
+        refuse_too_many("suda", columns, size, MOST_IN_PLACE)
+    nulls_are_values = nulls == "value"
+    found = (_step_by_step if keeps else _at_once)(combinations, subsets, nulls_are_values)
+    scores: Counter[int] = Counter()
+    for counts, records in found.records.items():
+        scores[score(counts, columns)] += records
+    risks = dis(scores, found.pairs, columns, fraction)
+    names = tuple(column.name for column in combinations.columns)
+    by_size: Counter[int] = Counter()
+    for each in subsets:
+        by_size[len(each.places)] += found.by_set.get(each.number, 0)
+    uniques = [(combinations.names_of(each), found.by_set.get(each.number, 0)) for each in subsets]
+    return SpecialUniques(
+        columns=names,
+        max_size=size,
+        nulls=nulls,
+        records=sum(scores.values()),
+        score=sum(each * records for each, records in scores.items()),
+        highest=max(scores, default=0),
+        sampling_fraction=fraction,
+        dis=sum(risks[each] * records for each, records in sorted(scores.items()))
+        if risks
+        else 0.0,
+        by_size=tuple(UniquesOfSize(each, count) for each, count in by_size.items() if count),
+        contributions=contributions(uniques, names),
+    ), found
+
+
+def _step_by_step(
+    combinations: Combinations, subsets: Sequence[Subset], nulls_are_values: bool
+) -> Found:
+    """Keep what is unique on few columns, and look past it on more."""
+    sizes = sizes_of(subsets)
+    earlier: str | None = None
+    for size in sizes:
+        of_size = [each for each in subsets if len(each.places) == size.number]
+        parts = [
+            combinations.keep(
+                f"uniques_{size.number}_{place}",
+                f"Which combinations are unique on {size.number} columns, and on no part of them?",
+                render(
+                    "minimal_uniques",
+                    combinations=combinations.source,
+                    subsets=some,
+                    earlier=earlier,
+                    nulls_are_values=nulls_are_values,
+                ),
+            )
+            for place, some in enumerate(in_batches(of_size), start=1)
+        ]
+        before = [earlier] if earlier else []
+        earlier = combinations.keep(
+            f"uniques_up_to_{size.number}",
+            f"Which combinations are unique on at most {size.number} columns, and on no part?",
+            render("all_found", found=[*before, *parts]),
+        )
+        combinations.forget([*before, *parts])
+    assert earlier is not None
+    by_set = combinations.ask.rows(
+        combinations.step(
+            "special_uniques_by_set",
+            "How many records does each set of columns single out, and no part of it?",
+            render("uniques_by_set", minimal=earlier),
+        )
+    )
+    alike = combinations.ask.rows(
+        combinations.step(
+            "special_uniques",
+            "How many records are singled out by how many sets of each size?",
+            render("records_by_uniques", minimal=earlier, sizes=sizes),
+        )
+    )
+    return Found(
+        {int(row["kanon_set"]): int(row["kanon_uniques"]) for row in by_set},
+        {_counts(row, sizes): int(row["kanon_records"]) for row in alike},
+        _pairs(combinations),
+        sizes,
+        earlier,
+    )
+
+
+def _at_once(
+    combinations: Combinations, subsets: Sequence[Subset], nulls_are_values: bool
+) -> Found:
+    """Ask all of it in one statement, in which nothing is kept."""
+    sizes = sizes_of(subsets)
+    rows = combinations.ask.rows(
+        combinations.step(
+            "special_uniques",
+            "How many records does each set of columns single out, and no part of it?",
+            render(
+                "special_uniques_at_once",
+                combinations=combinations.source,
+                subsets=subsets,
+                sizes=sizes,
+                nulls_are_values=nulls_are_values,
+            ),
+        )
+    )
+    by_set = {
+        each.number: sum(int(row[f"kanon_set_{each.number}"]) for row in rows) for each in subsets
+    }
+    records = {_counts(row, sizes): int(row["kanon_records"]) for row in rows}
+    special = {counts: each for counts, each in records.items() if any(counts)}
+    return Found(by_set, special, _pairs(combinations), sizes)
+
+
+def _pairs(combinations: Combinations) -> int:
+    return int(combinations.whole(2)["kanon_pairs"])
+
+
+def _counts(row: Row, sizes: Sequence[Size]) -> tuple[int, ...]:
+    return tuple(int(row[f"kanon_of_size_{size.number}"]) for size in sizes)

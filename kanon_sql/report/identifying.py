@@ -1,0 +1,286 @@
+"""Which columns identify people, as blocks of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kanon_sql.report.document import NONE, Block, Grid, Prose, Row
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    counted,
+    listed,
+    number,
+    percent,
+    printable,
+)
+from kanon_sql.results.identifying import (
+    BY_NAME,
+    UNKNOWN_NAME,
+    ColumnProfile,
+    SpecialUniques,
+    SubsetProfile,
+)
+from kanon_sql.results.profile import TableProfile
+
+MOST_OF_A_SIZE = 6
+"""How many sets of a size people are shown; the JSON holds all."""
+MOST_COLUMNS = 40
+"""How many columns people are shown."""
+_WIDEST_BAR = 24
+_IN_TURN = 3
+_KINDS = (
+    "quasi_identifier",
+    "undecided",
+    "identifier",
+    "sensitive",
+    "free_text",
+    "nested",
+    "constant",
+)
+"""In which order columns are told, the candidates first."""
+_LOOKS = {
+    "quasi_identifier": "quasi-identifier",
+    "undecided": "undecided",
+    "identifier": "identifier",
+    "sensitive": "sensitive",
+}
+_ROLES = {
+    "sensitive": "sensitive, as named",
+    "identifier": "an identifier, as named",
+    "entity": "the entity, as named",
+    "weight": "the weight, as named",
+}
+
+
+def columns_told(table: TableProfile) -> Iterator[Block]:
+    """What each column does by itself, and what the candidates add to each other."""
+    found = table.columns or ()
+    if not found:
+        return
+    in_order = sorted(found, key=_place)
+    yield Grid(
+        f"Each column by itself; alone are {_members(table)} with a value that no other has:",
+        Row(("column", "looks like"), ("values", "NULL", "alone")),
+        [_column(each, table) for each in in_order[:MOST_COLUMNS]],
+        below=_left_out(len(in_order) - MOST_COLUMNS),
+        spacious=True,
+    )
+    ranked = sorted((each for each in found if each.rank), key=lambda each: each.rank or 0)
+    if len(ranked) > 1:
+        yield Grid(
+            f"What the candidates add: {_members(table)} newly alone, {_in_turn(len(ranked))}:",
+            Row(("column",), ("newly alone", "share")),
+            [_added(each, table) for each in ranked],
+            spacious=True,
+        )
+    yield Prose(list(_in_words(table, ranked)))
+
+
+def _in_turn(candidates: int) -> str:
+    if candidates <= _IN_TURN:
+        return "one after the other"
+    return f"the first {_IN_TURN} one after the other, each other one to these {_IN_TURN}"
+
+
+def _place(column: ColumnProfile) -> tuple[bool, int, int]:
+    return column.role is not None, _KINDS.index(column.looks_like), column.rank or MOST_COLUMNS
+
+
+def _column(column: ColumnProfile, table: TableProfile) -> Row:
+    words = _ROLES[column.role] if column.role else _told(column)
+    name = printable(column.column)
+    if column.distinct is None:
+        return Row((name, words), (NONE, NONE, NONE))
+    records = table.summary.records or 0
+    return Row(
+        (name, words),
+        (
+            number(column.distinct),
+            _share(column.nulls or 0, records),
+            _share(column.alone or 0, table.summary.members or 0),
+        ),
+    )
+
+
+def _told(column: ColumnProfile) -> str:
+    looks, why = _LOOKS.get(column.looks_like), column.why.removeprefix(BY_NAME)
+    return why if looks is None else looks if why == UNKNOWN_NAME else f"{looks}: {why}"
+
+
+def _added(column: ColumnProfile, table: TableProfile) -> Row:
+    added = column.adds or 0
+    return Row(
+        (printable(column.column),), (number(added), _share(added, table.summary.members or 0))
+    )
+
+
+def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[str]:
+    members = table.summary.members or 0
+    first = ranked[:_IN_TURN]
+    alone = sum(each.adds or 0 for each in first)
+    if len(first) > 1 and len(ranked) > len(first):
+        yield (
+            f"{listed([each.column for each in first])} together leave "
+            f"{counted(alone, _member(table))} alone ({_share(alone, members)})."
+        )
+    in_all = table.together
+    if in_all is not None and len(in_all.columns) > 1:
+        yield (
+            f"{_all(len(in_all.columns))} candidates together: k is {number(in_all.k)}, and "
+            f"{counted(in_all.uniques, _member(table))} "
+            f"{'is' if in_all.uniques == 1 else 'are'} alone ({_share(in_all.uniques, members)})."
+        )
+    if not ranked:
+        yield "No column looks like one by which somebody may single out a person."
+    yield (
+        "A name says what somebody meant, and never what others know: that is for a person to "
+        "decide. To begin with, kanon-sql init writes a spec in which what is left open stands as "
+        "such."
+    )
+
+
+def subsets_told(table: TableProfile) -> Iterator[Block]:
+    """The sets of columns with most in small classes, some of each size."""
+    found = table.subsets
+    if found is None:
+        return
+    k = number(table.k_threshold)
+    sizes = sorted({len(each.columns) for each in found})
+    worst = [_worst([each for each in found if len(each.columns) == size]) for size in sizes]
+    shown = [each for some in worst for each in some]
+    yield Grid(
+        f"Sets of at most {counted(sizes[-1], 'column')}, those with most records in classes below "
+        f"{k} first:",
+        Row(("columns",), (f"below {k}", "share", "alone", "k")),
+        [_subset(each, table) for each in shown],
+        below=_more(len(found) - len(shown)),
+        spacious=True,
+    )
+    keys = _least_keys(found)
+    if keys:
+        yield Prose(
+            [
+                f"{listed(each.columns)}: {'a key' if len(each.columns) == 1 else 'a key together'}"
+                ", which tells as many classes apart as all columns."
+                for each in keys[:MOST_OF_A_SIZE]
+            ]
+        )
+
+
+def _all(candidates: int) -> str:
+    return "Both" if candidates == 2 else f"All {candidates}"
+
+
+def _worst(sets: Sequence[SubsetProfile]) -> list[SubsetProfile]:
+    """The worst of one size; of sets without a small class, the first."""
+    bad = [each for each in sets if each.violating_records]
+    return list(bad or sets[:1])[:MOST_OF_A_SIZE]
+
+
+def _more(sets: int) -> str:
+    return f"{counted(sets, 'more set')} in --format json." if sets > 0 else ""
+
+
+def _left_out(columns: int) -> str:
+    return f"{counted(columns, 'more column')} in --format json." if columns > 0 else ""
+
+
+def _least_keys(found: Sequence[SubsetProfile]) -> list[SubsetProfile]:
+    """The keys of which no part is one; all columns together are none that needs saying."""
+    keys = sorted((each for each in found if each.key), key=lambda each: len(each.columns))
+    most = max(len(each.columns) for each in found)
+    in_all = {name for each in found for name in each.columns}
+    least: list[SubsetProfile] = []
+    for key in keys:
+        if not any(set(each.columns) <= set(key.columns) for each in least):
+            least.append(key)
+    return [each for each in least if len(each.columns) < max(most, len(in_all)) or most == 1]
+
+
+def _subset(each: SubsetProfile, table: TableProfile) -> Row:
+    below = each.violating_records
+    records, members = table.summary.records or 0, table.summary.members or 0
+    return Row(
+        (listed(each.columns),),
+        (
+            number(below),
+            _share(below, records),
+            _share(each.uniques, members),
+            number(each.k),
+        ),
+    )
+
+
+def special_uniques_told(table: TableProfile) -> Iterator[Block]:
+    """Whom few columns single out, and the columns that do so."""
+    found = table.special_uniques
+    if found is None:
+        return
+    yield Prose(list(_special(found, table)))
+    if found.by_size:
+        yield Grid(
+            "Minimal sample uniques: records with a set of columns on which they are unique, and "
+            "on no part of it:",
+            Row(("columns in the set",), ("minimal sample uniques", "each scores")),
+            [
+                Row(
+                    (number(each.size),),
+                    (number(each.minimal_sample_uniques), _factorial(found, each.size)),
+                )
+                for each in found.by_size
+            ],
+            spacious=True,
+        )
+        shares = sorted(found.contributions.items(), key=lambda each: -(each[1] or 0))
+        yield Grid(
+            "Columns that make people special, by their part in all scores:",
+            Row(("column", ""), ("part",)),
+            [
+                Row((printable(name), _bar(share or 0)), (percent((share or 0) / 100),))
+                for name, share in shares
+            ],
+            below="A set counts for each of its columns, so these add up to more than 100"
+            f"{KEPT_TOGETHER}%.",
+            spacious=True,
+        )
+
+
+def _special(found: SpecialUniques, table: TableProfile) -> Iterator[str]:
+    records = table.summary.records or 0
+    size = counted(found.max_size, "column")
+    if not found.records:
+        yield f"Nobody is singled out by at most {size} of {listed(found.columns)}."
+        return
+    yield (
+        f"At most {size} single out {counted(found.records, 'record')} "
+        f"({_share(found.records, records)}): special uniques (SUDA2). The score of all is "
+        f"{number(found.score)}, the highest of a record {number(found.highest)}."
+    )
+    nulls = "NULL counts as a value." if found.nulls == "value" else "A NULL makes nobody special."
+    yield (
+        f"DIS-SUDA at a sampling fraction of {number(found.sampling_fraction)} sums to "
+        f"{number(found.dis)}: a heuristic, and not a probability. {nulls}"
+    )
+
+
+def _factorial(found: SpecialUniques, size: int) -> str:
+    rest = len(found.columns) - size
+    return f"{number(rest)}!"
+
+
+def _bar(share: float) -> str:
+    return "█" * max(round(share / 100 * _WIDEST_BAR), 1 if share else 0)
+
+
+def _member(table: TableProfile) -> str:
+    return "person" if table.entity else "record"
+
+
+def _members(table: TableProfile) -> str:
+    return "people" if table.entity else "records"
+
+
+def _share(part: int, whole: int) -> str:
+    if not whole:
+        return NONE
+    return percent(part / whole).replace("less than", "<").replace("more than", ">")

@@ -1,0 +1,303 @@
+"""A spec to begin with: what is proposed, what is left open, and what no file may hold."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow
+import pyarrow.parquet
+import pytest
+from generated import NAMES
+from real_data import DATA
+
+import kanon_sql as kanon
+from kanon_sql.cli import main
+from kanon_sql.cli.demo import write as write_demo
+from kanon_sql.spec.spec import AuditSpec
+
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there are no data in {DATA}")
+
+PEOPLE = pyarrow.table(
+    {
+        "patient_id": [f"P{n}" for n in range(60)],
+        "birthDate": [f"19{50 + n % 30}-01-0{1 + n % 2}" for n in range(60)],
+        "age": [20 + n % 43 for n in range(60)],
+        "PLZ": [f"0213{n % 7}" for n in range(60)],
+        "sexe": ["femme", "homme"] * 30,
+        "diagnosis": ["influenza", "HIV", "asthma"] * 20,
+        "x27": [n % 4 for n in range(60)],
+        "Gehalt": [1000 * n for n in range(60)],
+    }
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pyarrow.parquet.write_table(PEOPLE, "people.parquet")
+    return tmp_path
+
+
+def parts(text: str, folder: Path) -> dict[str, Any]:
+    """What a proposed file says, once it is read."""
+    file = folder / "proposed.yml"
+    file.write_text(text)
+    [table] = AuditSpec.from_file(file).tables
+    return {
+        "identifiers": table.identifiers,
+        "quasi_identifiers": {
+            name: each.model_dump(exclude_none=True)["levels"]
+            for name, each in table.quasi_identifiers.items()
+        },
+        "sensitive": table.sensitive,
+        "undecided": table.undecided,
+        "checks": [each.parameters for each in table.checks],
+    }
+
+
+def test_each_column_gets_the_part_that_it_looks_like(folder: Path) -> None:
+    proposal = kanon.init("people.parquet")
+
+    found = parts(proposal.text, folder)
+    assert found["identifiers"] == ["patient_id"]
+    assert found["sensitive"] == ["diagnosis", "Gehalt"]
+    assert found["undecided"] == ["x27"] == list(proposal.undecided)
+    levels = found["quasi_identifiers"]
+    assert levels["birthDate"] == ["month", "year", {"years": 5}, "suppress"]
+    assert [level if level == "suppress" else level["width"] for level in levels["age"]] == [
+        5,
+        10,
+        20,
+        "suppress",
+    ]
+    assert levels["PLZ"] == [{"mask": "right"}]
+    assert levels["sexe"] == ["suppress"]
+    assert "# hierarchy: hierarchies/sexe.csv" in proposal.text
+    assert "100 % distinct: identifier" in proposal.text
+
+
+def test_no_value_of_the_table_is_in_it(folder: Path) -> None:
+    text = kanon.init("people.parquet").text
+
+    values = {str(value) for name in PEOPLE.column_names for value in PEOPLE[name].to_pylist()}
+    words = set(text.replace(",", " ").replace("}", " ").split())
+    assert {value for value in values & words if len(value) > 3} == set()
+    assert "no value of the table is in this file" in " ".join(text.replace("#", " ").split())
+
+
+def test_what_is_undecided_is_refused_until_a_person_decides(folder: Path) -> None:
+    kanon.init("people.parquet", output="kanon.yml")
+    spec = AuditSpec.from_file("kanon.yml")
+
+    for verb in (kanon.audit, kanon.compile, kanon.anonymize):
+        with pytest.raises(kanon.SpecError, match=r"kanon\.yml:\d+:\d+: .*undecided: x27"):
+            verb(spec)
+    assert kanon.profile(spec).status == "measured"
+
+    decided = Path("kanon.yml").read_text().replace("undecided:", "insensitive:")
+    Path("kanon.yml").write_text(decided)
+    assert kanon.audit(AuditSpec.from_file("kanon.yml")).status == "violated"
+
+
+def test_undecided_columns_are_refused_from_python_too() -> None:
+    table = kanon.TableSpec(source=PEOPLE, quasi_identifiers=["PLZ"], undecided=["age"])
+
+    with pytest.raises(kanon.SpecError, match="undecided: age"):
+        kanon.audit(AuditSpec(tables=[table]))
+
+
+def test_what_was_decided_stays_so(folder: Path) -> None:
+    text = kanon.init(
+        "people.parquet", sensitive="x27", identifiers="PLZ", entity="patient_id"
+    ).text
+
+    found = parts(text, folder)
+    assert found["identifiers"] == ["PLZ"]
+    assert "x27" in found["sensitive"]
+    assert "entity: patient_id" in text
+
+
+@pytest.mark.parametrize("where", [".", "specs"])
+def test_the_file_finds_its_table_from_where_it_lies(folder: Path, where: str) -> None:
+    Path(where).mkdir(exist_ok=True)
+    file = Path(where) / "kanon.yml"
+
+    kanon.init("people.parquet", output=file)
+
+    assert kanon.profile(AuditSpec.from_file(file)).status == "measured"
+
+
+def test_a_table_of_a_database_is_named_with_it(folder: Path) -> None:
+    with duckdb.connect("clinic.duckdb") as database:
+        database.execute("create table visits as from 'people.parquet'")
+    Path("specs").mkdir()
+
+    kanon.init("visits", engine="duckdb:clinic.duckdb", output="specs/kanon.yml")
+
+    assert "connect:" in Path("specs/kanon.yml").read_text()
+    assert kanon.profile(AuditSpec.from_file("specs/kanon.yml")).status == "measured"
+
+
+def test_a_password_is_not_written_down() -> None:
+    with pytest.raises(kanon.SpecError, match="env:NAME") as refused:
+        kanon.init("visits", engine="postgresql://ann:hidden@localhost/clinic")
+    assert "hidden" not in str(refused.value)
+
+
+def test_odd_names_are_read_back(folder: Path) -> None:
+    names = [name for name in NAMES if "\n" not in name]
+    unique = list({name.casefold(): name for name in names}.values())
+    odd = pyarrow.table({name: [n % 3 for n in range(6)] for name in unique})
+    pyarrow.parquet.write_table(odd, "odd.parquet")
+
+    found = parts(kanon.init("odd.parquet").text, folder)
+
+    read = [*found["identifiers"], *found["quasi_identifiers"], *found["sensitive"]]
+    assert sorted([*read, *found["undecided"]]) == sorted(unique)
+
+
+PUBLISHED = {
+    "arx_adult/adult.csv": {
+        *("sex", "age", "race", "marital-status", "education", "native-country", "workclass"),
+        "occupation",
+    },
+    "adult/adult.csv": {
+        *("age", "education", "marital-status", "occupation", "race", "sex", "native-country"),
+        "workclass",
+    },
+    "datafly/db_100.csv": {"age", "city_birth", "zip_code"},
+    "peers/healthcare-dataset-stroke-data.csv": {"gender", "age", "bmi", "work_type"},
+    "peers/sdc_testdata.csv": {"urbrur", "roof", "walls", "water", "electcon", "relat", "sex"},
+    "peers/drug_type.csv": {"Age", "Sex"},
+}
+"""The quasi-identifiers that publications use for these tables."""
+
+
+@needs_data
+@pytest.mark.parametrize("file", PUBLISHED)
+def test_no_published_quasi_identifier_is_taken_for_something_harmless(
+    file: str, folder: Path
+) -> None:
+    found = parts(kanon.init(DATA / file).text, folder)
+
+    assert PUBLISHED[file] <= {*found["quasi_identifiers"], *found["undecided"]}
+
+
+def test_the_demo_gets_its_own_parts_back(folder: Path) -> None:
+    write_demo(Path("demo"))
+
+    found = parts(kanon.init("demo/patients.csv").text, folder)
+
+    assert set(found["identifiers"]) == {"patient_id", "name"}
+    assert {"birth_year", "sex", "zip"} <= set(found["quasi_identifiers"])
+    assert found["sensitive"] == ["diagnosis"]
+
+
+# --- the command ----------------------------------------------------------------------------
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments], prog_name="kanon-sql")
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def test_the_command_writes_and_says_what_is_left(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    code, out, err = run(capsys, "init", "people.parquet", "--output", "kanon.yml")
+
+    assert (code, out) == (0, "")
+    assert err == "kanon.yml written: 1 column to be decided by a person.\n"
+    assert run(capsys, "validate", "kanon.yml")[0] == 2
+    assert run(capsys, "init", "people.parquet", "--output", "kanon.yml")[0] == 2
+    assert run(capsys, "init", "people.parquet", "--output", "kanon.yml", "--force")[0] == 0
+    assert run(capsys, "init", "people.parquet")[1] == Path("kanon.yml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["people.csv"], 2),
+        (["kanon.yml"], 2),
+        (["people.parquet", "--output", "people.parquet", "--force"], 2),
+        (["people.parquet", "--output", "kanon.json"], 2),
+        (["people.parquet", "--where", "age > 1000"], 2),
+    ],
+)
+def test_what_the_command_cannot_do_ends_with_2(
+    capsys: pytest.CaptureFixture[str], folder: Path, arguments: list[str], code: int
+) -> None:
+    found, out, err = run(capsys, "init", *arguments)
+
+    assert (found, out) == (code, "")
+    assert err.startswith("error: ")
+
+
+# --- a hierarchy file -----------------------------------------------------------------------
+
+
+def test_a_hierarchy_begins_with_the_values_of_a_column(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    asked = ["hierarchy", "new", "PLZ=prefix:3", "--from", "people.parquet", "--output", "h.csv"]
+
+    assert run(capsys, *asked)[0] == 2
+    code, out, err = run(capsys, *asked, "--show-values")
+
+    assert (code, out, err) == (0, "", "h.csv written: 7 values, personal data.\n")
+    lines = Path("h.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == [f"0213{n}" for n in range(7)]
+    assert all(line.endswith(",*") for line in lines)
+    assert stat.S_IMODE(Path("h.csv").stat().st_mode) == 0o600
+    released = kanon.anonymize(
+        "people.parquet", {"PLZ": {"hierarchy": "h.csv"}}, k=10, untouched="drop"
+    )
+    assert released.anonymization.levels == {"PLZ": 1}
+
+
+@pytest.mark.parametrize(
+    "column", ["PLZ", "age=width:5,10", "age=width:5,suppress", "birthDate=date:month,year"]
+)
+def test_every_hierarchy_can_be_used_as_it_stands(
+    capsys: pytest.CaptureFixture[str], folder: Path, column: str
+) -> None:
+    name = column.partition("=")[0]
+    code, _, err = run(
+        capsys, "hierarchy", "new", column, "--from", "people.parquet", "--output", "h.csv",
+        "--show-values",
+    )  # fmt: skip
+
+    assert code == 0, err
+    [top] = {line.rsplit(",", 1)[1] for line in Path("h.csv").read_text().splitlines()}
+    height = len(Path("h.csv").read_text().splitlines()[0].split(",")) - 1
+    asked = {name: {"hierarchy": "h.csv"}}
+    assert top == "*"
+    if '"' not in Path("h.csv").read_text():
+        [table] = kanon.audit("people.parquet", asked, levels={name: height}, k=60).tables
+        assert table.summary.classes == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sexe=width:5", "--output", "h.csv"],
+        ["sex", "--output", "h.csv"],
+        ["age=widths:5", "--output", "h.csv"],
+        ["age", "--output", "people.parquet", "--force"],
+        ["age", "--output", "nowhere/h.csv"],
+    ],
+)
+def test_what_no_hierarchy_can_be_made_of_is_refused(
+    capsys: pytest.CaptureFixture[str], folder: Path, arguments: list[str]
+) -> None:
+    code, out, err = run(
+        capsys, "hierarchy", "new", *arguments, "--from", "people.parquet", "--show-values"
+    )
+
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
