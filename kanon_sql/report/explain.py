@@ -17,6 +17,7 @@ from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.bind import bind
 from kanon_sql.plan.roles import resolve
+from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
@@ -99,7 +100,7 @@ PEOPLE = (
 )
 """How people are counted where a table has several records of some, under headings."""
 _PEOPLE = "entities: how people are counted who have several records, classes or values."
-PAGES = ("datafly", "entities", "values")
+PAGES = ("datafly", "entities", "subsets", "values")
 
 
 VALUES = {
@@ -145,6 +146,8 @@ def explained(name: str | None) -> str:
         return datafly_page()
     if name in ("entities", "entity"):
         return people_page()
+    if name in ("subsets", "suda"):
+        return subsets_page()
     if name == "values":
         return values_page()
     near = did_you_mean(name, [*MODELS, *METRICS, *PAGES])
@@ -283,6 +286,7 @@ def overview() -> str:
         lines += _folded(f"{name}: {metric.sentence}", "  ", "      ")
     lines += ["", "How a release is made", "", *_folded(DATAFLY, "  ", "      ")]
     lines += ["", "Where people have several records", "", *_folded(_PEOPLE, "  ", "      ")]
+    lines += ["", "Which columns identify people", "", *_folded(IN_SHORT, "  ", "      ")]
     lines += ["", "What all of them compare", "", *_folded(_VALUES, "  ", "      ")]
     return "\n".join(lines)
 

@@ -22,6 +22,7 @@ from kanon_sql.report.explain import (
     people_page,
     values_page,
 )
+from kanon_sql.report.subsets_page import subsets_page
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
@@ -209,6 +210,19 @@ def test_the_page_of_values_says_what_zero_is() -> None:
     assert "0.0 and -0.0 are one value" in _words(text)
 
 
+def test_the_page_of_subsets_works_its_example_out() -> None:
+    text = subsets_page()
+    three = asking.table(["a", "b", "c"], [(2, 0, 0), (1, 3, 6), (1, 0, 0)])
+
+    [table] = kanon.profile(three, ["a", "b", "c"], suda="all").tables
+
+    assert [line for line in text.splitlines() if len(line) > WIDTH] == []
+    assert table.special_uniques is not None
+    assert (table.special_uniques.score, table.special_uniques.highest) == (8, 4)
+    assert table.special_uniques.contributions == {"a": 100 * 4 / 8, "b": 37.5, "c": 37.5}
+    assert "the records score 2, 4 and 2, and of the 8 a takes part in 4" in _words(text)
+
+
 # --- the command -----------------------------------------------------------------------------
 
 
@@ -221,6 +235,8 @@ def test_the_page_of_values_says_what_zero_is() -> None:
         ("datafly", datafly_page()),
         ("entities", people_page()),
         ("entity", people_page()),
+        ("subsets", subsets_page()),
+        ("suda", subsets_page()),
         ("values", values_page()),
     ],
 )
@@ -266,7 +282,7 @@ def test_alone_it_lists_the_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 0
     assert [
         name
-        for name in (*MODELS, *METRICS, "datafly", "entities", "values")
+        for name in (*MODELS, *METRICS, "datafly", "entities", "subsets", "values")
         if f"{name}: " not in listed
     ] == []
     assert listed.strip() == overview()
