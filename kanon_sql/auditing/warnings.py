@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kanon_sql.auditing.answers import Answers, smallest, total
 from kanon_sql.errors import plural
@@ -57,14 +57,49 @@ def _unassigned_identifiers(plan: Plan, answers: Answers) -> Iterator[str]:
         if looked_at < 2:
             return
         all_of_them = looked_at < FIRST_RECORDS
-        where = "every record" if all_of_them else f"each of the first {looked_at:,} records"
+        those = f"{looked_at:,} records" if all_of_them else f"the first {looked_at:,} records"
+        where = "every record" if all_of_them else f"each of {those}"
+        found = False
         for place, name in enumerate(columns, start=1):
+            alone = int(row.get(f"kanon_alone_{place}") or 0)
             if row[f"kanon_distinct_{place}"] == looked_at:
+                found = True
                 yield (
                     f'"{name}" has a different value in {where}, so it may identify people by '
-                    "itself. If it is published, it is a quasi-identifier; if not, declare it as "
-                    "an identifier or as the entity."
+                    f"itself. {_DECIDE}"
                 )
+            elif _is_nearly_all(alone, looked_at):
+                found = True
+                yield (
+                    f'"{name}" leaves {alone:,} of {those} alone with their value, so it may '
+                    f"identify people by itself. {_DECIDE}"
+                )
+        together = int(row.get("kanon_alone_together") or 0)
+        if not found and _is_nearly_all(together, looked_at):
+            yield (
+                f"{_named(columns)}, to which no part is given, leave {together:,} of {those} "
+                "alone together, so whoever knows them may find the record. If they are published, "
+                "they are quasi-identifiers; kanon-sql profile says what each of them adds."
+            )
+
+
+_DECIDE = (
+    "If it is published, it is a quasi-identifier; if not, declare it as an identifier or as the "
+    "entity."
+)
+_FEW_RECORDS = 20
+"""Of fewer records nearly all are alone in whatever columns."""
+_MOST_NAMED = 5
+
+
+def _is_nearly_all(alone: int, records: int) -> bool:
+    return records >= _FEW_RECORDS and 10 * alone > 9 * records
+
+
+def _named(columns: Sequence[str]) -> str:
+    shown = [f'"{name}"' for name in columns[:_MOST_NAMED]]
+    more = len(columns) - len(shown)
+    return ", ".join(shown) + (f" and {plural(more, 'more column')}" if more else "")
 
 
 def _profiles(answers: Answers) -> Iterator[str]:

@@ -590,7 +590,8 @@ def _first_records(bound: BoundSpec) -> Iterator[tuple[Statement, tuple[str, ...
                 f"Which columns of {bound.table.name} that have no part differ in each of the "
                 f"first {FIRST_RECORDS:,} records?",
                 render(
-                    "distinct_in_first",
+                    # What else is told of them is one more query each.
+                    "alone_in_first" if bound.table.embedded else "distinct_in_first",
                     relation=bound.table.sql,
                     columns=list(looked_at),
                     first=FIRST_RECORDS,

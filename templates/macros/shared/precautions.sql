@@ -91,6 +91,58 @@ from (
 {%- endmacro %}
 
 
+{#
+    The same, and how many of these records are alone with their value in each column, and with
+    their values in all of them together.
+#}
+{% macro alone_in_first(relation, columns, first) %}
+with
+
+first_records as (
+    select
+{{ kanon_sql.names(columns) | indent(4, first=true) }}
+    from {{ relation }}
+    limit {{ kanon_sql.positive_int(first, "first") }}
+),
+{% for column in columns %}
+
+alone_by_{{ loop.index }} as (
+    {{ kanon_sql.alone_with([column]) | trim | indent(4) }}
+),
+{% endfor %}
+
+alone_by_all as (
+    {{ kanon_sql.alone_with(columns) | trim | indent(4) }}
+)
+
+select
+    count(*) as kanon_records,
+{% for column in columns %}
+    count(distinct first_records.{{ kanon_sql.ident(column) }}) as kanon_distinct_{{ loop.index }},
+    max(alone_by_{{ loop.index }}.kanon_alone) as kanon_alone_{{ loop.index }},
+{% endfor %}
+    max(alone_by_all.kanon_alone) as kanon_alone_together
+from first_records
+{% for column in columns %}
+cross join alone_by_{{ loop.index }}
+{% endfor %}
+cross join alone_by_all
+{%- endmacro %}
+
+
+{# How many of the first records have values that no other of them has. #}
+{% macro alone_with(columns) %}
+select count(*) as kanon_alone
+from (
+    select count(*) as kanon_private_holders
+    from first_records
+    group by
+{{ kanon_sql.names(columns) | indent(4, first=true) }}
+    having count(*) = 1
+) as single
+{%- endmacro %}
+
+
 {# Cells of a text column that can never equal a number: other text, or another spelling of it. #}
 {% macro text_beside_numbers(relation, column) %}
 with
