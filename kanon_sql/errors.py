@@ -39,6 +39,12 @@ class InputError(KanonError, ValueError):
     """Data that cannot be read whole, or is not what the question needs."""
 
 
+class NoDataError(InputError):
+    """There are no records, where a question needs some."""
+
+    exit_code = 4
+
+
 class MissingDriverError(KanonError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
 

@@ -16,7 +16,7 @@ from kanon_sql.auditing.facts import longest_value
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Watch, asked_within
-from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError
 from kanon_sql.plan.bind import column_levels
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
@@ -82,7 +82,7 @@ def _rows(ask: Any, engine: Engine, bound: BoundSpec) -> Rows:
         levels = levels.with_longest(longest)
     rows = [list(row.values()) for row in ask(_statement(bound, column, levels))]
     if not rows:
-        raise InputError(f'{bound.table.name}: "{column.name}" has no values to begin with.')
+        raise NoDataError(f'{bound.table.name}: "{column.name}" has no values to begin with.')
     lacking = sum(None in row for row in rows)
     if lacking:
         raise InputError(

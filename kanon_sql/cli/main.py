@@ -380,6 +380,8 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     spec = profile_question(context, target, values)
     identifying = identifying_question(spec, values)
     output = output_of(context, spec, values)
+    if output and identifying.scores and output.resolve() == identifying.scores.resolve():
+        raise SpecError(f"{output} can't hold both the result and the scores; name two files.")
     with watching(context) as watch:
         from kanon_sql.profiling.profiler import profile as run
 
@@ -443,7 +445,7 @@ def init(context: click.Context, /, target: str, **values: Any) -> int:
     speak for, with the reason as a comment, and levels that fit; what they do not tell stands under
     undecided, and until a person has decided the spec is refused. No value of the table is in it.
 
-    Exit codes: 0 proposed; 2 a bad question or input; 3 the engine failed.
+    Exit codes: 0 proposed; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
     spec = table_question(context, target, values)
     output = result_file_of(context, values["output"], spec.files(), values)
@@ -476,7 +478,7 @@ def new(context: click.Context, /, column: str, target: str, **values: Any) -> i
     zip=mask:right or age=width:5,10, and * at the end; without one only that. It is for editing by
     hand, and personal data where values are rare, so that it needs --show-values.
 
-    Exit codes: 0 written; 2 a bad question or input; 3 the engine failed.
+    Exit codes: 0 written; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
     spec = column_question(column, target, values)
     output = result_file_of(context, values["output"], spec.files(), values)

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.session import Session, Watch, asked_within
-from kanon_sql.errors import EngineError, InputError, SpecError, kind_of
+from kanon_sql.errors import EngineError, NoDataError, SpecError, kind_of
 from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.identifying import Identifying
 from kanon_sql.plan.profile_plan import DEFAULT_K, as_profiled
@@ -124,7 +124,7 @@ class _Found:
 def _profiled(bound: BoundSpec, ask: Session) -> _Found | _Failed:
     counted = counted_records(bound, ask)
     if not counted.records:
-        raise InputError(
+        raise NoDataError(
             f"{bound.table.name} has no records, so nothing can be proposed for its columns."
         )
     return _Found(counted, open_profile(bound, Identifying(), counted, DEFAULT_K, ask))

@@ -624,3 +624,5 @@ def test_scores_overwrite_nothing_unasked(
     assert run(capsys, *asked, "--scores", str(file), "--force")[0] == 2
     assert run(capsys, *asked, "--scores", str(there), "--force")[0] == 0
     assert there.read_text().startswith("record,score\n")
+    both = str(tmp_path / "both.json")
+    assert run(capsys, *asked, "--scores", both, "--output", both)[0] == 2

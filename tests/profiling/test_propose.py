@@ -238,6 +238,18 @@ def test_what_the_command_cannot_do_ends_with_2(
     assert err.startswith("error: ")
 
 
+def test_of_a_table_without_records_nothing_is_proposed(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    Path("empty.csv").write_text("zip,sex\n")
+
+    code, out, err = run(capsys, "init", "empty.csv", "--output", "kanon.yml")
+
+    assert (code, out) == (4, "")
+    assert "has no records" in err
+    assert not Path("kanon.yml").exists()
+
+
 # --- a hierarchy file -----------------------------------------------------------------------
 
 
