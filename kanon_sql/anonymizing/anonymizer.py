@@ -11,10 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.anonymizing.choosing import Choice, Deadline
 from kanon_sql.anonymizing.datafly import SearchPath, datafly
 from kanon_sql.anonymizing.datafly import Step as Taken
 from kanon_sql.anonymizing.dbt_model import name_of
 from kanon_sql.anonymizing.delivery import delivered, new_file, refuse_described
+from kanon_sql.anonymizing.exploring import Nodes, bounds_of
 from kanon_sql.anonymizing.frequency_sets import FrequencySets, first_set
 from kanon_sql.anonymizing.lattice import Levels
 from kanon_sql.anonymizing.losses import associations, losses, metrics
@@ -40,7 +42,7 @@ from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.files import file_kind, remove_leftovers
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import bind, column_levels
-from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.plan.bound import BoundCheck, BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.roles import resolve
 from kanon_sql.plan.steps import counted, spoken
@@ -104,8 +106,12 @@ def anonymize(
         if new is not None and isinstance(database, Hub):
             database.will_write(new, wanted.output or new)
         expired = threading.Event()
-        with time_limit(database, timeout, expired), _cancelled_too(here, timeout, expired):
-            run = _Run(spec, asked, k, wanted, database, here, expired, watch, tell)
+        with (
+            time_limit(database, timeout, expired) as lift,
+            _cancelled_too(here, timeout, expired) as lift_here,
+        ):
+            deadline = _deadline(wanted, timeout, lift, lift_here)
+            run = _Run(spec, asked, k, wanted, database, here, expired, watch, tell, deadline)
             refuse_to_overwrite([*wanted.files, *writes], database.files_read())
             result = unless_changed(database, lambda: run.anonymized(new))
             database.verify_unchanged()
@@ -196,13 +202,28 @@ def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOpti
 @contextmanager
 def _cancelled_too(
     engine: Engine | None, timeout: float | None, expired: threading.Event
-) -> Iterator[None]:
+) -> Iterator[Callable[[], None]]:
     """Hold the engine that frequencies are fetched into, if there is one, to the same limit."""
     if engine is None:
-        yield
+        yield lambda: None
         return
-    with time_limit(engine, timeout, expired):
-        yield
+    with time_limit(engine, timeout, expired) as lift:
+        yield lift
+
+
+def _deadline(
+    wanted: ReleaseOptions, timeout: float | None, *lifts: Callable[[], None]
+) -> Deadline:
+    """When an optimal search ends with the best that it found: what comes after it may take its
+    time then, and is not stopped."""
+    if timeout is None or wanted.algorithm != "optimal":
+        return Deadline()
+
+    def lift() -> None:
+        for each in lifts:
+            each()
+
+    return Deadline(time.monotonic() + timeout, lift)
 
 
 def _the_table(spec: AuditSpec) -> TableSpec:
@@ -243,10 +264,12 @@ class _Run:
         expired: threading.Event,
         watch: Watch | None,
         tell: Tell | None,
+        deadline: Deadline,
     ) -> None:
         self._spec, self._asked, self._k, self._wanted = spec, asked, k, wanted
         self._engine, self._here, self._expired, self._watch = engine, here, expired, watch
         self._tell = tell or (lambda step: None)
+        self._deadline = deadline
         self._started = time.monotonic()
         self._plan = planned(spec, 0, engine).plan
         _refuse_names(self._plan.bound, wanted)
@@ -268,16 +291,11 @@ class _Run:
         self._refuse_large_k(before)
         sets = self._sets()
         allowed = self._wanted.allowed(records=before.summary.records or 0, k=self._k)
-        path = datafly(
-            [self._preferred.bounded(each) for each in sets.attributes],
-            sets.records_violating,
-            allowed,
-            lambda step: self._tell(_as_taken(sets, step)),
-        )
+        path, made = self._levels_found(sets, allowed)
         chain = ViewChain(
             self._plan.bound,
             sets.quasi_identifiers,
-            tuple(_as_taken(sets, step) for step in path.steps),
+            tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels)),
             self._k,
             max(self._k, class_size(self._plan.bound.checks) or 0),
             self._wanted.suppressed,
@@ -287,19 +305,28 @@ class _Run:
             keeps_order=self._wanted.keep_order,
             is_single=self._wanted.single_view,
             dialect=self._engine.dialect,
+            algorithm=self._wanted.algorithm,
         )
+        in_step4 = self._wanted.algorithm == "datafly" and allowed >= self._k
         untouched = Untouched(tuple(each.name for each in self._untouched_columns))
         if path.reached_top:
             left_out = nothing_suppressed(sets, path.levels)
             after = self._audited_at(sets, path.levels)
         else:
-            left_out, chain = suppress(sets, chain, path.levels, in_step4=allowed >= self._k)
+            left_out, chain = suppress(sets, chain, path.levels, in_step4=in_step4)
             self.chain = chain
             published = self._published(chain, new)
             after = self._audited(published)
             untouched = replace(untouched, alone=self._alone(chain, published))
             self._refuse_another_count(before, after, left_out.records)
             self._refuse_other_classes(before, after, left_out)
+        lost = metrics(
+            list(losses(sets, path.levels)),
+            left_out.classes,
+            records=before.summary.records or 0,
+            suppressed=left_out.records,
+            weights=self._preferred.weights,
+        )
         return AnonymizationResult(
             (
                 replace(
@@ -318,7 +345,7 @@ class _Run:
                     each.name: each.levels.label(path.levels[each.name])
                     for each in sets.quasi_identifiers
                 },
-                steps=Rows(chain.steps),
+                steps=Rows(_as_taken(sets, step) for step in path.steps),
                 reached_top=path.reached_top,
                 max_suppressed=allowed,
                 records_violating=path.records_violating,
@@ -327,20 +354,47 @@ class _Run:
                 suppressed_as=self._wanted.suppressed,
                 k=after.summary.k,
                 classes=after.summary.classes,
-                metrics=metrics(
-                    list(losses(sets, path.levels)),
-                    left_out.classes,
-                    records=before.summary.records or 0,
-                    suppressed=left_out.records,
-                    weights=self._preferred.weights,
-                ),
+                metrics=lost,
                 associations=tuple(associations(sets, self._plan.bound, path.levels)),
                 views=self.statements,
                 views_without_values=self._without_values(self.statements),
                 before=Before(before.name, before.summary, before.checks),
                 untouched=untouched,
+                **made,
             ),
         )
+
+    def _levels_found(self, sets: FrequencySets, allowed: int) -> tuple[SearchPath, dict[str, Any]]:
+        """The levels of the release, and what the result says of how they were found."""
+        if self._wanted.algorithm == "datafly":
+            path = datafly(
+                [self._preferred.bounded(each) for each in sets.attributes],
+                sets.records_violating,
+                allowed,
+                lambda step: self._tell(_as_taken(sets, step)),
+            )
+            return path, {}
+        metric = self._wanted.metric or "loss"
+        nodes = Nodes(sets, self._preferred, [self._k])
+        choice = Choice(
+            nodes,
+            metric,
+            self._preferred,
+            self._wanted.suppressed,
+            gap=self._wanted.share_of_gap,
+            deadline=self._deadline,
+        )
+        chosen = choice.best(self._k, allowed)
+        path = SearchPath(
+            (),
+            nodes.levels(chosen.node),
+            nodes.counted(chosen.node, self._k).violating,
+            reached_top=not chosen.satisfies,
+        )
+        found: dict[str, Any] = {"metric": metric, "search": chosen.search}
+        if self._wanted.minimal_nodes:
+            found["minimal_nodes"] = choice.minimal(self._k, allowed)
+        return path, found
 
     @property
     def _unassigned(self) -> Unassigned:
@@ -350,6 +404,10 @@ class _Run:
     def _untouched_columns(self) -> tuple[Column, ...]:
         """The columns without a part that go out as they are."""
         return () if self._unassigned == "drop" else self._plan.bound.roles.unassigned
+
+    def _is_searched(self, check: BoundCheck) -> bool:
+        """Whether an optimal search looks for what all classes together must hold."""
+        return self._wanted.algorithm == "optimal" and bool(bounds_of(self._plan.bound, check))
 
     def _session(self, engine: Engine | None = None) -> Session:
         asked = engine or self._engine
@@ -487,7 +545,7 @@ class _Run:
         unsearched = [
             check.model.name()
             for check in self._plan.bound.checks
-            if check.gates and not is_judged_by_class(check)
+            if check.gates and not is_judged_by_class(check) and not self._is_searched(check)
         ]
         if self._plan.bound.entity:
             yield (
@@ -511,6 +569,15 @@ class _Run:
                 f"{' and '.join(unsearched)}: no class alone can say whether this holds, so the "
                 "search does not look for it. It is judged on the release."
             )
+
+
+def _straight(sets: FrequencySets, levels: Levels) -> list[Taken]:
+    """The way from the raw values to some levels, one quasi-identifier at a time."""
+    return [
+        Taken(each.name, levels[each.name], each.attribute.distinct[0], 0)
+        for each in sets.quasi_identifiers
+        if levels[each.name]
+    ]
 
 
 def _as_taken(sets: FrequencySets, step: Taken) -> GeneralizationStep:

@@ -141,7 +141,8 @@ def _refuse_jinja(texts: Iterable[str]) -> None:
 
 def _comment(chain: ViewChain, source: str, levels: Mapping[str, int]) -> list[str]:
     return [
-        f"{source} at the levels that make it {chain.k}-anonymous (Datafly):",
+        f"{source} at the levels that make it {chain.k}-anonymous "
+        f"({chain.algorithm.capitalize()}):",
         *(
             f"    {each.name} at level {levels[each.name]} ({each.levels.label(levels[each.name])})"
             for each in chain.quasi_identifiers

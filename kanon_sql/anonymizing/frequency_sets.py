@@ -33,7 +33,12 @@ from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.precautions import no_label
 from kanon_sql.plan.steps import records, spoken, step
-from kanon_sql.plan.violating_classes import sensitive_demands, too_small_classes, violating_classes
+from kanon_sql.plan.violating_classes import (
+    sensitive_demands,
+    too_small_classes,
+    violating_classes,
+    with_k,
+)
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Statement
@@ -41,7 +46,16 @@ from kanon_sql.sql.tables import Row
 
 RAW = f"{PRIVATE}raw_frequency_set"
 RECORDS = f"{PRIVATE}frequency_set"
+LEVELS = f"{PRIVATE}frequency_set_at_all_levels"
 """The set of all records by the places of their raw values, with every sensitive attribute."""
+
+
+class LevelsOf(NamedTuple):
+    """A quasi-identifier of a set that has its places at every level up to the highest."""
+
+    key: str
+    values: str
+    highest: int
 
 
 @dataclass(frozen=True)
@@ -141,12 +155,28 @@ class FrequencySets:
         sql = render("violating_in_short", violating=violating)
         return int(self._ask.row(self._step("kanon_violating", question, sql))["kanon_records"])
 
-    def violating(self, node: NodeSet) -> str:
-        """The violating classes of a node, by their places."""
+    def violating(self, node: NodeSet, k: int | None = None) -> str:
+        """The violating classes of a node, by their places; for another `k` than is demanded."""
+        keyed = self._keyed if k is None else with_k(self._keyed, k)
         if not self._searched_beside:
             # Every row of the set is a class already.
-            return too_small_classes(self._keyed, node.name)
-        return violating_classes(self._keyed, node.name, rolled_up=True)
+            return too_small_classes(keyed, node.name)
+        return violating_classes(keyed, node.name, rolled_up=True)
+
+    def at_all_levels(self, highest: Levels) -> str:
+        """Keep the set of the raw values with the place of each at every level up to the highest,
+        so that any node is a choice of columns. It holds the people, and no sensitive value."""
+        raw = next(iter(self._nodes.values())).name
+        if len(self._searched_beside) > len(self._entity):
+            raw = self._rolled_up(RECORDS, self._new_name(), {}, self._entity)
+        sets = [
+            LevelsOf(each.key, each.values, highest[each.name]) for each in self.quasi_identifiers
+        ]
+        return self._keep(
+            LEVELS,
+            "What is each combination of values at every level?",
+            render("set_at_all_levels", set=raw, sets=sets, carried=self._entity),
+        )
 
     @property
     def carried(self) -> list[BoundColumn]:
@@ -377,7 +407,13 @@ class FrequencySets:
     def _new_name(self) -> str:
         return f"{PRIVATE}set_{next(self._numbers)}"
 
-    def _rolled_up(self, finer: str, name: str, moves: Mapping[str, Move]) -> str:
+    def _rolled_up(
+        self,
+        finer: str,
+        name: str,
+        moves: Mapping[str, Move],
+        carried: Sequence[BoundColumn] | None = None,
+    ) -> str:
         return self._keep(
             name,
             "Which classes become one?",
@@ -386,7 +422,7 @@ class FrequencySets:
                 finer=finer,
                 keys=[each.key for each in self.quasi_identifiers],
                 moves=moves,
-                carried=self._searched_beside,
+                carried=self._searched_beside if carried is None else carried,
             ),
         )
 

@@ -83,6 +83,12 @@ class QuasiIdentifier:
         levels = range(self.levels.height + 1)
         return Attribute(self.name, [int(self.in_short[f"kanon_labels_{n}"]) for n in levels])
 
+    @property
+    def leaves(self) -> int:
+        """The leaves of the hierarchy: the values it lists, else those of the table."""
+        table = self.levels.table
+        return len(table.labels(1)) if table else self.attribute.distinct[0]
+
     def nested(self, level: int) -> bool:
         """Whether in this table each label of a level follows from the one below."""
         return bool(

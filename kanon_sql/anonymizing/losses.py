@@ -29,7 +29,7 @@ class Loss:
 
 def losses(sets: FrequencySets, levels: Levels) -> Iterator[Loss]:
     """The loss of each quasi-identifier that has levels and more than one leaf."""
-    lossy = [each for each in sets.quasi_identifiers if each.levels.height and _leaves(each) > 1]
+    lossy = [each for each in sets.quasi_identifiers if each.levels.height and each.leaves > 1]
     rows = sets.ask_each([_loss_of_values(sets, each, levels[each.name]) for each in lossy])
     for each, row in zip(lossy, rows, strict=True):
         records, suppressed = float(row["kanon_records"]), float(row["kanon_suppressed"])
@@ -37,7 +37,7 @@ def losses(sets: FrequencySets, levels: Levels) -> Iterator[Loss]:
             continue
         height = each.levels.height
         climbed = (records - suppressed) * levels[each.name] / height + suppressed
-        lost = float(row["kanon_leaves_more"]) / (_leaves(each) - 1) + suppressed
+        lost = float(row["kanon_leaves_more"]) / (each.leaves - 1) + suppressed
         yield Loss(
             each.name,
             climbed / records,
@@ -115,18 +115,12 @@ def _mean(values: Iterable[float]) -> float:
     return math.fsum(numbers) / len(numbers)
 
 
-def _leaves(each: QuasiIdentifier) -> int:
-    """The leaves of a hierarchy: the values it lists, else those of the table."""
-    table = each.levels.table
-    return len(table.labels(1)) if table else each.attribute.distinct[0]
-
-
 def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> Asked:
     table = each.levels.table
     leaves = None
     if table and level:
         suppressed = level > table.height
-        under = {"*": _leaves(each)} if suppressed else Counter(table.labels(level).values())
+        under = {"*": each.leaves} if suppressed else Counter(table.labels(level).values())
         leaves = sets.keep_rows(
             f"{PRIVATE}leaves_{each.place}",
             ("kanon_label", "kanon_leaves"),

@@ -17,7 +17,7 @@ from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.spec.spec import Unassigned
 
 _RECORDS = (".parquet", ".csv", ".tsv")
-ALGORITHMS: tuple[Algorithm, ...] = ("datafly",)
+ALGORITHMS: tuple[Algorithm, ...] = ("datafly", "optimal")
 METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
 
 
@@ -36,6 +36,11 @@ class ReleaseOptions:
     """The highest level that a quasi-identifier may have."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """What the loss of a quasi-identifier weighs; 1 without it."""
+    gap: str | None = None
+    """`P%`: an optimal search may end once no more than this share of what is lost could be
+    saved; without it it ends with a proof."""
+    minimal_nodes: bool = False
+    """Whether all levels are wanted that satisfy and could not be lowered."""
     suppressed: Suppressed = "remove"
     pull_frequencies: bool = False
     """Whether a warehouse's frequency set is fetched, so that the search runs here."""
@@ -61,6 +66,7 @@ class ReleaseOptions:
                 f"{did_you_mean(str(self.algorithm), ALGORITHMS)}"
             )
         self._refuse_metric()
+        self._refuse_search()
         self._refuse_levels()
         self._refuse_weights()
         if self.suppressed not in ("remove", "star"):
@@ -161,6 +167,22 @@ class ReleaseOptions:
                 "Datafly chooses by no metric. Leave out metric, or ask for the algorithm optimal."
             )
 
+    @property
+    def share_of_gap(self) -> float:
+        """The gap as a share; 0 where only a proof will do."""
+        return 0.0 if self.gap is None else _share(self.gap)
+
+    def _refuse_search(self) -> None:
+        """Raise `SpecError` for what only an optimal search has, or a gap that is none."""
+        if self.gap is not None:
+            _share(self.gap)
+        for name, given in (("gap", self.gap is not None), ("minimal_nodes", self.minimal_nodes)):
+            if given and self.algorithm != "optimal":
+                raise SpecError(
+                    f"{name} is for the algorithm optimal; {self.algorithm} has no such search. "
+                    "Leave out one of the two."
+                )
+
     def _refuse_levels(self) -> None:
         for name, level in self.at_most.items():
             if isinstance(level, bool) or not isinstance(level, int) or level < 0:
@@ -182,3 +204,14 @@ class ReleaseOptions:
                 f"weights are for the metric loss; {self.metric} has none. Leave out one of the "
                 "two."
             )
+
+
+def _share(gap: str) -> float:
+    """The share that `P%` says. Raises `SpecError` for one that isn't between 0% and 100%."""
+    percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(gap))
+    if percent is None or not 0 < Fraction(percent[1]) < 100:
+        raise SpecError(
+            "gap must be a share above 0% and below 100%, as in 3%: that which may be left to "
+            f"save at most. Found {gap!r}; leave it out for the best there is."
+        )
+    return float(Fraction(percent[1]) / 100)

@@ -16,8 +16,9 @@ from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier, kept_labels,
 from kanon_sql.engines.duckdb.frames import FRAMES
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.violating_classes import violating_classes
-from kanon_sql.results.release import GeneralizationStep, Suppressed
+from kanon_sql.results.release import Algorithm, GeneralizationStep, Suppressed
 from kanon_sql.results.version import VERSION
 from kanon_sql.sql.dialects import COLLATING, translated
 from kanon_sql.sql.macros import render
@@ -36,6 +37,12 @@ and what stands after it must stay."""
 _STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED})"
 PUBLISHED = "published_records"
 _RAW = "kanon_raw_"
+_FOUND_BY: dict[Algorithm, str] = {
+    "datafly": "with Datafly (Sweeney 2002, Achieving k-anonymity privacy protection using "
+    "generalization and suppression, IJUFKS 10(5))",
+    "optimal": "with the levels that lose least (full-domain generalisation: Samarati 2001, "
+    "Protecting respondents' identities in microdata release, IEEE TKDE 13(6))",
+}
 _UNORDERED = ("tsql",)
 """The dialects whose views can have no order."""
 _NULL_FIRST = ("bigquery", "mariadb", "mysql")
@@ -97,6 +104,8 @@ class ViewChain:
     """Whether the views are for this run: under names of their own, with the labels of large
     hierarchies kept beside them."""
     dialect: str = "duckdb"
+    algorithm: Algorithm = "datafly"
+    """How the levels were found."""
 
     def named(self, what: str) -> str:
         """What a view is called: where it is kept for a run, as no table of the user's is."""
@@ -367,6 +376,7 @@ class ViewChain:
             ),
         )
         by_name = {each.name: each for each in self.quasi_identifiers}
+        reached = dict.fromkeys(by_name, 0)
         for number, step in enumerate(self.steps, start=1):
             levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
             value = identifier(f"{_RAW}{step.attribute}")
@@ -380,7 +390,7 @@ class ViewChain:
             )
             yield View(
                 self.named(f"step_{number}"),
-                _words(number, step, levels.label(step.to_level - 1)),
+                self._words(number, step, reached[step.attribute], levels),
                 render(
                     "generalised_records",
                     finer=self.named(f"step_{number - 1}"),
@@ -391,6 +401,23 @@ class ViewChain:
                     joined=label.joined,
                 ),
             )
+            reached[step.attribute] = step.to_level
+
+    def _words(
+        self, number: int, step: GeneralizationStep, level: int, levels: ColumnLevels
+    ) -> tuple[str, ...]:
+        """What a generalisation does; and of one that was chosen step by step, what was before."""
+        done = (
+            f"Generalisation {number}: {step.attribute} from level {level} ({levels.label(level)}) "
+            f"to level {step.to_level} ({step.label})."
+        )
+        if self.algorithm != "datafly":
+            return (done,)
+        return (
+            done,
+            f"Before it, {step.attribute} had {plural(step.distinct_before, 'value')}, and "
+            f"violating classes had {plural(step.records_violating, 'record')}.",
+        )
 
 
 def view_name(name: str) -> str:
@@ -447,15 +474,6 @@ def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
             )
 
 
-def _words(number: int, step: GeneralizationStep, label_before: str) -> tuple[str, ...]:
-    return (
-        f"Generalisation {number}: {step.attribute} from level {step.to_level - 1} "
-        f"({label_before}) to level {step.to_level} ({step.label}).",
-        f"Before it, {step.attribute} had {plural(step.distinct_before, 'value')}, and violating "
-        f"classes had {plural(step.records_violating, 'record')}.",
-    )
-
-
 def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialect: str) -> str:
     """The chain as a file: every view under what it is, ready to run.
 
@@ -466,9 +484,8 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
     shipped = chain if executed else replace(chain, dialect=dialect)
     views = shipped.views
     head = [
-        f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} with Datafly "
-        "(Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
-        "suppression, IJUFKS 10(5)).",
+        f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} "
+        f"{_FOUND_BY[chain.algorithm]}.",
         f"Demanded: {'; '.join(_demands(chain.bound))}.",
         *closing,
         f"Dialect: {label}.",

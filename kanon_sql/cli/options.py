@@ -368,7 +368,7 @@ _PREFERENCES = (
 _SEARCH = (
     _run(
         "--algorithm",
-        metavar="datafly",
+        metavar="datafly|optimal",
         default="datafly",
         show_default=True,
         help="How the levels are found.",
@@ -377,9 +377,20 @@ _SEARCH = (
     _run(
         "--max-suppressed",
         metavar="N|P%",
-        help="How many records may be left out, as a number or a share: 5%. K without it.",
+        help="How many records may be left out, as a number or a share: 5%. Without it K for "
+        "datafly, and none for all others.",
     ),
     *_PREFERENCES,
+    _run(
+        "--gap",
+        metavar="P%",
+        help="End an optimal search once at most this share of the loss could be saved.",
+    ),
+    _run(
+        "--minimal-nodes",
+        is_flag=True,
+        help="Beside the best levels list all that will do and could not be lowered.",
+    ),
     _run(
         "--suppressed",
         metavar="remove|star",

@@ -62,8 +62,11 @@ class Session:
 
 
 @contextmanager
-def time_limit(engine: Engine, seconds: float | None, expired: threading.Event) -> Iterator[None]:
-    """After so many seconds, set `expired` and cancel whatever runs."""
+def time_limit(
+    engine: Engine, seconds: float | None, expired: threading.Event
+) -> Iterator[Callable[[], None]]:
+    """After so many seconds, set `expired` and cancel whatever runs; unless what comes back was
+    called by then, which lifts the limit."""
     done = threading.Event()
 
     def cancel() -> None:
@@ -79,7 +82,7 @@ def time_limit(engine: Engine, seconds: float | None, expired: threading.Event) 
         engine.limit(seconds + GRACE)
         watchdog.start()
     try:
-        yield
+        yield done.set
     except Exception:
         # Whatever it is taken for, a damaged file or a failing driver, it was stopped.
         if not expired.is_set():

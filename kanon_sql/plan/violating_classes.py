@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kanon_sql.plan.audit_plan import order_of_values
@@ -18,7 +19,12 @@ from kanon_sql.plan.check_sql import (
 )
 from kanon_sql.spec.models.base import Model, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
-from kanon_sql.spec.models.diversity import AlphaKAnonymity, Homogeneity, PSensitiveKAnonymity
+from kanon_sql.spec.models.diversity import (
+    AlphaKAnonymity,
+    Homogeneity,
+    LDiversity,
+    PSensitiveKAnonymity,
+)
 from kanon_sql.spec.models.risk import ProsecutorRisk
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
@@ -60,6 +66,30 @@ def sensitive_demands(bound: BoundSpec) -> list[BoundCheck]:
         for check in bound.checks
         if check.gates and isinstance(check.model, SensitiveModel) and is_judged_by_class(check)
     ]
+
+
+def grows_never(bound: BoundSpec) -> bool:
+    """Whether the records in violating classes never grow more as classes become one: a class that
+    passes every demand still passes it together with any other, whether that one passes or not.
+
+    Of sizes and of how many values a class has this is so (LeFevre, DeWitt, Ramakrishnan 2005;
+    Machanavajjhala et al. 2007, section 4); of how they are spread it is not.
+    """
+    return all(
+        isinstance(check.model, LDiversity | PSensitiveKAnonymity)
+        for check in sensitive_demands(bound)
+    )
+
+
+def with_k(bound: BoundSpec, k: int) -> BoundSpec:
+    """The same question with another k."""
+    checks = tuple(
+        replace(check, model=check.model.model_copy(update={"k": k}))
+        if check.gates and isinstance(check.model, KAnonymity)
+        else check
+        for check in bound.checks
+    )
+    return replace(bound, checks=checks)
 
 
 def violating_classes(bound: BoundSpec, relation: str, *, rolled_up: bool = False) -> str:

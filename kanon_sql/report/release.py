@@ -17,6 +17,7 @@ from kanon_sql.report.document import (
     Strong,
     Verdicts,
 )
+from kanon_sql.report.search import how_found, minimal_nodes
 from kanon_sql.report.words import models, tables
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.numbers import (
@@ -31,11 +32,10 @@ from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, GeneralizationStep, Release, ReleaseFindings
 from kanon_sql.results.table import CheckResult, TableResult
 
-_MADE = {
-    "datafly": "Datafly generalises one quasi-identifier at a time, the one with most distinct "
-    "values. Before each step, and at the end:",
-    "optimal": "Of all levels that meet what is demanded, these lose least. At the end:",
-}
+_BY_DATAFLY = (
+    "Datafly generalises one quasi-identifier at a time, the one with most distinct values. Before "
+    "each step, and at the end:"
+)
 _NOTHING_TO_DO = (
     "No more records violate what is demanded than may be suppressed, so Datafly generalises "
     "nothing:"
@@ -105,6 +105,8 @@ def grids(result: ReleaseFindings) -> Iterator[Grid]:
     yield _steps(result)
     yield _before_and_after(result)
     yield _by_attribute(result)
+    if result.anonymization.minimal_nodes is not None:
+        yield minimal_nodes(result.anonymization.minimal_nodes)
     if result.anonymization.associations:
         yield _associations(result)
 
@@ -120,7 +122,7 @@ def _steps(result: ReleaseFindings) -> Grid:
     )
     idle = made.algorithm == "datafly" and not made.steps
     return Grid(
-        _NOTHING_TO_DO if idle else _MADE[made.algorithm],
+        _NOTHING_TO_DO if idle else _how_found(made),
         Row(
             ("step", "attribute", "level", ""),
             ("values", f"records in\n{violating}", "share"),
@@ -128,6 +130,10 @@ def _steps(result: ReleaseFindings) -> Grid:
         (*steps, *_ends(result)),
         below=step_4(result) or "",
     )
+
+
+def _how_found(made: Anonymization) -> str:
+    return _BY_DATAFLY if made.algorithm == "datafly" else how_found(made)
 
 
 def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> Row:

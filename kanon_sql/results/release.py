@@ -66,6 +66,43 @@ def _without(found: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class Search:
+    """How a search for the best levels went: what it looked at, and what it proved."""
+
+    nodes: int
+    """How many choices of levels there are."""
+    looked_at: int
+    """How many of them were counted."""
+    bound: float | None
+    """What the metric is at best, whatever the levels; that of the release, where it is optimal."""
+    gap: float | None
+    """Which share of what the release loses might be saved, at most."""
+    optimal: bool
+    """Whether it is proved that no other levels lose less."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class MinimalNode:
+    """Levels that satisfy, none of which could be lowered: by what would be lost and left out."""
+
+    levels: Mapping[str, int]
+    suppressed: int
+    classes: int
+    metrics: Metrics
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "levels": dict(self.levels),
+            "suppressed": self.suppressed,
+            "classes": self.classes,
+            "metrics": self.metrics.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
 class Association:
     """How strongly a quasi-identifier and a sensitive attribute go together: Cramér's V, from 0
     (not at all) to 1, over all records before and those released after. None where either has
@@ -155,6 +192,12 @@ class Anonymization:
     untouched: Untouched = Untouched()
     release: Release | None = None
     """What was written; None where nothing was asked for or may be published."""
+    metric: MetricName | None = None
+    """What the levels were chosen by; None for Datafly."""
+    search: Search | None = None
+    """How the best levels were found; None for Datafly."""
+    minimal_nodes: tuple[MinimalNode, ...] | None = None
+    """All levels that satisfy and could not be lowered; None where nobody asked."""
     views_without_values: tuple[str, ...] | None = None
     """The views for reading: the values of a hierarchy's file or table are withheld. None where
     nobody withheld any."""
@@ -187,7 +230,18 @@ class Anonymization:
             "views": list(self.views_for_reading),
             "before": self.before.to_dict(),
             "release": vars(self.release) if self.release else None,
+            **self._searched,
         }
+
+    @property
+    def _searched(self) -> dict[str, Any]:
+        """How the levels were searched for, where they were."""
+        found: dict[str, Any] = {}
+        if self.search is not None:
+            found |= {"metric": self.metric, "search": self.search.to_dict()}
+        if self.minimal_nodes is not None:
+            found["minimal_nodes"] = [each.to_dict() for each in self.minimal_nodes]
+        return found
 
 
 @dataclass(frozen=True, repr=False)

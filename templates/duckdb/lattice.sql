@@ -11,7 +11,7 @@
     Each combination of places with the place at every level that may be chosen. `sets` are the
     quasi-identifiers: their key, their table of values, and the highest level.
 #}
-{% macro set_at_all_levels(set, sets, carried, rolled_up) %}
+{% macro set_at_all_levels(set, sets, carried) %}
 select
 {% for each in sets %}
 {% for level in range(each.highest + 1) %}
@@ -90,6 +90,7 @@ classes as (
 select
     kanon_node,
     count(*) as kanon_classes,
+    sum(kanon_records) as kanon_records,
     sum(cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records) as kanon_squares
 {%- for each in sizes %},
     sum(case when {{ size }} < {{ each }} then 1 else 0 end) as kanon_classes_below_{{ each }},
@@ -140,24 +141,23 @@ from marked_classes
 {#
     What each place at each level stands for: how many leaves of the hierarchy lie under its label,
     less one, and how many records have the label. `leaves` is the table of the leaves under each
-    label, where a hierarchy lists them, for the levels from 1 to `listed`; without it the leaves
-    are the values of the table.
+    label at each level, where a hierarchy lists them; without it they are the table's values.
 #}
-{% macro labels_of_levels(values, highest, leaves=none, listed=0) %}
+{% macro labels_of_levels(values, highest, leaves=none) %}
 {% for level in range(highest + 1) %}
 select
     {{ level }} as kanon_level,
     value_places.kanon_place_{{ level }} as kanon_place,
 {% if level == 0 %}
     0 as kanon_leaves_more,
-{% elif leaves is none or level > listed %}
+{% elif leaves is none %}
     count(*) - 1 as kanon_leaves_more,
 {% else %}
     max(coalesce(leaves.kanon_leaves, 1)) - 1 as kanon_leaves_more,
 {% endif %}
     cast(sum(value_places.kanon_records) as bigint) as kanon_under_label
 from {{ values }} as value_places
-{% if leaves is not none and 0 < level <= listed %}
+{% if leaves is not none and level %}
 left join {{ leaves }} as leaves
     on leaves.kanon_label = value_places.kanon_label_{{ level }}
     and leaves.kanon_level = {{ level }}

@@ -1,0 +1,137 @@
+"""The lattice of full-domain generalisation: a level for each quasi-identifier, and which nodes
+lie below which.
+
+One node lies below another if each of its classes lies in one class of the other: where every
+level in between follows from the one below it, or the lower level is the raw value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+Node = tuple[int, ...]
+"""A level for each quasi-identifier, in declared order."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The levels of one quasi-identifier that may be chosen, from 0 on or only the raw value."""
+
+    name: str
+    highest: int
+    nested: Sequence[bool]
+    """Of each level from 0 to the highest, whether it follows from the one below."""
+
+    def climbs(self, low: int, high: int) -> bool:
+        """Whether the labels at the higher level follow from those at the lower."""
+        return low == high or (low < high and (low == 0 or all(self.nested[low + 1 : high + 1])))
+
+    def lower(self, level: int) -> list[int]:
+        """The levels that climb to one, itself included."""
+        return [low for low in range(level + 1) if self.climbs(low, level)]
+
+    def higher(self, level: int) -> list[int]:
+        """The levels that one climbs to, itself included."""
+        return [high for high in range(level, self.highest + 1) if self.climbs(level, high)]
+
+
+@dataclass(frozen=True)
+class NodeSets:
+    """The nodes below and above each, as whole numbers with a bit for each node."""
+
+    lower: Sequence[Sequence[int]]
+    """By quasi-identifier and level: the nodes whose level there climbs to it."""
+    upper: Sequence[Sequence[int]]
+    every: int
+
+    def below(self, node: Node) -> int:
+        """The node and all that lie below it."""
+        return self._common(self.lower, node)
+
+    def above(self, node: Node) -> int:
+        """The node and all that lie above it."""
+        return self._common(self.upper, node)
+
+    def _common(self, sets: Sequence[Sequence[int]], node: Node) -> int:
+        common = self.every
+        for of_levels, level in zip(sets, node, strict=True):
+            common &= of_levels[level]
+        return common
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Every choice of a level for each quasi-identifier, the last one varying fastest."""
+
+    ladders: tuple[Ladder, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(each.highest + 1 for each in self.ladders)
+
+    @property
+    def bottom(self) -> Node:
+        return (0,) * len(self.ladders)
+
+    @property
+    def top(self) -> Node:
+        return tuple(each.highest for each in self.ladders)
+
+    def nodes(self) -> Iterator[Node]:
+        return product(*(range(each.highest + 1) for each in self.ladders))
+
+    def index(self, node: Node) -> int:
+        """The place of a node among all."""
+        place = 0
+        for each, level in zip(self.ladders, node, strict=True):
+            place = place * (each.highest + 1) + level
+        return place
+
+    def node(self, index: int) -> Node:
+        levels = []
+        for each in reversed(self.ladders):
+            index, level = divmod(index, each.highest + 1)
+            levels.append(level)
+        return tuple(reversed(levels))
+
+    def neighbours(self, node: Node) -> Iterator[Node]:
+        """The nodes that differ by one level of one quasi-identifier."""
+        for place, (each, level) in enumerate(zip(self.ladders, node, strict=True)):
+            for other in (level - 1, level + 1):
+                if 0 <= other <= each.highest:
+                    yield (*node[:place], other, *node[place + 1 :])
+
+    def sums(self, by_level: Sequence[Sequence[float]]) -> list[float]:
+        """For every node, what its levels add up to."""
+        sums = [0.0]
+        for each in by_level:
+            sums = [so_far + more for so_far in sums for more in each]
+        return sums
+
+    def sets(self, order: Sequence[int]) -> NodeSets:
+        """The nodes below and above each, their bits in an order of their indices."""
+        lower, upper = [], []
+        every = (1 << self.size) - 1
+        period = self.size
+        for each in self.ladders:
+            period //= each.highest + 1
+            levels = [index // period % (each.highest + 1) for index in reversed(order)]
+            at = [_bits(map(level.__eq__, levels)) for level in range(each.highest + 1)]
+            lower.append([_united(at, each.lower(level)) for level in range(len(at))])
+            upper.append([_united(at, each.higher(level)) for level in range(len(at))])
+        return NodeSets(lower, upper, every)
+
+
+def _bits(flags: Iterable[bool]) -> int:
+    return int(bytes(flags).translate(bytes.maketrans(b"\0\1", b"01")), 2)
+
+
+def _united(at: Sequence[int], levels: Sequence[int]) -> int:
+    """The nodes at any of some levels."""
+    nodes = 0
+    for level in levels:
+        nodes |= at[level]
+    return nodes

@@ -1,0 +1,69 @@
+"""A search for the best levels in words: what it looked at, what is proved, what else would do."""
+
+from __future__ import annotations
+
+from kanon_sql.report.document import NONE, Grid, Row
+from kanon_sql.report.words.numbers import counted, number, percent, printable
+from kanon_sql.results.metrics import METRICS
+from kanon_sql.results.release import Anonymization, MetricName, Metrics, MinimalNode, Search
+
+
+def how_found(made: Anonymization) -> str:
+    """What the levels of a release are among all there are, and how that is known."""
+    search, metric = made.search, made.metric
+    if search is None or metric is None:
+        return "Of all levels that meet what is demanded, these lose least. At the end:"
+    choices = counted(search.nodes, "choice")
+    if made.reached_top:
+        return f"None of the {choices} of levels meets what is demanded. At the top:"
+    looked = f"{number(search.looked_at)} of {choices} of levels looked at"
+    by = METRICS[metric].title.lower()
+    if search.optimal:
+        return f"{looked}: these lose least by {by}, which is proved. At the end:"
+    return f"{looked}: the best by {by} so far, {distance(made.metrics, metric, search)}. Its end:"
+
+
+def distance(metrics: Metrics, metric: MetricName, search: Search) -> str:
+    """How far from the least possible a release may be."""
+    if search.gap is None or search.gap >= 1:
+        return "and nothing is proved of how much less could be lost"
+    above = search.gap / (1 - search.gap)
+    words = percent(above)
+    if words.startswith("less than"):
+        return f"{words} above the least possible"
+    return f"at most {words} above the least possible"
+
+
+def minimal_nodes(nodes: tuple[MinimalNode, ...]) -> Grid:
+    """All levels that satisfy and could not be lowered, with what each loses."""
+    return Grid(
+        f"{counted(len(nodes), 'choice')} of levels meet what is demanded and could not be lowered:"
+        if nodes
+        else "No choice of levels meets what is demanded.",
+        Row(("levels",), ("lost", "precision", "suppressed", "classes")),
+        tuple(
+            Row(
+                (levels_in_words(each),),
+                (
+                    share(each.metrics.loss),
+                    share(each.metrics.precision),
+                    number(each.suppressed),
+                    number(each.classes),
+                ),
+            )
+            for each in nodes
+        ),
+    )
+
+
+def levels_in_words(node: MinimalNode) -> str:
+    """The quasi-identifiers that are generalised, each with its level."""
+    raised = [f"{printable(name)} {level}" for name, level in node.levels.items() if level]
+    return ", ".join(raised) or "all raw"
+
+
+def share(fraction: float | None) -> str:
+    """A share as a table has it."""
+    if fraction is None:
+        return NONE
+    return percent(fraction).replace("less than", "<").replace("more than", ">")

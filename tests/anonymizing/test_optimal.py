@@ -1,0 +1,392 @@
+"""The best levels: the same as exhaustive search finds, proved, and told as they are."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import oracle_optimal as oracle
+import pyarrow
+import pytest
+from click.testing import CliRunner, Result
+from oracle_optimal import Hierarchy, Problem
+
+import kanon_sql as kanon
+from kanon_sql.anonymizing.options import METRIC_NAMES
+from kanon_sql.cli import main
+from kanon_sql.errors import EngineError, SpecError
+
+DATA = os.environ.get("KANON_SQL_DATA")
+
+
+# --- against exhaustive search --------------------------------------------------------------
+
+
+def generated(seed: int) -> tuple[Problem, dict[str, Any]]:
+    """A table with its hierarchies and demands, and what of them only kanon-sql is told."""
+    rng = random.Random(seed)
+    hierarchies = {f"q{place}": _hierarchy(rng) for place in range(rng.randint(1, 3))}
+    people = rng.randint(3, 25)
+    records = [
+        {name: _value(rng, each) for name, each in hierarchies.items()}
+        | {"s": rng.choice("abc"), "who": rng.randrange(people)}
+        for _ in range(rng.randint(4, 40))
+    ]
+    n = len(records)
+    problem = Problem(
+        records,
+        hierarchies,
+        rng.choice(METRIC_NAMES),
+        k=rng.randint(1, 4),
+        max_suppressed=rng.choice([0, 0, rng.randint(1, n // 2), n]),
+        star=rng.random() < 0.2,
+    )
+    asked: dict[str, Any] = {}
+    match rng.randrange(8):
+        case 0:
+            problem = replace(problem, passes=lambda group: _distinct(group) >= 2)
+            asked = {"sensitive": "s", "checks": kanon.LDiversity(l=2, sensitive="s")}
+        case 1:
+            problem = replace(problem, passes=lambda group: _entropy(group) >= math.log(2) - 1e-12)
+            asked = {"sensitive": "s", "checks": kanon.EntropyLDiversity(l=2, sensitive="s")}
+        case 2:
+            whole = Counter(record["s"] for record in records)
+            problem = replace(problem, passes=lambda group: _distance(group, whole) <= 0.3 + 1e-9)
+            asked = {"sensitive": "s", "checks": kanon.TCloseness(t=0.3, sensitive="s")}
+        case 3:
+            problem = replace(problem, entity="who", k=min(problem.k, people))
+            asked = {"entity": "who"}
+        case 4:
+            problem = replace(problem, holds=lambda sizes: len(sizes) * 10 <= 3 * sum(sizes))
+            asked = {"checks": kanon.ProsecutorRisk(max_average=0.3)}
+        case 5:
+            problem = replace(
+                problem, holds=lambda sizes: sum(f for f in sizes if f < 5) * 10 <= 6 * sum(sizes)
+            )
+            asked = {"checks": kanon.ProsecutorRisk(max_at_risk=0.6)}
+    name = rng.choice(list(hierarchies))
+    match rng.randrange(4):
+        case 0:
+            problem = replace(problem, highest={name: 0})
+            asked["keep"] = name
+        case 1:
+            problem = replace(problem, highest={name: 1})
+            asked["at_most"] = {name: 1}
+        case 2 if problem.metric == "loss":
+            problem = replace(problem, weights={name: 2.5})
+            asked["weights"] = {name: 2.5}
+    return problem, asked
+
+
+def _hierarchy(rng: random.Random) -> Hierarchy:
+    """Mostly a tree; sometimes levels that don't follow from the one below."""
+    size, height, is_nested = rng.randint(1, 6), rng.randint(1, 3), rng.random() < 0.75
+    labels = [[f"v{value}"] for value in range(size)]
+    for level in range(1, height + 1):
+        groups = max(1, size - level * rng.randint(0, 2))
+        chosen = {each[-1]: rng.randrange(groups) for each in labels}
+        for each in labels:
+            group = chosen[each[-1]] if is_nested else rng.randrange(groups)
+            each.append(f"{level}.{group}")
+    return Hierarchy({each[0]: each[1:] for each in labels}, suppress=rng.random() < 0.6)
+
+
+def _value(rng: random.Random, hierarchy: Hierarchy) -> str | None:
+    values = list(hierarchy.ancestors)
+    return None if rng.random() < 0.05 else values[min(int(rng.expovariate(0.6)), len(values) - 1)]
+
+
+def _distinct(group: Sequence[oracle.Record]) -> int:
+    return len({record["s"] for record in group})
+
+
+def _entropy(group: Sequence[oracle.Record]) -> float:
+    counts = Counter(record["s"] for record in group).values()
+    return -sum(each / len(group) * math.log(each / len(group)) for each in counts)
+
+
+def _distance(group: Sequence[oracle.Record], whole: Counter[str]) -> float:
+    counts, n = Counter(record["s"] for record in group), whole.total()
+    return sum(abs(counts[value] / len(group) - whole[value] / n) for value in whole) / 2
+
+
+def table_of(problem: Problem) -> pyarrow.Table:
+    names = list(problem.records[0])
+    types = {name: pyarrow.int64() if name == "who" else pyarrow.string() for name in names}
+    return pyarrow.table(
+        {name: pyarrow.array([r[name] for r in problem.records], types[name]) for name in names}
+    )
+
+
+def anonymized(problem: Problem, **asked: Any) -> kanon.AnonymizationResult:
+    return kanon.anonymize(
+        table_of(problem),
+        {
+            name: {
+                "hierarchy": {value: list(labels) for value, labels in each.ancestors.items()},
+                **({"levels": ["suppress"]} if each.suppress else {}),
+            }
+            for name, each in problem.hierarchies.items()
+        },
+        **{
+            "k": problem.k,
+            "algorithm": "optimal",
+            "metric": problem.metric,
+            "max_suppressed": problem.max_suppressed,
+            "suppressed": "star" if problem.star else "remove",
+            "hierarchy_faults": "warn",
+            "untouched": "drop",
+            **asked,
+        },
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_it_finds_what_exhaustive_search_finds(seed: int) -> None:
+    problem, asked = generated(seed)
+    if problem.k > len({r["who"] for r in problem.records} if problem.entity else problem.records):
+        pytest.skip("no class can have as many")
+    expected = oracle.best(problem)
+    found = anonymized(problem, **asked).anonymization
+
+    assert found.search is not None
+    if expected is None:
+        assert found.reached_top
+        assert not found.search.optimal
+        return
+    value = (
+        found.metrics.loss_weighted if problem.weights else getattr(found.metrics, problem.metric)
+    )
+    if value is not None and found.classes is not None:
+        lost = 1 - value if problem.metric == "precision" else value
+        assert lost == pytest.approx(expected.value, rel=1e-9, abs=1e-9)
+    assert tuple(found.levels.values()) == expected.node
+    assert found.suppressed == expected.suppressed
+    assert (found.search.optimal, found.search.gap) == (True, 0)
+    assert list(found.steps) == []
+
+
+@pytest.mark.parametrize("seed", range(100, 115))
+def test_all_minimal_nodes_are_found(seed: int) -> None:
+    problem, asked = generated(seed)
+    problem = replace(problem, entity=None, metric="loss")
+    asked.pop("entity", None)
+    if problem.k > len(problem.records):
+        pytest.skip("no class can have as many")
+    names = list(problem.hierarchies)
+    found = anonymized(problem, **asked, minimal_nodes=True).anonymization
+
+    assert found.minimal_nodes is not None
+    levels = [tuple(each.levels[name] for name in names) for each in found.minimal_nodes]
+    assert levels == oracle.minimal(problem, lambda low, high: _below(problem, low, high))
+    kept = oracle.satisfying(problem)
+    for node, each in zip(levels, found.minimal_nodes, strict=True):
+        assert each.classes == len(kept[node])
+        assert each.metrics.loss is None or each.metrics.loss == pytest.approx(
+            oracle.lost(replace(problem, weights={}), node, kept[node])
+        )
+
+
+def _below(problem: Problem, low: oracle.Node, high: oracle.Node) -> bool:
+    """Whether each class of one node lies in a class of another: level by level, or from the raw
+    values on."""
+    for (name, each), start, end in zip(problem.hierarchies.items(), low, high, strict=True):
+        values = {record[name] for record in problem.records}
+        pairs = [
+            ({(each.label(v, n - 1), each.label(v, n)) for v in values}, n)
+            for n in range(start + 1, end + 1)
+        ]
+        follows = all(len(both) == len({first for first, _ in both}) for both, _ in pairs)
+        if start > end or not (start == 0 or follows):
+            return False
+    return True
+
+
+# --- as ARX finds them ----------------------------------------------------------------------
+
+ADULT = ("sex", "age", "race", "education", "native-country")
+
+
+@pytest.fixture(scope="module")
+def adult() -> Path:
+    if not DATA:
+        pytest.skip("KANON_SQL_DATA names no folder")
+    return Path(DATA) / "arx_adult"
+
+
+def of_adult(adult: Path, **asked: Any) -> kanon.AnonymizationResult:
+    levels = {name: {"hierarchy": str(adult / f"adult_hierarchy_{name}.csv")} for name in ADULT}
+    asked = {"k": 5, "algorithm": "optimal", "untouched": "drop"} | asked
+    return kanon.anonymize(adult / "adult.csv", levels, **asked)
+
+
+@pytest.mark.parametrize(
+    ("case", "metric"),
+    [
+        ("opt-017", "average_class_size"),
+        ("opt-019", "discernibility"),
+        ("opt-020", "discernibility"),
+        ("opt-024", "precision"),
+        ("opt-030", "loss"),
+    ],
+)
+def test_published_optima_agree(adult: Path, case: str, metric: Any) -> None:
+    cases = json.loads((adult / "expected_optima.json").read_text())["cases"]
+    found = next(each for each in cases if each["id"] == case)
+    share = f"{found['suppression_limit'] * 100:g}%"
+    made = of_adult(adult, metric=metric, max_suppressed=share).anonymization
+    value = getattr(made.metrics, metric)
+    lost = 1 - value if metric == "precision" else value
+    expected = found["expected"]
+
+    assert lost == pytest.approx(expected["loss"], rel=1e-9)
+    assert dict(made.levels) in [each["levels"] for each in expected["optima"]]
+    assert made.search is not None
+    assert made.search.nodes == found["lattice_size"]
+    assert made.search.looked_at < found["lattice_size"]
+
+
+# --- what is told ---------------------------------------------------------------------------
+
+TOWNS = {"levels": [{"prefix": 4}, {"prefix": 3}, "suppress"]}
+AGES = {"levels": [{"width": 10}, {"width": 20}, "suppress"]}
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    rng = random.Random(7)
+    rows = [
+        f"02{rng.choice('13')}{rng.randrange(30):02},{rng.randrange(20, 60)}" for _ in range(90)
+    ]
+    (tmp_path / "people.csv").write_text("\n".join(["zip,age", *rows]) + "\n")
+    return tmp_path / "people.csv"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def asked_of(people: Path, *more: str) -> Result:
+    return run(
+        "anonymize", str(people), "--qi", "zip,age", "--hierarchy", "zip=prefix:4,3,suppress",
+        "--hierarchy", "age=width:10,20,suppress", "--k", "3", "--algorithm", "optimal", *more,
+    )  # fmt: skip
+
+
+def test_the_release_is_written_and_holds(people: Path, tmp_path: Path) -> None:
+    done = asked_of(people, "--output", str(tmp_path / "r.parquet"), "--format", "json")
+    found = json.loads(done.stdout)
+    audited = kanon.audit(tmp_path / "r.parquet", ["zip", "age"], k=3)
+
+    assert (done.exit_code, audited.holds) == (0, True)
+    assert found["anonymization"]["steps"] == []
+    assert found["anonymization"]["metric"] == "loss"
+    assert set(found["anonymization"]["search"]) == {
+        "nodes", "looked_at", "bound", "gap", "optimal",
+    }  # fmt: skip
+    assert found["anonymization"]["search"]["bound"] == found["anonymization"]["metrics"]["loss"]
+    assert kanon.from_json(found).to_dict()["anonymization"] == found["anonymization"]
+
+
+def test_it_never_loses_more_than_datafly(people: Path) -> None:
+    asked: dict[str, Any] = {"k": 3, "max_suppressed": 3}
+    levels = {"zip": TOWNS, "age": AGES}
+    best = kanon.anonymize(people, levels, algorithm="optimal", **asked)
+    datafly = kanon.anonymize(people, levels, **asked)
+
+    assert best.anonymization.metrics.loss <= datafly.anonymization.metrics.loss
+    assert "proved" in str(best)
+
+
+def test_the_views_say_the_levels_once(people: Path, tmp_path: Path) -> None:
+    done = asked_of(people, "--output", str(tmp_path / "r.sql"))
+    text = (tmp_path / "r.sql").read_text()
+
+    assert done.exit_code == 0
+    assert "Datafly" not in text
+    assert text.count("-- Generalisation") == 2
+
+
+def test_minimal_nodes_are_listed(people: Path) -> None:
+    done = asked_of(people, "--minimal-nodes")
+
+    assert done.exit_code == 0
+    assert "could not be lowered" in done.stdout
+
+
+def test_where_the_top_won_t_do_nothing_is_written(people: Path, tmp_path: Path) -> None:
+    output = tmp_path / "r.parquet"
+    done = run(
+        "anonymize", str(people), "--qi", "zip,age", "--hierarchy", "zip=prefix:4",
+        "--hierarchy", "age=width:10", "--k", "50", "--algorithm", "optimal",
+        "--output", str(output),
+    )  # fmt: skip
+
+    assert (done.exit_code, output.exists()) == (1, False)
+    assert "None of the 4 choices of levels" in done.stdout
+    assert "--max-suppressed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--gap", "0"],
+        ["--gap", "0%"],
+        ["--gap", "150%"],
+        ["--metric", "lost"],
+        ["--keep", "sex"],
+        ["--weight-of", "age=-1"],
+        ["--metric", "precision", "--weight-of", "age=2"],
+        ["--max-suppressed", "0.5"],
+    ],
+    ids=" ".join,
+)
+def test_a_bad_question_is_refused(people: Path, options: list[str]) -> None:
+    done = asked_of(people, *options)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("asked", [{"gap": "3%"}, {"minimal_nodes": True}], ids=str)
+def test_datafly_has_no_such_search(people: Path, asked: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match="algorithm optimal"):
+        kanon.anonymize(people, {"zip": TOWNS}, k=2, **asked)
+
+
+def test_a_gap_that_will_do_is_proved(people: Path) -> None:
+    levels = {"zip": TOWNS, "age": AGES}
+    best = kanon.anonymize(people, levels, k=3, algorithm="optimal").anonymization
+    near = kanon.anonymize(people, levels, k=3, algorithm="optimal", gap="90%").anonymization
+
+    assert near.search is not None
+    assert near.search.gap is not None
+    assert near.search.gap <= 0.9
+    assert near.metrics.loss * (1 - near.search.gap) <= best.metrics.loss + 1e-12
+    assert near.search.bound <= best.metrics.loss + 1e-12
+
+
+def test_a_time_limit_before_anything_is_found_is_a_failure(people: Path) -> None:
+    with pytest.raises(EngineError, match="time limit"):
+        kanon.anonymize(people, {"zip": TOWNS}, k=2, algorithm="optimal", timeout=1e-6)
+
+
+def test_a_time_limit_ends_with_the_best_that_was_found(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kanon_sql.anonymizing import choosing
+
+    monkeypatch.setattr(choosing.Deadline, "is_over", lambda self, progress: bool(progress.best))
+    found = kanon.anonymize(people, {"zip": TOWNS, "age": AGES}, k=3, algorithm="optimal")
+    search = found.anonymization.search
+
+    assert search is not None
+    assert (search.optimal, search.looked_at) == (False, 2)
+    assert found.holds
+    assert "above the least possible" in str(found) or "nothing is proved" in str(found)
