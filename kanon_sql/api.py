@@ -64,6 +64,7 @@ class Parts(TypedDict, total=False):
     null_strings: Names
     delimiter: str | None
     name: str | None
+    release: Mapping[str, str]
 
 
 # --- a question by its names ----------------------------------------------------------------
@@ -497,8 +498,10 @@ def from_json(source: str | Path | Mapping[str, Any]) -> AuditResult:
     """
     found = result_of(source)
     if isinstance(found, ReleaseFindings):
-        return AnonymizationResult(found.tables, found.version, found.anonymization)
-    return AuditResult(found.tables, found.version)
+        return AnonymizationResult(
+            found.tables, found.version, found.anonymization, audited=found.audited
+        )
+    return AuditResult(found.tables, found.version, audited=found.audited)
 
 
 # --- the question ---------------------------------------------------------------------------

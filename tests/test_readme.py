@@ -1,12 +1,14 @@
-"""The README's blocks, run as a reader would run them."""
+"""The README and the pages that ship: each command is run, each figure and link is looked up."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,15 +17,25 @@ from places import ROOT
 from warehouses import postgres
 
 import kanon_sql as kanon
+from kanon_sql.cli import demo
 from kanon_sql.cli.main import main
+from kanon_sql.report.explain import explained
+from kanon_sql.report.guides import WIDTH, guide, guide_names, markdown_of
 from kanon_sql.results.baseline import Baseline
 
-README = (ROOT / "README.md").read_text()
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {name: markdown_of(name) for name in guide_names()}
+DOCUMENTS = {"README": README, **PAGES}
 FOUND, VIOLATED = 0, 1
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(language: str, text: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def every(language: str) -> list[tuple[str, str]]:
+    """The blocks of all documents, each with the document's name."""
+    return [(name, block) for name, text in DOCUMENTS.items() for block in blocks(language, text)]
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +46,15 @@ def written():
     return {
         "old.json": result.to_json(),
         "new.json": result.to_json(),
+        "result.json": result.to_json(),
+        "why.json": result.to_json(),
         "baseline.json": Baseline.of([result]).to_json(),
     }
 
 
 @pytest.fixture
 def clinic(tmp_path, monkeypatch, written):
-    """The files that the README's examples are about."""
+    """The files that the examples are about."""
     monkeypatch.chdir(tmp_path)
     people = 60
     zips = [f"0213{person % 3}" for person in range(people)]
@@ -59,21 +73,21 @@ def clinic(tmp_path, monkeypatch, written):
     masked = {"zip": [f"{zip[:3]}**" for zip in zips], "birth_year": years}
     pq.write_table(pa.table(masked), "release.parquet")
     pq.write_table(pa.table(voters), "voters.parquet")
-    for spec in blocks("yaml"):
+    for _, spec in every("yaml"):
         Path(spec.splitlines()[0].removeprefix("# ")).write_text(spec)
-    Path("zips.csv").write_text(blocks("csv")[0])
+    Path("zips.csv").write_text(blocks("csv", PAGES["hierarchies"])[0])
     for name, text in written.items():
         Path(name).write_text(text)
 
 
-@pytest.mark.parametrize("block", blocks("python"))
-def test_python(block):
-    exec(compile(block, "README.md", "exec"), {})
+@pytest.mark.parametrize(("name", "block"), every("python"))
+def test_python(name, block):
+    exec(compile(block, name, "exec"), {})
 
 
 COMMANDS = [
-    line[2:]
-    for block in blocks("console")
+    (name, line[2:])
+    for name, block in every("console")
     for line in block.replace("\\\n", "").splitlines()
     if line[:2] == "$ "
 ]
@@ -84,15 +98,21 @@ def not_about_a_file(told: str) -> list[str]:
     return [line for line in told.splitlines() if " written" not in line]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands(command, clinic, capsys):
+def result_of(arguments: list[str]) -> list[str]:
+    """The files that a command is asked to write."""
+    return [value for flag, value in pairwise(arguments) if flag in ("--output", "--result")]
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS)
+def test_commands(name, command, clinic, capsys):
     program, *arguments = shlex.split(command.partition(" > ")[0])
-    if arguments[0] == "baseline":
-        Path("baseline.json").unlink()
+    for file in result_of(arguments):
+        Path(file).unlink(missing_ok=True)
     with pytest.raises(SystemExit) as ended:
         main(arguments)
-    assert (program, ended.value.code in (FOUND, VIOLATED)) == ("kanon-sql", True)
-    assert not_about_a_file(capsys.readouterr().err) == []
+    err = capsys.readouterr().err
+    assert (program, ended.value.code in (FOUND, VIOLATED)) == ("kanon-sql", True), err
+    assert not_about_a_file(err) == []
 
 
 @pytest.fixture(scope="module")
@@ -107,12 +127,12 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield running.url
 
 
-IN_A_WAREROOT = [
-    line for block in blocks("bash") for line in block.splitlines() if "postgresql://" in line
+IN_A_WAREHOUSE = [
+    line for _, block in every("bash") for line in block.splitlines() if "postgresql://" in line
 ]
 
 
-@pytest.mark.parametrize("command", IN_A_WAREROOT)
+@pytest.mark.parametrize("command", IN_A_WAREHOUSE)
 def test_in_a_warehouse(command, clinic, warehouse, capsys):
     program, *arguments = shlex.split(command)
     with pytest.raises(SystemExit) as ended:
@@ -123,7 +143,7 @@ def test_in_a_warehouse(command, clinic, warehouse, capsys):
 def test_what_the_readme_promises_of_its_examples(clinic):
     """The spec of the README holds on data made for it, and its plain audit does too."""
     with pytest.raises(SystemExit) as ended:
-        main(["audit", "kanon.yml", "--output", "result.json", "--format", "json"])
+        main(["audit", "kanon.yml", "--output", "kept.json", "--format", "json"])
     assert ended.value.code == FOUND
 
 
@@ -137,7 +157,7 @@ def steps(block: object) -> Iterator[str]:
         yield from (step for part in block for step in steps(part))
 
 
-PIPELINES = [yaml.safe_load(block) for block in blocks("yml")]
+PIPELINES = [yaml.safe_load(block) for block in blocks("yml", PAGES["pipelines"])]
 
 
 @pytest.mark.parametrize("command", [step for pipeline in PIPELINES for step in steps(pipeline)])
@@ -147,7 +167,90 @@ def test_pipelines(command, clinic, capsys):
     assert (ended.value.code, not_about_a_file(capsys.readouterr().err)) == (FOUND, [])
 
 
-def test_the_hooks_that_the_readme_names_are_there():
+def test_the_hooks_that_a_page_names_are_there():
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     [named] = [each["repos"][0]["hooks"] for each in PIPELINES if "repos" in each]
     assert [hook["id"] for hook in named] == [hook["id"] for hook in hooks]
+
+
+# --- the first screen -------------------------------------------------------------------------
+
+
+def timeless(page: str) -> str:
+    """A page without what another machine, or another plan of statements, says."""
+    return re.sub(r"^[0-9.]+ s · duckdb · \d+ statements", "… s · duckdb", page, flags=re.M)
+
+
+def test_the_demo_prints_what_the_readme_shows(tmp_path, capsys):
+    [shown] = blocks("text", README)
+    with pytest.raises(SystemExit):
+        main(["demo", str(tmp_path / "demo")])
+    printed = capsys.readouterr().out.partition("\n\nThese people")[0]
+    assert timeless(printed) == timeless(shown.rstrip("\n"))
+
+
+def test_the_select_behind_the_demo_gives_its_figures(tmp_path, monkeypatch):
+    [query] = blocks("sql", README)
+    demo.write(tmp_path / "demo")
+    monkeypatch.chdir(tmp_path / "demo")
+    [(classes, records)] = duckdb.sql(query).fetchall()
+    assert f"{records:,} records (82.1 %) in {classes:,} classes of fewer than 5" in README
+    assert len(query.splitlines()) <= 10
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 220
+
+
+# --- figures and links ------------------------------------------------------------------------
+
+MEASURED = (ROOT / "benchmarks" / "results.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("document", "figures"),
+    [
+        ("README", ["0.48 s", "720 s", "2.13 GiB", "19.2"]),
+        ("coming-from-pycanon", ["56.90 s", "0.19 s", "0.48 s", "720 s"]),
+    ],
+)
+def test_a_figure_is_one_that_was_measured(document, figures):
+    text = " ".join(DOCUMENTS[document].split())
+    assert [each for each in figures if each not in text or each not in MEASURED] == []
+
+
+def test_the_classes_that_a_risk_demands_are_what_the_page_says():
+    rows = re.findall(r"^\| (0\.\d+) \| (\d+) \|$", PAGES["thresholds"], re.MULTILINE)
+    assert len(rows) == 5
+    for risk, size in rows:
+        allowed = kanon.ProsecutorRisk(max_highest=float(risk))
+        data = {"zip": ["a"] * int(size)}
+        fewer = {"zip": ["a"] * (int(size) - 1)}
+        assert kanon.audit(pa.table(data), ["zip"], checks=allowed).holds, risk
+        assert not kanon.audit(pa.table(fewer), ["zip"], checks=allowed).holds, risk
+
+
+LINKED = {**DOCUMENTS, "templates/README": (ROOT / "templates" / "README.md").read_text("utf-8")}
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_link_leads_somewhere(name):
+    folder = ROOT / "templates" if name == "templates/README" else ROOT
+    links = [each for each in re.findall(r"\]\(([^)#]+)", LINKED[name]) if "://" not in each]
+    assert [link for link in links if not (folder / link).exists()] == []
+    pages = re.findall(r"kanon-sql explain ([a-zα-ω_-]+)", LINKED[name].replace("\n", " "))
+    for page in pages:
+        explained(page)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_read_in_a_terminal(name):
+    text = guide(name)
+    prose = [line for line in text.splitlines() if len(line) > WIDTH]
+    pasted = "\n".join(block for _, block in every("[a-z]*"))
+    assert [line for line in prose if line[4:] not in pasted] == []
+    assert (text.startswith("# "), re.findall(r"\*\*[a-z]", text)) == (False, [])
+
+
+def test_the_readme_names_every_page():
+    assert [name for name in PAGES if f"pages/{name}.md" not in README] == []

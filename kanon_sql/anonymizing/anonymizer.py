@@ -32,7 +32,7 @@ from kanon_sql.anonymizing.suppression import (
 )
 from kanon_sql.anonymizing.untouched import refuse_untouched, said_of, what_becomes_of_untouched
 from kanon_sql.anonymizing.views import ViewChain, dropped_columns, refuse_taken_names, view_name
-from kanon_sql.auditing.auditor import answered, expected
+from kanon_sql.auditing.auditor import answered, clips, expected
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import connect, is_embedded
@@ -50,7 +50,7 @@ from kanon_sql.plan.violating_classes import class_size, is_judged_by_class
 from kanon_sql.plan.withholding import texts_of_files
 from kanon_sql.results.expected import ExpectedSearch, ExpectedTable
 from kanon_sql.results.release import Anonymization, Before, GeneralizationStep, Metrics, Untouched
-from kanon_sql.results.table import Rows, TableResult
+from kanon_sql.results.table import Rows, TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
@@ -331,6 +331,11 @@ class _Run:
             (
                 replace(
                     after,
+                    why=before.why,
+                    release=before.release,
+                    clip=clips(self._plan.bound, path.levels),
+                    insensitive=before.insensitive,
+                    unassigned=(),
                     warnings=tuple(
                         dict.fromkeys((*self._warnings(sets, path, untouched), *after.warnings))
                     ),
@@ -338,7 +343,8 @@ class _Run:
                 ),
             ),
             VERSION,
-            Anonymization(
+            audited=today(),
+            anonymization=Anonymization(
                 algorithm=self._wanted.algorithm,
                 levels=path.levels,
                 labels={
@@ -358,7 +364,7 @@ class _Run:
                 associations=tuple(associations(sets, self._plan.bound, path.levels)),
                 views=self.statements,
                 views_without_values=self._without_values(self.statements),
-                before=Before(before.name, before.summary, before.checks),
+                before=Before(before.name, before.summary, before.checks, before.risk),
                 untouched=untouched,
                 **made,
             ),
@@ -612,7 +618,8 @@ def _without_data(before: TableResult, wanted: ReleaseOptions) -> AnonymizationR
     return AnonymizationResult(
         (before,),
         VERSION,
-        Anonymization(
+        audited=today(),
+        anonymization=Anonymization(
             algorithm=wanted.algorithm,
             levels=levels,
             labels=dict.fromkeys(levels, "raw value"),
@@ -628,6 +635,6 @@ def _without_data(before: TableResult, wanted: ReleaseOptions) -> AnonymizationR
             metrics=nothing,
             associations=(),
             views=(),
-            before=Before(before.name, before.summary, before.checks),
+            before=Before(before.name, before.summary, before.checks, before.risk),
         ),
     )

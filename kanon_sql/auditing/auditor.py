@@ -25,16 +25,17 @@ from kanon_sql.engines.session import Session, Watch, asked_within
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import column_levels
-from kanon_sql.plan.bound import AtLevel
+from kanon_sql.plan.bound import AtLevel, BoundSpec
 from kanon_sql.plan.precautions import without_label
 from kanon_sql.plan.steps import records
 from kanon_sql.plan.withholding import texts_of_files
 from kanon_sql.results.expected import ExpectedStep, ExpectedTable
-from kanon_sql.results.table import Rows, Status, TableResult
+from kanon_sql.results.table import Rows, Status, TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.sql.column_types import family
 from kanon_sql.sql.dialects.spelling import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
@@ -75,7 +76,7 @@ def audit(
                     )
                     refuse_to_overwrite(writes, engine_here.files_read())
         results = [_audited(table, show_values, timeout, watch) for table in tables]
-    return AuditResult(tuple(results), VERSION)
+    return AuditResult(tuple(results), VERSION, audited=today())
 
 
 def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
@@ -277,6 +278,22 @@ def _looks(
             yield look.by_spelling.name, ask.row(look.by_spelling)
 
 
+def _said_why(bound: BoundSpec) -> dict[str, str]:
+    """What the spec says of the quasi-identifiers."""
+    said = {each.name: bound.roles.hierarchy(each).why for each in bound.quasi_identifiers}
+    return {name: why for name, why in said.items() if why}
+
+
+def clips(bound: BoundSpec, levels: Mapping[str, int]) -> dict[str, list[Any]]:
+    """The bounds of the quasi-identifiers that are looked at above level 0."""
+    hierarchies = {each.name: bound.roles.hierarchy(each) for each in bound.quasi_identifiers}
+    return {
+        name: list(each.clip)
+        for name, each in hierarchies.items()
+        if each.clip and levels.get(name)
+    }
+
+
 def _result(plan: Plan, status: Status, ask: Session, **found: Any) -> TableResult:
     bound = plan.bound
     withheld = frozenset() if bound.facts.show_values else texts_of_files(bound)
@@ -293,6 +310,14 @@ def _result(plan: Plan, status: Status, ask: Session, **found: Any) -> TableResu
         first=bound.spec.first,
         sources=bound.spec.sources,
         levels=dict(bound.spec.levels) or None,
+        numbers=tuple(
+            each.name for each in bound.sensitive if family(each.type) in ("number", "time")
+        ),
+        insensitive=tuple(column.name for column in bound.roles.insensitive),
+        unassigned=tuple(column.name for column in bound.roles.unassigned),
+        why=_said_why(bound),
+        clip=clips(bound, bound.spec.levels),
+        release=bound.spec.release.model_dump(exclude_none=True),
         sql={
             name: without_texts(sql, ask.engine.dialect, withheld)
             for name, sql in ask.asked.items()

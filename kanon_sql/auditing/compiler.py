@@ -51,6 +51,17 @@ class CompiledAudit:
     def __str__(self) -> str:
         return "\n\n\n".join(str(table) for table in self.tables)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: each statement, to be unfolded."""
+        from kanon_sql.report import html
+        from kanon_sql.report.document import Block, Folded, Heading
+
+        blocks: list[Block] = []
+        for table in self.tables:
+            blocks.append(Heading([table.name]))
+            blocks += [Folded(name, f"{text};") for name, text in table.steps.items()]
+        return html.write(blocks)
+
     @property
     def statements(self) -> list[str]:
         """Every statement under its header."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
+from kanon_sql.report.shown import Shown
+from kanon_sql.results.diff import Diff
 from kanon_sql.results.table import AuditFindings, in_a_line
 
 if TYPE_CHECKING:
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class AuditResult(AuditFindings):
+class AuditResult(Shown, AuditFindings):
     """What an audit found in every table it looked at. Prints itself as the command line does."""
 
     def page(self) -> Iterator[Block]:
@@ -22,20 +25,85 @@ class AuditResult(AuditFindings):
 
         return audit.page(self)
 
-    def __str__(self) -> str:
-        from kanon_sql.report import terminal
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        earlier: AuditFindings | str | Path | None = None,
+        profile: Any = None,
+        tradeoff: str | Path | None = None,
+        audience: Literal["internal", "external"] = "internal",
+        min_cell: int = 10,
+        force: bool = False,
+    ) -> str | None:
+        """Write the page that one signs; without a `path`, give it as text.
 
-        return terminal.write(self.page())
+        It is one file without a script, holds counts only, and is the same for the same result.
+        `earlier` is a result (or its JSON file) to compare with, `profile` and `tradeoff` are
+        results (or JSON files) to quote. `audience="external"` pools what concerns fewer than
+        `min_cell` records and leaves out the SQL. Curves are drawn where the `[report]` extra is
+        installed, and are tables elsewhere.
+
+        Raises `SpecError` for a file that is there, unless `force` is given, that can't be written
+        or that ends with something else than .html.
+        """
+        from kanon_sql.report.signed.asking import page_of, refuse_ending
+        from kanon_sql.results.writing import check_writable, write_whole
+
+        if path is not None:
+            refuse_ending(Path(path))
+            check_writable(Path(path), inputs=(), force=force)
+        text = page_of(
+            self,
+            earlier=earlier,
+            profile=profile,
+            tradeoff=tradeoff,
+            audience=audience,
+            min_cell=min_cell,
+        )
+        if path is None:
+            return text
+        write_whole(Path(path), f"{text}\n")
+        return None
+
+    def chart(self, name: str, table: str | None = None) -> dict[str, Any]:
+        """A chart as a Vega-Lite dictionary: `class_sizes` or `risk`; of which `table`, where
+        there are several. Raises `SpecError` for another name."""
+        from kanon_sql.report.signed.asking import chart_of
+
+        return chart_of(self.tables, name, table)
+
+    def diff(self, earlier: AuditFindings | str | Path) -> Comparison:
+        """What changed since an earlier result, or one in a JSON file: better, worse, asked less.
+
+        Raises `InputError` for what is no result.
+        """
+        from kanon_sql.report.signed.asking import file_of
+        from kanon_sql.results.diff import diff
+
+        return Comparison(**vars(diff(file_of(earlier, "then"), file_of(self, "now"))))
+
+    # IPython looks for it in the class that has a __repr__.
+    _repr_pretty_ = Shown._repr_pretty_
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show the whole."""
         return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython shows in a terminal."""
-        printer.text(str(self))
 
-    def _repr_html_(self) -> str:
-        from kanon_sql.report import html
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown, Diff):
+    """What changed from one result to the next. Prints itself as the command line does."""
 
-        return html.write(self.page())
+    def page(self) -> Iterator[Block]:
+        """The comparison in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import diff
+
+        return diff.page(self)
+
+    # IPython looks for it in the class that has a __repr__.
+    _repr_pretty_ = Shown._repr_pretty_
+
+    def __repr__(self) -> str:
+        """One line; `print` and notebooks show the whole."""
+        return f"<Comparison {self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}>"

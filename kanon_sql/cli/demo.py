@@ -15,12 +15,17 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kanon_sql.errors import SpecError
-from kanon_sql.results.writing import whole_folder
+from kanon_sql.results.writing import whole_folder, write_whole
+
+if TYPE_CHECKING:
+    from kanon_sql.auditing.result import AuditResult
 
 SPEC = "kanon.yml"
+RESULT = "result.json"
+REPORT = "report.html"
 SEED = 1997
 VOTERS = 20_000
 PATIENTS = 2_000
@@ -123,6 +128,12 @@ def write(folder: Path, *, force: bool = False) -> None:
         (unfinished / SPEC).write_text(_SPEC_TEXT, encoding="utf-8")
 
 
+def write_report(folder: Path, result: AuditResult) -> None:
+    """Write the result of the audit into `folder`, and the report that is made of it."""
+    write_whole(folder / RESULT, f"{result.to_json()}\n")
+    result.to_html(folder / REPORT, force=True)
+
+
 def own_command() -> str:
     """What this program is called by who called it, as it can be pasted into the same shell.
 
@@ -140,9 +151,14 @@ def own_command() -> str:
 def what_next(folder: Path, command: str = "kanon-sql") -> str:
     """Commands to try on the folder, as they can be pasted into a shell where this program is
     called by `command`."""
-    spec, table = (shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv"))
+    spec, table, report = (
+        shlex.quote(str(folder / name)) for name in (SPEC, "patients.csv", REPORT)
+    )
     return f"""\
-These people are made up. What to try next:
+These people are made up. The report that one signs, for a browser:
+  {report}
+
+What to try next:
 
   # the question, with a comment on every part
   cat {spec}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.options import (
     PIPELINE_FORMATS,
     VERBOSITY,
@@ -29,6 +30,7 @@ from kanon_sql.cli.options import (
     hierarchy_options,
     init_options,
     profile_options,
+    report_options,
     validate_options,
 )
 from kanon_sql.cli.output import (
@@ -45,6 +47,7 @@ from kanon_sql.cli.output import (
     refuse_failed,
     refuse_format,
     rendered,
+    report_file_of,
     result_file_of,
     say_written,
     telling,
@@ -76,7 +79,11 @@ if TYPE_CHECKING:
 NO_DATA = 4
 
 
-_LATER = ("report",)
+AUDIT_EXAMPLES = """\b
+Examples:
+  kanon-sql audit patients.parquet --qi zip,birth_year,sex --sensitive diagnosis --k 5
+  kanon-sql audit kanon.yml --output result.json
+"""
 
 
 class CommandLine(click.Group):
@@ -170,7 +177,8 @@ def _say_error(message: str) -> None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Every option of a command can be set by its environment variable, as in "
-    "KANON_SQL_MEMORY_LIMIT=2GB; one that may be repeated has a value a line.",
+    "KANON_SQL_MEMORY_LIMIT=2GB; one that may be repeated has a value a line.\n\nA shell completes "
+    'names after eval "$(_KANON_SQL_COMPLETE=bash_source kanon-sql)", or zsh_source, fish_source.',
 )
 @click.version_option(package_name="kanon-sql", prog_name="kanon-sql")
 @click.pass_context
@@ -208,7 +216,7 @@ def _one_or_specs(
     return [_only_one(context, parameter, targets)]
 
 
-@main.command()
+@main.command(cls=Grouped, epilog=AUDIT_EXAMPLES)
 @click.argument("target", nargs=-1, callback=_at_most_one)
 @audit_options
 @click.pass_context
@@ -285,7 +293,7 @@ def _baseline(values: dict[str, Any]) -> Baseline | None:
     return Baseline.read(Path(values["baseline"]))
 
 
-@main.command()
+@main.command(cls=Grouped)
 @click.argument("target", nargs=-1, required=True, callback=_only_one)
 @anonymize_options
 @click.pass_context
@@ -366,7 +374,7 @@ def anonymize(
     return result.exit_code
 
 
-@main.command()
+@main.command(cls=Grouped)
 @click.argument("target", nargs=-1, required=True, callback=_only_one)
 @profile_options
 @click.pass_context
@@ -403,7 +411,7 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     return result.exit_code
 
 
-@main.command(name="compile")
+@main.command(name="compile", cls=Grouped)
 @click.argument("target", nargs=-1, required=True, callback=_only_one)
 @compile_options
 @click.pass_context
@@ -496,7 +504,7 @@ def new(context: click.Context, /, column: str, target: str, **values: Any) -> i
     return 0
 
 
-@main.command()
+@main.command(cls=Grouped)
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET", callback=_one_or_specs)
 @validate_options
 @click.pass_context
@@ -513,7 +521,7 @@ def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -
     return 0
 
 
-@main.command()
+@main.command(cls=Grouped)
 @click.argument("targets", nargs=-1, required=True, metavar="RESULT.json…|TARGET")
 @baseline_options
 @click.pass_context
@@ -588,6 +596,38 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
 
 
 @main.command()
+@click.argument("result", metavar="RESULT.json")
+@report_options
+@click.pass_context
+def report(context: click.Context, /, result: str, **values: Any) -> int:
+    """Write the page that one signs.
+
+    RESULT.json is a result that audit, anonymize or tradeoff wrote as JSON; the data are not
+    asked again. The page is one HTML file without a script. It holds counts only: what was asked
+    and found, what was looked at, the risks, what the models leave open, the SQL, and lines for
+    the decision.
+
+    Exit codes: 0 written, whatever is violated; 2 a bad input.
+    """
+    from kanon_sql.report.signed.asking import page_of_file
+
+    beside = {key: values[key] for key in ("earlier_result", "profile", "tradeoff")}
+    inputs = [result, *(each for each in beside.values() if each)]
+    output = report_file_of(values, inputs)
+    earlier, profile, tradeoff = (Path(each) if each else None for each in beside.values())
+    text = page_of_file(
+        Path(result),
+        earlier=earlier,
+        profile=profile,
+        tradeoff=tradeoff,
+        audience=values["audience"],
+        min_cell=values["min_cell"],
+    )
+    deliver(text, output)
+    return 0
+
+
+@main.command()
 def schema() -> int:
     """Print the JSON Schema of a spec file, for editors."""
     import json
@@ -599,17 +639,16 @@ def schema() -> int:
 
 
 @main.command()
-@click.argument("name", required=False)
-def explain(name: str | None) -> int:
-    """Say what a model, a metric or an algorithm means, and how people are counted.
+@click.argument("name", nargs=-1, metavar="[MODEL|METRIC|PAGE]")
+def explain(name: tuple[str, ...]) -> int:
+    """Say what a model, a metric or an algorithm means, or show a page of the manual.
 
-    With an example, its formula and its paper. NAME is as in l_diversity, precision, datafly or
-    entities, which says how people are counted, or values, which says what counts as one value.
-    Without it, list them.
+    With an example, its formula and its paper. Hyphens, spaces, Greek letters and the words that
+    people know will do, as in l-diversity, Cramer or arx. Without a name, list everything.
     """
     from kanon_sql.report.explain import explained
 
-    deliver(explained(name), None)
+    deliver(explained(" ".join(name) or None), None)
     return 0
 
 
@@ -646,25 +685,8 @@ def demo(context: click.Context, /, folder: str, force: bool) -> int:
         from kanon_sql.spec.spec import AuditSpec
 
         result = run(AuditSpec.from_file(path / example.SPEC), watch=watch)
-    next_steps = example.what_next(path, example.own_command())
+    command = example.own_command()
+    example.write_report(path, result)
+    next_steps = example.what_next(path, command)
     deliver(f"{rendered(result, result.page(), 'human')}\n\n{next_steps}", None)
     return 0
-
-
-def _comes_later(name: str) -> click.Command:
-    """A command that is promised: it says so, and ends as a question that can't be asked."""
-
-    def refuse(arguments: Sequence[str]) -> None:
-        raise SpecError(f"kanon-sql {name} comes in a later release.")
-
-    return click.Command(
-        name,
-        callback=refuse,
-        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
-        context_settings={"ignore_unknown_options": True, "help_option_names": []},
-        hidden=True,
-    )
-
-
-for _name in _LATER:
-    main.add_command(_comes_later(_name))

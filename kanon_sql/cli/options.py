@@ -16,6 +16,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 VERBOSITY = "kanon_sql.verbosity"
 """Where a command's context keeps how much it tells."""
+QUIET = "kanon_sql.quiet"
+"""Where a command's context keeps whether only verdicts are told."""
 FORMATS = ("human", "json", "markdown")
 PIPELINE_FORMATS = ("junit", "sarif", "github")
 """What a pipeline reads; an audit alone has them."""
@@ -115,6 +117,11 @@ def _run(flag: str, *parameter: str, **settings: Any) -> Callable[[Command], Com
 
 def _remember_verbosity(context: click.Context, _: click.Parameter, value: int) -> int:
     context.meta[VERBOSITY] = value
+    return value
+
+
+def _remember_quiet(context: click.Context, _: click.Parameter, value: bool) -> bool:
+    context.meta[QUIET] = value
     return value
 
 
@@ -497,6 +504,44 @@ _WORSE = (
     _run("--fail-on-worse", is_flag=True, help="End with exit code 1 where anything got worse."),
     _BY,
 )
+_REPORT = (
+    _run(
+        "--output",
+        metavar="FILE",
+        help="The page: .html. Without it the page is printed.",
+    ),
+    _run(
+        "--earlier-result",
+        metavar="OLD.json",
+        help="An earlier result: the page says what is better, worse, or asked less.",
+    ),
+    _run(
+        "--profile",
+        metavar="FILE",
+        help="A result of profile as JSON: the page says what each column adds.",
+    ),
+    _run(
+        "--tradeoff",
+        metavar="FILE",
+        help="A result of tradeoff as JSON: the page says what each k costs.",
+    ),
+    _run(
+        "--audience",
+        type=click.Choice(["internal", "external"]),
+        default="internal",
+        show_default=True,
+        help="For people outside, small counts are pooled and the SQL is left out.",
+    ),
+    _run(
+        "--min-cell",
+        type=WholeNumber(),
+        metavar="N",
+        default=10,
+        show_default=True,
+        help="Counts of fewer records than this are pooled for people outside.",
+    ),
+    _run("--force", is_flag=True, help="Overwrite the output."),
+)
 _COMPILED = (
     _run("--dialect", metavar="NAME", help="The SQL to write; that of the engine without it."),
     _run(
@@ -521,6 +566,15 @@ _TELL = (
         expose_value=False,
         callback=_remember_verbosity,
         help="Tell each step on stderr; -vv also where an error came from.",
+    ),
+    click.option(
+        "-q",
+        "--quiet",
+        envvar="KANON_SQL_QUIET",
+        is_flag=True,
+        expose_value=False,
+        callback=_remember_quiet,
+        help="Verdicts and warnings only; on stderr nothing but errors.",
     ),
 )
 
@@ -564,4 +618,5 @@ profile_options = _together(
 )
 init_options = _together(_INITIAL_PARTS, _RECORDS_READ, _SOURCE, _WRITTEN_SPEC, _LIMITS, _TELL)
 hierarchy_options = _together(_VALUES_OF, _RECORDS_READ, _SOURCE, _SHOWN, _LIMITS, _TELL)
+report_options = _together(_REPORT, _TELL)
 demo_options = _together(_TELL)

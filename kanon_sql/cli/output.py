@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from kanon_sql.cli.options import VERBOSITY
+from kanon_sql.cli.options import QUIET, VERBOSITY
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
@@ -137,6 +137,15 @@ def result_file_of(
     return path
 
 
+def report_file_of(values: dict[str, Any], inputs: Iterable[str]) -> Path | None:
+    """The file to write a report to. Raises `SpecError` for what can't be one."""
+    from kanon_sql.report.signed.asking import refuse_ending
+
+    if values["output"] is not None:
+        refuse_ending(Path(values["output"]))
+    return writable(values["output"], inputs, values)
+
+
 def _one_of(endings: Sequence[str]) -> str:
     *first, last = endings
     return " or ".join([", ".join(first), last] if first else [last])
@@ -152,7 +161,8 @@ def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) ->
     path = Path(name)
     check_writable(path, inputs=inputs, force=values["force"])
     for said in remove_leftovers(path.parent):
-        click.echo(said, err=True)
+        if not is_quiet():
+            click.echo(said, err=True)
     return path
 
 
@@ -161,7 +171,7 @@ def watching(context: click.Context) -> Iterator[Watch]:
     """What is told each step: a line with -v, else a spinner where stderr is a terminal."""
     if context.meta.get(VERBOSITY, 0):
         yield lambda step, progress: click.echo(step, err=True)
-    elif _is_terminal(sys.stderr):
+    elif _is_terminal(sys.stderr) and not is_quiet():
         from rich.console import Console
 
         from kanon_sql.cli.spinner import spinning
@@ -218,7 +228,26 @@ def rendered(
         return result.to_json()
     if form == "markdown":
         return markdown.write(page)
-    return terminal.write(page, **_terminal(to_terminal))
+    shown = _verdicts_only(page) if is_quiet() else page
+    return terminal.write(shown, **_terminal(to_terminal))
+
+
+def _verdicts_only(page: Iterable[Block]) -> Iterable[Block]:
+    """Of a page with verdicts these, what they are of, and what to be careful about."""
+    from kanon_sql.report.document import Heading, Strong, Values, Verdicts, Warnings
+
+    blocks = list(page)
+    if not any(isinstance(block, Verdicts) for block in blocks):
+        return blocks
+    return [
+        each for each in blocks if isinstance(each, Heading | Strong | Values | Verdicts | Warnings)
+    ]
+
+
+def is_quiet() -> bool:
+    """Whether nothing but verdicts and errors is to be told."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(QUIET))
 
 
 def _terminal(to_terminal: bool) -> dict[str, Any]:
@@ -268,5 +297,5 @@ def deliver(text: str, output: Path | None, found: str = "") -> None:
 
 def say_written(path: Path, found: str = "") -> None:
     """Say on stderr which file or folder has the answer now, and in a word what it `found`."""
-    if path.is_file() or path.is_dir():
+    if not is_quiet() and (path.is_file() or path.is_dir()):
         click.echo(f"{path} written{f': {found}' if found else ''}.", err=True)

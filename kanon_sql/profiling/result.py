@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kanon_sql.report.shown import Shown
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import EXIT_CODES, Status, in_a_line
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class ProfileResult:
+class ProfileResult(Shown):
     """What background knowledge does to every table looked at. Prints itself as the command does.
 
     Nothing is demanded, so nothing is violated: the status is measured, no_data or error.
@@ -51,20 +52,9 @@ class ProfileResult:
 
         return profile.page(self.tables)
 
-    def __str__(self) -> str:
-        from kanon_sql.report import terminal
-
-        return terminal.write(self.page())
+    # IPython looks for it in the class that has a __repr__.
+    _repr_pretty_ = Shown._repr_pretty_
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show the whole."""
         return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython shows in a terminal."""
-        printer.text(str(self))
-
-    def _repr_html_(self) -> str:
-        from kanon_sql.report import html
-
-        return html.write(self.page())

@@ -7,9 +7,9 @@ folded is `\\u00a0`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.tables import Bin
@@ -25,6 +25,13 @@ class Heading:
     parts: Sequence[str]
     of_page: bool = False
     """Whether it is the heading of all that follows, and not of one table."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page begins: all blocks up to the next one are in it."""
+
+    title: str
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,8 @@ class Bars:
     header: tuple[str, str, str]
     """What a label, a count and a share are."""
     bins: Sequence[Bin]
+    mark: str = ""
+    """What is said where the classes begin that are large enough."""
 
 
 class Row(NamedTuple):
@@ -158,6 +167,62 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Status:
+    """What came of it all, in a word."""
+
+    status: str
+    word: str
+
+
+@dataclass(frozen=True)
+class Points:
+    """Sentences that each stand for themselves."""
+
+    sentences: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Terms with what they are; None is a line to fill in by hand."""
+
+    facts: Sequence[tuple[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What one of is to be ticked by hand."""
+
+    names: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A chart, and the same figures as a table for who can't draw it."""
+
+    chart: Mapping[str, Any]
+    described: str
+    table: Grid
+    without: str
+    """What is said where the table stands alone."""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A text to unfold, as it was written, with something short beside its title."""
+
+    title: str
+    text: str
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command as it was given or can be."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Footer:
     """How the figures above were come by."""
 
@@ -166,6 +231,14 @@ class Footer:
 
 Block = (
     Heading
+    | Section
+    | Points
+    | Status
+    | Facts
+    | Choices
+    | Curve
+    | Folded
+    | Command
     | Prose
     | Strong
     | Warnings

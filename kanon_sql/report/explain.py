@@ -8,7 +8,9 @@ does not say, and the paper. The tests audit the examples and compute the number
 
 from __future__ import annotations
 
+import re
 import textwrap
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,6 +19,7 @@ from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.bind import bind
 from kanon_sql.plan.roles import resolve
+from kanon_sql.report.guides import guide, guide_names, sentence_of
 from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -41,66 +44,39 @@ from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.spec import ReferenceSpec, TableSpec
 from kanon_sql.sql.tables import Column, Table
 
-PEOPLE = (
-    (
-        "What is counted",
-        (
-            "With --entity COLUMN (entity: in a spec) a row is a record of a person, and the size "
-            "of a class is how many different people have a record in it: five visits of one "
-            "person are one. A record without a person is an error.",
-            "violating_records stay records; violating_people beside them are the people with a "
-            "record in at least one violating class.",
-        ),
-    ),
-    (
-        "Someone who is in several classes",
-        (
-            "People are counted once. Whoever has records in several classes counts with the "
-            "smallest of them, where they are easiest to find. Every share and average is of the "
-            "people of the table, not of their memberships of classes: one person alone and nine "
-            "who are in ten classes each are 10 people, of whom 1 (10 %) is alone, and not 1 of "
-            "91.",
-            "This is how uniques, at_risk, average, sample_uniqueness and the bins of the "
-            "histogram are counted, and a profile. Against a reference the class with the fewest "
-            "people there counts.",
-            "The combination of several classes says more than each of them: profile_k is the "
-            "fewest people who are in exactly the same classes, and there is a warning where it is "
-            "below k.",
-        ),
-    ),
-    (
-        "Someone who has several values",
-        (
-            "What every person of a class has is certain, whatever else they have. If both people "
-            "of a class have the flu and one has a cold too, everyone in it is known to have the "
-            "flu: the class is homogeneous, l and p are 1, α is 1, entropy l is 1, no c would do "
-            "for recursive (c,l)-diversity (l of 2 or more), and for (k,e)-anonymity it has one "
-            "value and no range. So it is with one person alone, both of whose diagnoses are "
-            "certain.",
-            "Elsewhere each person counts once for each of their values: entropy, recursive, "
-            "t-closeness, δ-disclosure and β-likeness look at these pairs of person and value, α "
-            "at the share of the people who have the value.",
-            "How a value is spread in the whole table, with which t, δ and β compare a class, is "
-            "added up over the classes: a pair counts there once for each class that the person is "
-            "in. Where some people are in very many classes, their values weigh more.",
-            "several_valued_classes says how many of the homogeneous classes have other values "
-            "besides the one that everyone has.",
-        ),
-    ),
-    (
-        "Estimates",
-        (
-            "k_map_estimate takes the sample to be the people of the table. population_uniqueness "
-            "is estimated from profiles, people by the set of their classes, because each person "
-            "has one; where everyone is in one class these are the classes. Individual risk takes, "
-            "of the classes of a person, the least size and the least sum of weights: the risk of "
-            "the riskiest class, or more.",
-        ),
-    ),
-)
-"""How people are counted where a table has several records of some, under headings."""
-_PEOPLE = "entities: how people are counted who have several records, classes or values."
-PAGES = ("datafly", "entities", "subsets", "values")
+PAGES = ("datafly", "subsets", "values")
+"""The pages that are no Markdown file."""
+
+_MEANT = {
+    "suda": "subsets", "special_uniques": "subsets",
+    "entity": "entities", "people": "entities", "persons": "entities",
+    "null": "nulls", "missing_values": "nulls", "na": "nulls",
+    "k": "k_anonymity", "anonymity": "k_anonymity",
+    "l": "l_diversity", "distinct_l_diversity": "l_diversity", "diversity": "l_diversity",
+    "t": "t_closeness", "closeness": "t_closeness",
+    "alpha_k": "alpha_k_anonymity", "p_sensitive": "p_sensitive_k_anonymity",
+    "k_e": "k_e_anonymity", "c_l_diversity": "recursive_cl_diversity",
+    "cl_diversity": "recursive_cl_diversity", "recursive_c_l_diversity": "recursive_cl_diversity",
+    "delta_disclosure_privacy": "delta_disclosure", "beta_likeness": "basic_beta_likeness",
+    "prosecutor": "prosecutor_risk", "journalist": "journalist_risk", "marketer": "marketer_risk",
+    "risk": "prosecutor_risk", "uniqueness": "sample_uniqueness",
+    "cramer": "association", "cramers_v": "association", "cramer_v": "association",
+    "iyengar": "loss", "information_loss": "loss", "prec": "precision",
+    "entropy": "non_uniform_entropy", "sweeney": "datafly",
+    "anonymize": "anonymizing", "anonymise": "anonymizing", "release": "anonymizing",
+    "hierarchy": "hierarchies", "dgh": "hierarchies", "generalization": "hierarchies",
+    "generalisation": "hierarchies", "levels": "hierarchies",
+    "qi": "quasi-identifiers", "qis": "quasi-identifiers", "quasi_identifier": "quasi-identifiers",
+    "profile": "quasi-identifiers",
+    "pipeline": "pipelines", "ci": "pipelines", "baseline": "pipelines", "exit_codes": "pipelines",
+    "warehouse": "warehouses", "postgres": "warehouses", "spark": "warehouses",
+    "reference": "references", "threshold": "thresholds",
+    "composition": "releases", "several_releases": "releases", "diff": "releases",
+    "arx": "coming-from-arx", "sdcmicro": "coming-from-sdcmicro",
+    "pycanon": "coming-from-pycanon",
+}  # fmt: skip
+"""What people call a thing, and what it is called here."""
+_GREEK = {"α": "alpha", "β": "beta", "δ": "delta", "ε": "epsilon", "θ": "theta", "π": "pi"}
 
 
 VALUES = {
@@ -131,30 +107,53 @@ _VALUES = "values: which values are one, and which are two."
 
 
 def explained(name: str | None) -> str:
-    """The page of a model, a metric, an algorithm, of people or of values; without a name what
-    there is.
+    """The page of a model, a metric or an algorithm, or one that ships; without a name what there
+    is. A name may be written with hyphens, spaces and Greek letters, or be what people know.
 
     Raises `SpecError` that names the nearest one.
     """
     if name is None:
         return overview()
+    known = {_folded_name(each.title): name for name, each in (MODELS | METRICS).items()}
+    known |= {_folded_name(each): each for each in (*MODELS, *METRICS, *PAGES, *guide_names())}
+    asked = _folded_name(name)
+    close = {each.replace("_", ""): whole for each, whole in known.items()}
+    found = known.get(asked) or known.get(_folded_name(_MEANT.get(asked, "")))
+    found = found or close.get(asked.replace("_", ""))
+    if found is None:
+        near = did_you_mean(asked, list(known))
+        raise SpecError(
+            f'there is no model, no metric and no page "{name}".{near} kanon-sql explain lists the '
+            f"{len(MODELS)} models and the {len(METRICS)} metrics there are, and all pages."
+        )
+    return _page_of(found)
+
+
+def _page_of(name: str) -> str:
     if name in MODELS:
         return page(name)
     if name in METRICS:
         return metric_page(name)
-    if name == "datafly":
-        return datafly_page()
-    if name in ("entities", "entity"):
-        return people_page()
-    if name in ("subsets", "suda"):
-        return subsets_page()
-    if name == "values":
-        return values_page()
-    near = did_you_mean(name, [*MODELS, *METRICS, *PAGES])
-    raise SpecError(
-        f'there is no model and no metric "{name}".{near} kanon-sql explain lists the '
-        f"{len(MODELS)} models and the {len(METRICS)} metrics there are."
-    )
+    if name in guide_names():
+        return guide(name)
+    return {"datafly": datafly_page, "subsets": subsets_page, "values": values_page}[name]()
+
+
+def _folded_name(name: str) -> str:
+    """A name in small letters without accents, its words joined by underscores.
+
+    >>> _folded_name("(α,k)-Anonymity"), _folded_name("Cramér's V")
+    ('alpha_k_anonymity', 'cramers_v')
+    """
+    letters = unicodedata.normalize("NFKD", name.casefold().replace("'", "").replace("\u2019", ""))
+    spelled = "".join(f" {_GREEK[each]} " if each in _GREEK else each for each in letters)
+    kept = "".join(each for each in spelled if not unicodedata.combining(each))
+    return "_".join(re.findall(r"[a-z0-9]+", kept))
+
+
+def people_page() -> str:
+    """How people are counted, as plain text of 80 columns."""
+    return guide("entities")
 
 
 def metric_page(name: str) -> str:
@@ -207,16 +206,6 @@ def datafly_page() -> str:
     for sentence in SETTLED_OF_DATAFLY:
         parts += _folded(sentence, "    ", "      ")
     return "\n".join([*parts, "", "  Source", *_folded(SOURCE_OF_DATAFLY, "    ")])
-
-
-def people_page() -> str:
-    """How people are counted, as plain text of 80 columns."""
-    parts = ["People instead of records (entities)"]
-    for heading, sentences in PEOPLE:
-        parts += ["", f"  {heading}"]
-        for sentence in sentences:
-            parts += _folded(sentence, "    ", "      ")
-    return "\n".join(parts)
 
 
 def values_page() -> str:
@@ -285,9 +274,11 @@ def overview() -> str:
     for name, metric in METRICS.items():
         lines += _folded(f"{name}: {metric.sentence}", "  ", "      ")
     lines += ["", "How a release is made", "", *_folded(DATAFLY, "  ", "      ")]
-    lines += ["", "Where people have several records", "", *_folded(_PEOPLE, "  ", "      ")]
     lines += ["", "Which columns identify people", "", *_folded(IN_SHORT, "  ", "      ")]
     lines += ["", "What all of them compare", "", *_folded(_VALUES, "  ", "      ")]
+    lines += ["", "How to go about it, by kanon-sql explain PAGE", ""]
+    for name in guide_names():
+        lines += _folded(f"{name}: {sentence_of(name)}", "  ", "      ")
     return "\n".join(lines)
 
 

@@ -1,128 +1,310 @@
-"""Writes a page as a fragment of HTML that needs nothing beside itself, for a notebook."""
+"""Writes a page as HTML that needs nothing beside itself: a fragment for a notebook, or a whole
+document without a script.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from html import escape
+from importlib.resources import files
 
 from kanon_sql.report.document import (
     Bars,
     Block,
     ChangedChecks,
     Changes,
+    Choices,
+    Command,
+    Curve,
+    Facts,
+    Folded,
     Footer,
     Grid,
     Heading,
     Item,
     Limits,
+    Points,
     Prose,
+    Section,
+    Status,
     Strong,
     Values,
     Verdicts,
     Warnings,
     cells_of,
 )
-from kanon_sql.report.words import numbers
+from kanon_sql.report.plots import drawn
+from kanon_sql.report.words.numbers import KEPT_TOGETHER, number
 from kanon_sql.report.words.tables import Bin
 
-_COLOURS = {
-    "violated": "#b3261e", "accepted": "#8a5a00", "holds": "#1b6e3c", "measured": "inherit",
-    "worse": "#b3261e", "better": "#1b6e3c",
-}  # fmt: skip
-_CELL = "text-align:left;padding:.1em 1em .1em 0;white-space:nowrap"
-_FIGURE = "text-align:right;padding:.1em 1em .1em 0;white-space:nowrap"
-_LONGEST_BAR = 16.0
-"""In em, so that it grows with the letters."""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""What a browser lets the page do: show itself."""
+_LONGEST_NAME = 200
+_SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "measured": "○", "no_data": "-",
+          "error": "✗"}  # fmt: skip
+"""What stands before the word of a verdict, so that colour is never alone."""
 
 
 def write(page: Iterable[Block]) -> str:
-    """The page as one fragment."""
-    first, *others = (markup for block in page for markup in _markup(block))
-    return "\n".join([f'<div style="max-width:60em">{first}', *others, "</div>"])
+    """The page as one fragment, with the styles that it needs."""
+    body = "\n".join(markup for block in page for markup in _markup(block, "h4"))
+    return f'<div class="kanon-sql">\n<style>\n{_style("page.css")}</style>\n{body}\n</div>'
 
 
-def _markup(block: Block) -> Iterator[str]:
+def document(title: str, head: Iterable[Block], page: Iterable[Block]) -> str:
+    """The page as a whole document: its sections are landmarks, and it has one first heading."""
+    top = "\n".join(markup for block in head for markup in _markup(block, "h3"))
+    return f"""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>{_text(title)}</title>
+<style>
+{_style("page.css")}{_style("sheet.css")}</style>
+</head>
+<body class="kanon-sql">
+<header>
+<h1>{_text(title)}</h1>
+{top}
+</header>
+<main>
+{_sections(page)}
+</main>
+</body>
+</html>"""
+
+
+@cache
+def _style(name: str) -> str:
+    return files("kanon_sql.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _sections(page: Iterable[Block]) -> str:
+    """The blocks in the sections that they stand under."""
+    parts: list[str] = []
+    number_of_parts = 0
+    for block in page:
+        if isinstance(block, Section):
+            if number_of_parts:
+                parts.append("</section>")
+            number_of_parts += 1
+            name = f"part-{number_of_parts}"
+            parts.append(
+                f'<section aria-labelledby="{name}">\n<h2 id="{name}">{number_of_parts}. '
+                f"{_text(block.title)}</h2>"
+            )
+        else:
+            parts += _markup(block, "h3")
+    return "\n".join([*parts, "</section>"] if number_of_parts else parts)
+
+
+def _markup(block: Block, level: str) -> Iterator[str]:
     match block:
+        case Section(title):
+            yield f"<{level}>{_text(title)}</{level}>"
         case Heading([name, *rest]):
-            yield _paragraph(" · ".join([f"<b>{escape(name)}</b>", *map(escape, rest)]))
+            others = f' <span class="soft">· {_text(" · ".join(rest))}</span>' if rest else ""
+            tag = level if level == "h3" else "p"
+            yield f'<{tag} class="name">{_text(name)}{others}</{tag}>'
         case Prose(sentences):
-            yield _paragraph(escape(" ".join(sentences)))
+            yield f"<p>{_text(' '.join(sentences))}</p>"
         case Strong(sentence):
-            yield _paragraph(f"<b>{escape(sentence)}</b>")
+            yield f"<p><strong>{_text(sentence)}</strong></p>"
         case Warnings(sentences):
             for sentence in sentences:
-                yield _paragraph(f"<b>Warning:</b> {escape(sentence)}")
+                yield f'<p><strong class="warning">Warning:</strong> {_text(sentence)}</p>'
         case Verdicts(checks):
-            yield _table(
+            rows = [
                 [
-                    f'<b style="color:{_COLOURS[each.status]}">{each.word}</b>',
-                    *map(escape, (each.title, each.achieved, each.extent)),
+                    _word(each.word, each.status),
+                    *map(_text, (each.title, each.achieved, each.extent)),
                 ]
                 for each in checks
-            )
+            ]
+            yield _table(("verdict", "check", "found", "reach"), rows, named=1)
         case Limits(of_models):
-            for title, sentence in of_models:
-                yield _paragraph(f"What {escape(title)} does not promise: {escape(sentence)}")
-        case Bars(title, _, bins):
-            yield _paragraph(escape(title)) + _bars(bins)
-        case Grid(title, header, _, below):
-            if title:
-                yield _paragraph(escape(title))
-            styles = [_CELL] * len(header.words) + [_FIGURE] * len(header.figures)
-            heads, *cells = ([escape(cell) for cell in row] for row in cells_of(block))
-            yield _table([[f"<b>{cell}</b>" for cell in heads], *cells], styles)
-            if below:
-                yield _paragraph(escape(below))
+            yield _list(
+                f"<strong>{_text(title)}</strong> does not promise: {_text(sentence)}"
+                for title, sentence in of_models
+            )
+        case Status(status, word):
+            sign = _SIGNS.get(status, "")
+            yield f'<p><span class="status {status}">{sign}&nbsp;{_text(word)}</span></p>'
+        case Points(sentences):
+            yield _list(map(_text, sentences))
+        case Bars():
+            yield _bars(block)
+        case Grid():
+            yield from _grid(block)
+        case Facts(facts):
+            yield _facts(facts)
+        case Choices(names):
+            boxes = (f'<span class="box" aria-hidden="true"></span>{_text(each)}' for each in names)
+            yield f'<ul class="choices">{"".join(f"<li>{each}</li>" for each in boxes)}</ul>'
+        case Curve():
+            yield from _curve(block)
+        case Folded(title, text, aside):
+            beside = f" <code>{_text(aside)}</code>" if aside else ""
+            yield (
+                f"<details>\n<summary>{_text(title)}{beside}</summary>\n"
+                f'<pre tabindex="0">{_text(text, is_code=True)}</pre>\n</details>'
+            )
+        case Command(text):
+            yield f'<pre class="command">{_text(text, is_code=True)}</pre>'
         case Changes(title, figures):
-            heads = [f"<b>{escape(cell)}</b>" for cell in (title, "old", "new", "")]
-            changes = ([*map(escape, each[:3]), _marked(each.word)] for each in figures)
-            yield _table([heads, *changes], (_CELL, _FIGURE, _FIGURE, _CELL))
+            changes = ([*map(_text, each[:3]), _marked(each.word)] for each in figures)
+            yield _table((title or "figure", "then", "now", "change"), changes, figures=(1, 2))
         case ChangedChecks(checks):
-            yield _table([_marked(word), *map(escape, texts)] for word, *texts in checks)
+            changed = ([_marked(word), *map(_text, texts)] for word, *texts in checks)
+            yield _table(("change", "check", "found", "figures"), changed, named=1)
         case Values(warning, lists):
-            yield _paragraph(f"<b>{escape(warning)}</b>")
-            for heading, rows in lists:
-                values = _table([*map(escape, row)] for row in rows or [["none"]])
-                yield _paragraph(escape(heading)) + values
+            yield f'<p><strong class="warning">{_text(warning)}</strong></p>'
+            for heading, shown in lists:
+                names, *records = shown or [["none"]]
+                values = [[_text(each) for each in row] for row in records]
+                yield _table(names, values, caption=heading)
         case Item(name, sentences):
-            yield _paragraph(f"<b>{escape(name)}</b> {escape(' '.join(sentences))}")
+            yield f"<p><strong>{_text(name)}</strong> {_text(' '.join(sentences))}</p>"
         case Footer(text):
-            yield _paragraph(f"<small>{escape(text)}</small>")
+            yield f"<p><small>{_text(text)}</small></p>"
 
 
-def _bars(bins: Sequence[Bin]) -> str:
-    most = max(each.fraction for each in bins)
-    return _table(
-        (
-            [each.label, _bar(each, most), numbers.number(each.count), each.share, each.note]
-            for each in bins
-        ),
-        (_FIGURE, _CELL, _FIGURE, _FIGURE, _CELL),
+def _text(text: str, *, is_code: bool = False) -> str:
+    """The text without markup of its own; what can't be seen, or turns the writing around it, is
+    spelled."""
+    shown = "\n\t" + KEPT_TOGETHER if is_code else KEPT_TOGETHER
+    kept = "".join(
+        each if each.isprintable() or each in shown else repr(each)[1:-1] for each in text
+    )
+    if not is_code:
+        kept = " ".join(_shortened(word) for word in kept.split(" "))
+    return escape(kept).replace(KEPT_TOGETHER, "&nbsp;")
+
+
+def _shortened(word: str) -> str:
+    """A word that would fill the page, in its two ends."""
+    if len(word) <= _LONGEST_NAME:
+        return word
+    half = _LONGEST_NAME // 2
+    return f"{word[:half]}…{word[-half:]}"
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+def _table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    figures: Sequence[int] = (),
+    named: int = 0,
+    caption: str = "",
+) -> str:
+    """A table of markup under a header of text; `named` is the column that each row is about."""
+
+    def cell(place: int, markup: str) -> str:
+        kind = ' class="figure"' if place in figures else ""
+        head = f' data-head="{_text(header[place])}"' if place != named and header[place] else ""
+        if place == named and markup:
+            return f'<th scope="row"{kind}>{markup}</th>'
+        return f"<td{kind}{head}>{markup}</td>"
+
+    heads = "".join(_head(text, place in figures) for place, text in enumerate(header))
+    lines = (
+        f"<tr>{''.join(cell(place, markup) for place, markup in enumerate(row))}</tr>"
+        for row in rows
+    )
+    above = f"<caption>{_text(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="scroll"><table class="stacked">{above}<thead><tr>{heads}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _head(text: str, is_figure: bool) -> str:
+    kind = ' class="figure"' if is_figure else ""
+    return f'<th scope="col"{kind}>{_text(text)}</th>' if text else f"<td{kind}></td>"
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    heads, *cells = ([*row] for row in cells_of(grid))
+    words = len(grid.header.words)
+    rows = ([_text(cell) for cell in row] for row in cells)
+    first = next((place for place, head in enumerate(heads) if head), 0)
+    figures = [*range(words, len(heads))]
+    yield _table(heads, rows, figures=figures, named=min(first, words - 1), caption=grid.title)
+    if grid.below:
+        yield f"<p>{_text(grid.below)}</p>"
+
+
+def _bars(bars: Bars) -> str:
+    """A table whose bar is the width of a cell's part; who can't see it reads the figures."""
+    most = max((each.fraction for each in bars.bins), default=0)
+    label, count, share = bars.header
+    lines = []
+    marked = False
+    for each in bars.bins:
+        if bars.mark and not marked and not each.small:
+            marked = True
+            lines.append(f'<tr class="mark"><td colspan="5">{_text(bars.mark)}</td></tr>')
+        lines.append(_bar(each, most))
+    heads = (
+        f'<th scope="col" class="figure">{_text(label)}</th><td></td>'
+        f'<th scope="col" class="figure">{_text(count)}</th>'
+        f'<th scope="col" class="figure">{_text(share)}</th><td></td>'
+    )
+    return (
+        f'<div class="scroll"><table class="bars"><caption>{_text(bars.title)}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
 def _bar(each: Bin, most: float) -> str:
-    colour = _COLOURS["violated"] if each.small else "#5b7fa6"
-    width = _LONGEST_BAR * each.fraction / most
-    return f'<div style="background:{colour};height:.8em;width:{width:.2f}em"></div>'
+    kind = "bar small" if each.small else ("bar" if each.fraction else "bar none")
+    width = 100 * each.fraction / most if most else 0
+    return (
+        f'<tr><th scope="row" class="label figure">{_text(each.label)}</th>'
+        f'<td class="track"><div class="{kind}" style="width:{width:.1f}%"></div></td>'
+        f'<td class="figure">{_text(each.spoken or number(each.count))}</td>'
+        f'<td class="figure">{_text(each.share)}</td>'
+        f'<td class="note">{_text(each.note)}</td></tr>'
+    )
+
+
+def _facts(facts: Sequence[tuple[str, str | None]]) -> str:
+    """Terms with what they are; a line to write on where that is not known."""
+    empty = '<span class="blank"><span class="soft" hidden>to be filled in</span></span>'
+    pairs = (
+        f"<dt>{_text(term)}</dt><dd>{empty if fact is None else _text(fact)}</dd>"
+        for term, fact in facts
+    )
+    return f'<dl class="facts">{"".join(pairs)}</dl>'
+
+
+def _curve(curve: Curve) -> Iterator[str]:
+    """The curve as it is drawn, or its figures as a table where nothing here can draw."""
+    svg = drawn(curve.chart)
+    if svg is None:
+        yield from _grid(curve.table)
+        yield f'<p class="soft">{_text(curve.without)}</p>'
+        return
+    yield (f"<figure>\n{svg}\n<figcaption>{_text(curve.described)}</figcaption>\n</figure>")
+
+
+def _list(items: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{each}</li>' for each in items)}</ul>"
+
+
+def _word(word: str, status: str) -> str:
+    return f'<span class="word {status}">{_SIGNS.get(status, "")}&nbsp;{_text(word)}</span>'
 
 
 def _marked(word: str) -> str:
-    colour = _COLOURS.get(word)
-    return f'<b style="color:{colour}">{escape(word)}</b>' if colour else escape(word)
-
-
-def _table(rows: Iterable[Sequence[str]], styles: Sequence[str] | None = None) -> str:
-    """A table without a header row, since each row begins with what it is about."""
-    lines = (
-        "".join(
-            f'<td style="{style}">{cell}</td>'
-            for cell, style in zip(row, styles or [_CELL] * len(row), strict=True)
-        )
-        for row in rows
-    )
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
-
-
-def _paragraph(markup: str) -> str:
-    return f'<p style="margin:.5em 0">{markup}</p>'
+    kind = f' class="word {word}"' if word in ("worse", "better") else ""
+    return f"<span{kind}>{_text(word)}</span>" if word else ""

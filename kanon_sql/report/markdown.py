@@ -10,12 +10,20 @@ from kanon_sql.report.document import (
     Block,
     ChangedChecks,
     Changes,
+    Choices,
+    Command,
+    Curve,
+    Facts,
+    Folded,
     Footer,
     Grid,
     Heading,
     Item,
     Limits,
+    Points,
     Prose,
+    Section,
+    Status,
     Strong,
     Values,
     Verdicts,
@@ -25,6 +33,7 @@ from kanon_sql.report.document import (
 from kanon_sql.report.words import numbers
 
 _MARKS = re.compile(r"[\\`*|<>\[\]~]|(?<!\w)_|_(?!\w)")
+_BLANK = "…"
 _UNMARKED = ("", "same", "changed")
 """Words of a comparison that nobody must look for."""
 
@@ -81,8 +90,30 @@ def _texts(block: Block) -> Iterator[str]:
                 yield _table(values[0], values[1:]) if values else "none"
         case Item(name, sentences):
             yield f"**{escaped(name)}** {escaped(' '.join(sentences))}"
+        case Section(title):
+            yield f"## {escaped(title)}"
+        case Status(_, word):
+            yield f"**{escaped(word)}**"
+        case Points(sentences):
+            yield "\n".join(f"- {escaped(each)}" for each in sentences)
+        case Facts(facts):
+            yield "\n".join(f"- {escaped(term)}: {escaped(fact or _BLANK)}" for term, fact in facts)
+        case Choices(names):
+            yield "\n".join(f"- [ ] {escaped(each)}" for each in names)
+        case Curve():
+            yield from _texts(block.table)
+        case Folded(title, text, _):
+            yield f"{escaped(title)}\n\n{_fenced(text)}"
+        case Command(text):
+            yield _fenced(text)
         case Footer(text):
             yield f"*{escaped(text)}*"
+
+
+def _fenced(text: str) -> str:
+    """A text as it was written, between fences that it does not have itself."""
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
+    return f"{fence}\n{text}\n{fence}"
 
 
 def _cells(*texts: str) -> list[str]:

@@ -9,12 +9,20 @@ from kanon_sql.report.document import (
     Block,
     ChangedChecks,
     Changes,
+    Choices,
+    Command,
+    Curve,
+    Facts,
+    Folded,
     Footer,
     Grid,
     Heading,
     Item,
     Limits,
+    Points,
     Prose,
+    Section,
+    Status,
     Strong,
     Values,
     Verdicts,
@@ -91,6 +99,20 @@ def _lines(block: Block, width: int) -> Iterable[Line]:
                 *folded(f"{INDENT}{name}", width, rest=_UNDER_NAME),
                 *_sentences(sentences, width, _UNDER_NAME),
             ]
+        case Section(title):
+            return folded(title, width, style="bold")
+        case Status(status, word):
+            return [(Part(f"{INDENT}{word}", _STYLES.get(status, "bold")),)]
+        case Points(sentences) | Choices(sentences):
+            return [line for each in sentences for line in folded(each, prose, "  - ", rest="    ")]
+        case Facts(facts):
+            return _facts(facts, prose)
+        case Curve(table=table):
+            return _lines(table, width)
+        case Folded(title, text, _):
+            return [(Part(f"{INDENT}{title}"),), *_as_written(text)]
+        case Command(text):
+            return _as_written(text)
         case Footer(text):
             return [(Part(text, "dim"),)]
 
@@ -100,6 +122,20 @@ def _lines(block: Block, width: int) -> Iterable[Line]:
 
 def _sentences(sentences: Iterable[str], width: int, indent: str) -> list[Line]:
     return [line for sentence in sentences for line in folded(sentence, width, indent)]
+
+
+def _facts(facts: Sequence[tuple[str, str | None]], width: int) -> list[Line]:
+    terms = widest(term for term, _ in facts)
+    under = " " * (len(INDENT) + terms + 2)
+    return [
+        line
+        for term, fact in facts
+        for line in folded(fact or "…", width, f"{INDENT}{padded(term, terms)}  ", rest=under)
+    ]
+
+
+def _as_written(text: str) -> list[Line]:
+    return [(Part(f"{INDENT * 2}{line}"),) for line in text.split("\n")]
 
 
 def _titled(title: str, width: int) -> list[Line]:

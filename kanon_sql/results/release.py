@@ -124,12 +124,14 @@ class Before:
     name: str
     summary: Summary
     checks: tuple[CheckResult, ...]
+    risk: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "summary": vars(self.summary),
             "checks": [each.to_dict() for each in self.checks],
+            "risk": dict(self.risk),
         }
 
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kanon_sql.errors import InputError, SpecError, kind_of
+from kanon_sql.results.costs import CostOfK, Costs
+from kanon_sql.results.parts import Part, loaded, parsed, text_of, whole_of
+from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, ReleaseFindings
 from kanon_sql.results.table import (
     AuditFindings,
@@ -25,16 +29,16 @@ from kanon_sql.results.table import (
     Summary,
     TableResult,
 )
+from kanon_sql.results.version import VERSION
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named
 
 BASELINE_VERSION = 1
 """What a baseline has under "baseline", so that a later form of it can be told apart."""
 _HOW_A_RESULT = "kanon-sql audit … --format json --output FILE writes one."
+_HOW_A_PROFILE = "kanon-sql profile … --format json --output FILE writes one."
+_HOW_COSTS = "kanon-sql tradeoff … --format json --output FILE writes one."
 _HOW_A_BASELINE = "kanon-sql baseline … --output FILE writes one."
-_KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
-          float: "a number", type(None): "null"}  # fmt: skip
-Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,10 @@ class ResultFile:
 
 def read_result(path: Path) -> ResultFile:
     """The result that a file holds. Raises `InputError` for what is no result of an audit."""
-    whole = _result(_whole(path, _HOW_A_RESULT, _parsed(path, _HOW_A_RESULT)))
-    result = AuditFindings(_tables(whole), whole.get("kanon_sql", str))
+    whole = _result(whole_of(path, _HOW_A_RESULT, parsed(path, _HOW_A_RESULT)))
+    result = AuditFindings(
+        _tables(whole), whole.get("kanon_sql", str), audited=whole.get_or_none("audited", str)
+    )
     made = whole.find("anonymization")
     return ResultFile(path, result, made.object() if made else None)
 
@@ -57,15 +63,110 @@ def read_result(path: Path) -> ResultFile:
 def result_of(source: str | Path | Mapping[str, Any]) -> AuditFindings:
     """The result in a file, in a text, or as plain values; of a release, how it was made too."""
     name, value = _named(source)
-    whole = _result(_whole(name, _HOW_A_RESULT, value))
+    whole = _result(whole_of(name, _HOW_A_RESULT, value))
+    return _findings(whole)
+
+
+def _findings(whole: Part) -> AuditFindings:
+    """The tables of a result; of a release, how it was made too."""
     tables, version = _tables(whole), whole.get("kanon_sql", str)
+    audited = whole.get_or_none("audited", str)
     made = whole.find("anonymization")
     if made is None:
-        return AuditFindings(tables, version)
+        return AuditFindings(tables, version, audited=audited)
     found: Anonymization = _of(Anonymization, made)
     # What the JSON has of the views is for reading, and no longer to be run.
     found = replace(found, views=(), views_without_values=found.views)
-    return ReleaseFindings(tables, version, found)
+    return ReleaseFindings(tables, version, found, audited=audited)
+
+
+@dataclass(frozen=True)
+class ToSign:
+    """A result as it was read to be signed, and the text that the file holds."""
+
+    path: Path
+    text: str
+    result: AuditFindings
+    costs: Costs | None = None
+    """What each k costs, where the file is a result of `tradeoff`."""
+
+
+def read_to_sign(path: Path) -> ToSign:
+    """A result of an audit, of a release or of a trade-off. Raises `InputError` for anything else,
+    and for a result of a later version: what it says may mean something else."""
+    text = text_of(path, _HOW_A_RESULT)
+    value = loaded(text.lstrip("\ufeff"), path, _HOW_A_RESULT)
+    if isinstance(value, dict) and "tradeoff" in value:
+        whole = Part(path, _HOW_COSTS, "", value)
+        _refuse_later(whole)
+        version = whole.get("kanon_sql", str)
+        return ToSign(
+            path,
+            text,
+            AuditFindings((), version, audited=whole.get_or_none("audited", str)),
+            _costs(whole),
+        )
+    whole = _result(whole_of(path, _HOW_A_RESULT, value))
+    _refuse_later(whole)
+    return ToSign(path, text, _findings(whole))
+
+
+def _refuse_later(whole: Part) -> None:
+    """Raise if a later version wrote it."""
+    written = whole.get("kanon_sql", str)
+    if _release_of(written) > _release_of(VERSION):
+        raise InputError(
+            f"{whole.path} was written by kanon-sql {written}, and this is {VERSION}: what it says "
+            "may mean something else. Install that version, or write the result again."
+        )
+
+
+def _release_of(version: str) -> tuple[int, ...]:
+    """The numbers of a version that order it.
+
+    >>> _release_of("1.10.0rc1") > _release_of("1.9.2")
+    True
+    """
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def read_profile(path: Path) -> tuple[TableProfile, ...]:
+    """The tables of a profile. Raises `InputError` for what is none."""
+    whole = whole_of(path, _HOW_A_PROFILE, parsed(path, _HOW_A_PROFILE))
+    _refuse_later(whole)
+    tables = list(whole.part("tables").items())
+    if not all("attacker_knows" in each.object() for each in tables):
+        raise InputError(f"{path} is no profile. {_HOW_A_PROFILE}")
+    return tuple(_of(TableProfile, each) for each in tables)
+
+
+def read_costs(path: Path) -> Costs:
+    """What each k costs. Raises `InputError` for what is no result of `tradeoff`."""
+    value = parsed(path, _HOW_COSTS)
+    if not (isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value)):
+        raise InputError(f"{path} is no result of tradeoff. {_HOW_COSTS}")
+    whole = Part(path, _HOW_COSTS, "", value)
+    _refuse_later(whole)
+    return _costs(whole)
+
+
+def _costs(whole: Part) -> Costs:
+    found = whole.part("tradeoff")
+    metric = found.get_or_none("metric", str) or "loss"
+    points = tuple(_cost(each, metric) for each in found.part("points").items())
+    return Costs(metric, found.get_or_none("algorithm", str) or "optimal", points)
+
+
+def _cost(part: Part, metric: str) -> CostOfK:
+    metrics, levels = part.find("metrics"), part.find("levels")
+    lost = metrics.find(metric) if metrics else None
+    return CostOfK(
+        part.get("k", int),
+        _real(lost) if lost else None,
+        part.get_or_none("suppressed", int),
+        part.get_or_none("classes", int),
+        {name: levels.get(name, int) for name in levels.object()} if levels else None,
+    )
 
 
 def _named(source: Any) -> tuple[Path | str, Any]:
@@ -79,15 +180,15 @@ def _named(source: Any) -> tuple[Path | str, Any]:
                 f"{_HOW_A_RESULT}"
             ) from None
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
-        return "the text", _loaded(source.lstrip("\ufeff"), "the text", _HOW_A_RESULT)
+        return "the text", loaded(source.lstrip("\ufeff"), "the text", _HOW_A_RESULT)
     if isinstance(source, str | Path):
-        return Path(source), _parsed(Path(source), _HOW_A_RESULT)
+        return Path(source), parsed(Path(source), _HOW_A_RESULT)
     raise InputError(
         f"a result is read from a path, a text or a mapping, and not from {kind_of(source)}."
     )
 
 
-def _result(whole: _Part) -> _Part:
+def _result(whole: Part) -> Part:
     """The whole, if it is a result of an audit."""
     if "baseline" in whole.value:
         raise InputError(
@@ -100,7 +201,7 @@ def _result(whole: _Part) -> _Part:
 
 def read_baseline(path: Path) -> tuple[TableResult, ...]:
     """The tables of a baseline. Raises `InputError` for what is none."""
-    whole = _whole(path, _HOW_A_BASELINE, _parsed(path, _HOW_A_BASELINE))
+    whole = whole_of(path, _HOW_A_BASELINE, parsed(path, _HOW_A_BASELINE))
     if "baseline" not in whole.value:
         raise InputError(
             f"{path} is a result and no baseline. kanon-sql baseline {path} --output baseline.json "
@@ -116,120 +217,17 @@ def read_baseline(path: Path) -> tuple[TableResult, ...]:
     return _tables(whole)
 
 
-# --- a value and its place ------------------------------------------------------------------
-
-
-class _Part(NamedTuple):
-    """A value of the file, with the place where it stands."""
-
-    path: Path | str
-    how: str
-    """How a file of this kind is written."""
-    place: str
-    value: Any
-
-    def error(self, wanted: str) -> InputError:
-        place = self.place or "the whole"
-        return InputError(
-            f"{self.path}: {place} must be {wanted}; found {_KINDS[type(self.value)]}. Is this "
-            f"file as kanon-sql wrote it? {self.how}"
-        )
-
-    def as_(self, kind: type[Kind]) -> Kind:
-        fits = isinstance(self.value, kind) and (kind is bool or not isinstance(self.value, bool))
-        if not fits:
-            raise self.error(_KINDS[kind])
-        value: Kind = self.value
-        return value
-
-    def object(self) -> Mapping[str, Any]:
-        return self.as_(dict)
-
-    def items(self) -> Iterator[_Part]:
-        for number, value in enumerate(self.as_(list)):
-            yield _Part(self.path, self.how, f"{self.place}[{number}]", value)
-
-    def find(self, key: str) -> _Part | None:
-        """What stands under a key; None where that is nothing or null."""
-        value = self.object().get(key)
-        return None if value is None else self._under(key, value)
-
-    def part(self, key: str) -> _Part:
-        if key not in self.object():
-            raise InputError(
-                f'{self.path}: {self.place or "the whole"} has no "{key}". Is this file '
-                f"as kanon-sql wrote it? {self.how}"
-            )
-        return self._under(key, self.value[key])
-
-    def get(self, key: str, kind: type[Kind]) -> Kind:
-        return self.part(key).as_(kind)
-
-    def get_or_none(self, key: str, kind: type[Kind]) -> Kind | None:
-        found = self.find(key)
-        return found.as_(kind) if found else None
-
-    def names(self, key: str) -> tuple[str, ...]:
-        found = self.find(key)
-        return tuple(name.as_(str) for name in found.items()) if found else ()
-
-    def _under(self, key: str, value: Any) -> _Part:
-        return _Part(self.path, self.how, f"{self.place}.{key}".lstrip("."), value)
-
-
-def _whole(path: Path | str, how: str, value: Any) -> _Part:
-    whole = _Part(path, how, "", value)
-    is_ours = isinstance(whole.value, dict) and {"kanon_sql", "tables"} <= set(whole.value)
-    if not is_ours:
-        raise InputError(
-            f"{path} is nothing that kanon-sql wrote: it is {_KINDS[type(whole.value)]} without "
-            f'"kanon_sql" and "tables". {how}'
-        )
-    return whole
-
-
-def _parsed(path: Path, how: str) -> Any:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}. {how}") from None
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{path} is not UTF-8 text, so kanon-sql did not write it. {how}"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path} can't be read: {error.strerror}.") from None
-    return _loaded(text, path, how)
-
-
-def _loaded(text: str, path: Path | str, how: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}. Was the file cut "
-            f"off, or edited? {how}"
-        ) from None
-    except (RecursionError, ValueError):
-        raise InputError(f"{path} is not JSON that can be read. {how}") from None
-
-
-def _refuse_constant(name: str) -> None:
-    """JSON has no NaN and no bare Infinity, and kanon-sql writes neither."""
-    raise ValueError(name)
-
-
 # --- the parts of a result ------------------------------------------------------------------
 
 
-def _tables(whole: _Part) -> tuple[TableResult, ...]:
+def _tables(whole: Part) -> tuple[TableResult, ...]:
     tables = tuple(_table(part) for part in whole.part("tables").items())
     if not tables:
         raise InputError(f"{whole.path} has no table. {whole.how}")
     return tables
 
 
-def _table(part: _Part) -> TableResult:
+def _table(part: Part) -> TableResult:
     if "attacker_knows" in part.object():
         raise InputError(f"{part.path} is a profile, and an audit is needed. {part.how}")
     histogram, levels, sql = part.find("histogram"), part.find("levels"), part.find("sql")
@@ -253,10 +251,32 @@ def _table(part: _Part) -> TableResult:
         risk=dict(_risks(part)),
         sql={name: sql.get(name, str) for name in sql.object()} if sql else {},
         error=part.get_or_none("error", str),
+        numbers=part.names("numbers"),
+        insensitive=part.names("insensitive"),
+        unassigned=part.names("unassigned"),
+        why=_texts(part, "why"),
+        clip=_clips(part),
+        release=_texts(part, "release"),
     )
 
 
-def _status(part: _Part) -> Status:
+def _texts(part: Part, key: str) -> dict[str, str]:
+    """Words by the names of what they are about."""
+    said = part.find(key)
+    return {name: said.get(name, str) for name in said.object()} if said else {}
+
+
+def _clips(part: Part) -> dict[str, list[Any]]:
+    """The lowest and the highest value kept, by quasi-identifier."""
+    clips = part.find("clip")
+    return {
+        name: [None if each.value is None else _real(each) for each in clips.part(name).items()]
+        for name in (clips.object() if clips else ())
+        if clips
+    }
+
+
+def _status(part: Part) -> Status:
     """The status of a table; in a baseline, which has none, that of its checks is not looked at."""
     found = part.find("status")
     if found is None:
@@ -267,7 +287,7 @@ def _status(part: _Part) -> Status:
     return status
 
 
-def _summary(part: _Part) -> Summary:
+def _summary(part: Part) -> Summary:
     summary = part.find("summary")
     if summary is None:
         return Summary()
@@ -281,7 +301,7 @@ def _summary(part: _Part) -> Summary:
     return Summary(**counts, average_class_size=_real(average) if average else None)
 
 
-def _risks(part: _Part) -> Iterator[tuple[str, dict[str, float] | None]]:
+def _risks(part: Part) -> Iterator[tuple[str, dict[str, float] | None]]:
     """The figures of each attacker; None for one that was not looked at."""
     risks = part.find("risk")
     for attacker in risks.object() if risks else ():
@@ -292,7 +312,7 @@ def _risks(part: _Part) -> Iterator[tuple[str, dict[str, float] | None]]:
         )
 
 
-def _bin(part: _Part) -> HistogramBin:
+def _bin(part: Part) -> HistogramBin:
     size, classes, records = (part.get(key, int) for key in ("size", "classes", "records"))
     return HistogramBin(size, classes, records, part.get_or_none("people", int))
 
@@ -301,7 +321,7 @@ _OWN_KEYS = ("model", "parameters", "holds", "achieved", "violating_classes", "v
              "violating_people", "accepted", "baseline")  # fmt: skip
 
 
-def _check(part: _Part) -> CheckResult:
+def _check(part: Part) -> CheckResult:
     model = _model(part)
     if part.part("achieved").value is not None:
         _refuse_without_figures(part, model)
@@ -322,7 +342,7 @@ def _check(part: _Part) -> CheckResult:
     )
 
 
-def _refuse_without_figures(part: _Part, model: Model) -> None:
+def _refuse_without_figures(part: Part, model: Model) -> None:
     """Raise unless everything that counts of a check is there and is a number, or undefined."""
     achieved = part.part("achieved")
     for name in model.figures:
@@ -332,7 +352,7 @@ def _refuse_without_figures(part: _Part, model: Model) -> None:
             _real(figure)
 
 
-def _model(part: _Part) -> Model:
+def _model(part: Part) -> Model:
     """The model with its parameters, complete, as this version has it."""
     try:
         return model_named(part.get("model", str))(**part.part("parameters").object())
@@ -340,7 +360,7 @@ def _model(part: _Part) -> Model:
         raise InputError(f"{part.path}: {part.place}: {error}") from None
 
 
-def _in_baseline(part: _Part) -> InBaseline:
+def _in_baseline(part: Part) -> InBaseline:
     return InBaseline(
         part.get("holds", bool),
         {
@@ -353,9 +373,11 @@ def _in_baseline(part: _Part) -> InBaseline:
     )
 
 
-def _of(kind: Any, part: _Part) -> Any:
+def _of(kind: Any, part: Part) -> Any:
     """The part as a value of this kind, whose own parts stand under the names of its fields."""
     origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return _numbers(part.value)
     if type(None) in inner:
         return None if part.value is None else _of(inner[0], part)
     if kind is CheckResult:
@@ -366,7 +388,8 @@ def _of(kind: Any, part: _Part) -> Any:
         written = [
             each.name
             for each in fields(kind)
-            if each.default is MISSING or part.find(each.name) is not None
+            if (each.default is MISSING and each.default_factory is MISSING)
+            or part.find(each.name) is not None
         ]
         return kind(**{name: _of(hints[name], part.part(name)) for name in written})  # type: ignore[operator]
     if origin is Literal:
@@ -380,7 +403,7 @@ def _of(kind: Any, part: _Part) -> Any:
     return _real(part) if kind is float else part.as_(kind)
 
 
-def _real(part: _Part) -> float:
+def _real(part: Part) -> float:
     value = _numbers(part.value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, Literal, Self, TypeVar
 
@@ -166,6 +167,11 @@ class CheckResult:
         }
 
 
+def today() -> str:
+    """The date, by universal time, as in 2026-11-22."""
+    return f"{datetime.now(UTC):%Y-%m-%d}"
+
+
 @dataclass(frozen=True)
 class TableResult:
     """One table's audit. `shown` holds values of the data, and only where they were asked for."""
@@ -193,6 +199,18 @@ class TableResult:
     seconds: float = 0.0
     error: str | None = None
     shown: Mapping[str, list[dict[str, Any]]] | None = field(default=None, repr=False)
+    numbers: tuple[str, ...] = ()
+    """The sensitive attributes that are numbers or dates."""
+    insensitive: tuple[str, ...] = ()
+    """The columns of which somebody decided that they tell nothing of a person."""
+    unassigned: tuple[str, ...] = ()
+    """The columns that no part was given to: an audit does not look at them."""
+    why: Mapping[str, str] = field(default_factory=dict)
+    """Why a column is a quasi-identifier, or is none too many: what the spec says of each."""
+    clip: Mapping[str, list[Any]] = field(default_factory=dict)
+    """The lowest and the highest value kept of each quasi-identifier that is looked at a level."""
+    release: Mapping[str, str] = field(default_factory=dict)
+    """Recipient, purpose, model and review_by of the release, as far as the spec says."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "histogram", Rows(self.histogram))
@@ -219,6 +237,12 @@ class TableResult:
             "risk": dict(self.risk),
             "sql": dict(self.sql),
             **({"error": self.error} if self.error else {}),
+            **({"numbers": list(self.numbers)} if self.numbers else {}),
+            **({"insensitive": list(self.insensitive)} if self.insensitive else {}),
+            **({"unassigned": list(self.unassigned)} if self.unassigned else {}),
+            **({"why": dict(self.why)} if self.why else {}),
+            **({"clip": dict(self.clip)} if self.clip else {}),
+            **({"release": dict(self.release)} if self.release else {}),
             **(
                 {"holds_personal_data": True, "shown_values": dict(self.shown)}
                 if self.shown is not None
@@ -233,6 +257,8 @@ class AuditFindings:
 
     tables: tuple[TableResult, ...]
     version: str
+    audited: str | None = field(default=None, kw_only=True, compare=False)
+    """The date on which it came about, by universal time; None where that is not known."""
 
     @property
     def status(self) -> Status:
@@ -289,6 +315,7 @@ class AuditFindings:
             "kanon_sql": self.version,
             "status": self.status,
             "tables": [table.to_dict() for table in self.tables],
+            **({"audited": self.audited} if self.audited else {}),
         }
 
     def to_json(self) -> str:

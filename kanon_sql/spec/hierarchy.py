@@ -257,6 +257,8 @@ class GeneralizationHierarchy(Described):
     """The highest level that a release may have."""
     weight: PositiveNumber | None = None
     """What its loss weighs in the metric loss; 1 without it."""
+    why: str | None = None
+    """Why the column is a quasi-identifier, in a sentence for the report."""
 
     @classmethod
     def from_file(cls, path: str | Path) -> GeneralizationHierarchy:

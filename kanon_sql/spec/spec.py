@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from glob import glob
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -155,6 +156,27 @@ def _generalisable(value: Any) -> Any:
     return value
 
 
+def _words(value: Any) -> Any:
+    """A date as people write it, so that YAML's own dates are as good as text."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+Words = Annotated[str, BeforeValidator(_words), Field(min_length=1)]
+
+
+class ReleaseSpec(_Part):
+    """What the report says of a release, in the words of who answers for it."""
+
+    recipient: Words | None = None
+    """Who receives it."""
+    purpose: Words | None = None
+    """What for."""
+    model: Words | None = None
+    """How it is released: to the public, under a contract, in a secure room."""
+    review_by: Words | None = None
+    """When it is to be looked at again, as in 2027-06-30."""
+
+
 class TableSpec(_Part):
     """One table and what is asked of it."""
 
@@ -210,6 +232,8 @@ class TableSpec(_Part):
     """Reidentification datasets by name."""
     checks: list[Check] = []
     """The privacy models asked of the table."""
+    release: ReleaseSpec = ReleaseSpec()
+    """What the report says of the release."""
 
     @property
     def sources(self) -> dict[str, Any]:
@@ -225,7 +249,7 @@ class TableSpec(_Part):
             *(name for each in self.references.values() for name in each.levels),
         }
         hierarchies = {
-            name: each.model_dump(exclude_defaults=True)
+            name: each.model_dump(exclude={"why"}, exclude_defaults=True)
             for name, each in self.quasi_identifiers.items()
             if name in at_level
         }

@@ -204,16 +204,6 @@ def test_dbt_package_prints_a_folder_that_dbt_can_install(run):
     assert (Path(ended.out.removesuffix("\n")) / "dbt_project.yml").is_file()
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["report"],
-)
-def test_commands_to_come_say_so_whatever_follows(run, command):
-    assert run(command, "patients.csv", "--k", "2", "--help") == Ended(
-        2, "", f"error: kanon-sql {command} comes in a later release.\n"
-    )
-
-
 # What is asked
 
 

@@ -22,6 +22,7 @@ from kanon_sql.report.explain import (
     people_page,
     values_page,
 )
+from kanon_sql.report.guides import guide_names
 from kanon_sql.report.subsets_page import subsets_page
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.models.base import SensitiveModel
@@ -223,6 +224,35 @@ def test_the_page_of_subsets_works_its_example_out() -> None:
     assert "the records score 2, 4 and 2, and of the 8 a takes part in 4" in _words(text)
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("k-anonymity", "k_anonymity"), ("K Anonymity", "k_anonymity"), ("k", "k_anonymity"),
+        ("(α,k)-anonymity", "alpha_k_anonymity"), ("δ-presence", "delta_presence"),
+        ("enhanced β-likeness", "enhanced_beta_likeness"), ("t closeness", "t_closeness"),
+        ("kmap", "k_map"), ("Cramer", "association"), ("Cramér's V", "association"),
+        ("non-uniform entropy", "non_uniform_entropy"), ("data-fly", "datafly"),
+        ("entity", "entities"), ("people", "entities"), ("ARX", "coming-from-arx"),
+        ("quasi identifiers", "quasi-identifiers"), ("QI", "quasi-identifiers"),
+    ],
+)  # fmt: skip
+def test_a_name_may_be_written_as_people_write_it(
+    written: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explained(written) == explained(name)
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", *written.split()])
+    assert (ended.value.code, capsys.readouterr().out.strip()) == (0, explained(name).strip())
+
+
+@pytest.mark.parametrize("name", [*MODELS, *METRICS, *guide_names()])
+def test_every_title_is_a_name_too(name: str) -> None:
+    title = explained(name).splitlines()[0].rpartition(" (")[0]
+    assert title
+    if name not in guide_names():
+        assert explained(title) == explained(name)
+
+
 # --- the command -----------------------------------------------------------------------------
 
 
@@ -246,7 +276,7 @@ def test_each_name_has_its_page(name: str | None, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("l-diversity", "l_diversity"), ("Precison", "precision"), ("data-fly", "datafly")],
+    [("l-divversity", "l_diversity"), ("Precison", "precision"), ("warehuses", "warehouses")],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_of_all(name: str, near: str) -> None:
     with pytest.raises(SpecError, match=f'Did you mean "{near}"') as refused:
@@ -292,7 +322,7 @@ def test_a_misspelled_model_is_refused_with_the_nearest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["explain", "l-diversity"])
+        main(["explain", "l-divversity"])
 
     assert ended.value.code == 2
     assert 'Did you mean "l_diversity"?' in capsys.readouterr().err

@@ -7,6 +7,7 @@ from typing import Any
 
 from kanon_sql.report import diff, html, markdown, terminal
 from kanon_sql.report.document import Block
+from kanon_sql.report.words.in_python import in_python
 from kanon_sql.results.diff import Diff
 
 
@@ -23,4 +24,4 @@ def as_markdown(result: Any) -> str:
 
 
 def as_html(result: Any) -> str:
-    return html.write(page(result))
+    return html.write(in_python(page(result)))

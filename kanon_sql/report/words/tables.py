@@ -7,7 +7,7 @@ who writes plain text turns it into a space at the end, with `plain`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict, members, title, verdict
@@ -21,6 +21,7 @@ from kanon_sql.report.words.numbers import (
     printable,
     the_reference,
 )
+from kanon_sql.report.words.sensitive import ORDER, in_order, told
 from kanon_sql.results.table import AuditFindings, CheckResult, HistogramBin, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.spec import SHOWN
@@ -41,6 +42,8 @@ class Bin:
     fraction: float
     small: bool
     note: str = ""
+    spoken: str = ""
+    """What stands in place of the count, where that is not told."""
 
 
 def headline(table: TableResult) -> list[str]:
@@ -62,7 +65,21 @@ def headline(table: TableResult) -> list[str]:
 
 
 def verdicts(table: TableResult) -> list[Verdict]:
-    return [verdict(check, table) for check in table.checks]
+    """A line a check. Where nothing is demanded, what is found of a sensitive attribute reads from
+    what matters first, in sentences."""
+    if table.status != "measured":
+        return [verdict(check, table) for check in table.checks]
+    others = [check for check in table.checks if check.model not in ORDER]
+    return [
+        *(verdict(check, table) for check in others),
+        *(_in_sentences(check, table) for check in in_order(table.checks)),
+    ]
+
+
+def _in_sentences(check: CheckResult, table: TableResult) -> Verdict:
+    found = told(check, table)
+    line = verdict(check, table)
+    return replace(line, extent=f"{found.sentence} {found.usual}") if found else line
 
 
 def warnings(table: TableResult) -> list[str]:
@@ -77,11 +94,7 @@ def histogram_title(table: TableResult) -> str:
 
 def histogram(table: TableResult) -> list[Bin]:
     """The class sizes in few bins, such that every demanded k begins one."""
-    demanded = {
-        check.parameters["k"]
-        for check in table.checks
-        if check.model == "k_anonymity" and "k" in check.parameters
-    }
+    demanded = _demanded(table)
     starts = sorted({*_BIN_STARTS, *demanded})
     ends = [*(start - 1 for start in starts[1:]), None]
     counts = [_members_between(table, start, end) for start, end in zip(starts, ends, strict=True)]
@@ -99,6 +112,19 @@ def histogram(table: TableResult) -> list[Bin]:
         if total
     ]
     return _without_empty_ends(bins)
+
+
+def demanded_k(table: TableResult) -> int | None:
+    """The greatest k that is demanded of the table, if any is."""
+    return max(_demanded(table), default=None)
+
+
+def _demanded(table: TableResult) -> set[int]:
+    return {
+        check.parameters["k"]
+        for check in table.checks
+        if check.model == "k_anonymity" and "k" in check.parameters
+    }
 
 
 def _members_between(table: TableResult, start: int, end: int | None) -> int:

@@ -1,0 +1,51 @@
+"""What `--help` prints of a command with many options: in groups, with examples."""
+
+from __future__ import annotations
+
+import click
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Question": (
+        "--qi", "--sensitive", "--identifiers", "--entity", "--where", "--first", "--nulls",
+        "--sensitive-nulls", "--weight", "--with-other-sensitive", "--attacker-knows",
+        "--columns", "--subsets", "--suda", "--sampling-fraction",
+    ),
+    "Demands": ("--k", "--k-map", "--l", "--t", "--check", "--baseline", "--by"),
+    "Reference": (
+        "--reference", "--reference-columns", "--reference-where", "--reference-entity",
+        "--reference-weight", "--reference-level", "--earlier", "--earlier-columns",
+        "--earlier-qi", "--earlier-where", "--earlier-level", "--earlier-entity",
+    ),
+    "Levels": ("--hierarchy", "--clip", "--level", "--hierarchy-faults"),
+    "Search": (
+        "--algorithm", "--metric", "--max-suppressed", "--suppressed", "--keep", "--at-most",
+        "--weight-of", "--gap", "--minimal-nodes", "--pull-frequencies",
+    ),
+    "Input": ("--connect", "--null-string", "--delimiter", "--manifest", "--select"),
+    "Output": (
+        "--format", "--output", "--result", "--output-dir", "--force", "--show-values", "--dialect",
+        "--quote", "--table", "--step", "--emit", "--name", "--single-view", "--keep-order",
+        "--untouched", "--scores", "--dry-run",
+    ),
+    "Limits": ("--memory-limit", "--threads", "--timeout"),
+    "Messages": ("--verbose", "--quiet", "--help"),
+}  # fmt: skip
+"""The options of all commands by what they are about, in the order in which people need them."""
+
+
+class Grouped(click.Command):
+    """A command whose options stand in groups; what no group names stands in the last one."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        of_flag = {flag: name for name, flags in GROUPS.items() for flag in flags}
+        last = next(reversed(GROUPS))
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                named = (of_flag[flag] for flag in param.opts if flag in of_flag)
+                groups[next(named, last)].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)

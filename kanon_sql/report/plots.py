@@ -1,0 +1,189 @@
+"""Charts as Vega-Lite dictionaries, and the SVG that the `[report]` extra draws of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+_VERSION = "5.21"
+"""The version of Vega-Lite that draws: named, so that a page stays the same bytes."""
+_BLUE, _RED, _GREY = "#4f7ca8", "#c4453b", "#808a93"
+_WIDTH, _HEIGHT = 620, 220
+
+Chart = Mapping[str, Any]
+
+
+class SizeBin(NamedTuple):
+    """How many records (people) are in classes of some sizes."""
+
+    label: str
+    members: int
+    share: float
+    below_k: bool
+
+
+class RiskPoint(NamedTuple):
+    """What share of the records (people) can be found with this chance or a greater one."""
+
+    risk: float
+    share: float
+
+
+class CostPoint(NamedTuple):
+    """What a k costs."""
+
+    k: int
+    lost: float
+    suppressed: int
+    classes: int
+    chosen: bool = False
+
+
+def class_sizes(bins: Sequence[SizeBin], members: str, k: int | None) -> Chart:
+    """Records (people) by the size of their class, those below a demanded k marked."""
+    values = [
+        {
+            "size": each.label,
+            members: each.members,
+            "share": each.share,
+            "k": _side(each.below_k, k),
+        }
+        for each in bins
+    ]
+    colour = {
+        "field": "k",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": [_side(True, k), _side(False, k)], "range": [_RED, _BLUE]},
+    }
+    return _chart(
+        f"{members.capitalize()} by the size of their class",
+        values,
+        mark={"type": "bar"},
+        encoding={
+            "y": {"field": "size", "type": "nominal", "sort": None, "title": "class size"},
+            "x": {"field": members, "type": "quantitative", "title": members},
+            **({"color": colour} if k is not None else {"color": {"value": _BLUE}}),
+        },
+    )
+
+
+def _side(below: bool, k: int | None) -> str:
+    if k is None:
+        return "no k demanded"
+    return f"below the demanded k of {k}" if below else f"{k} or more"
+
+
+def risk_curve(points: Sequence[RiskPoint], members: str, thresholds: Sequence[float]) -> Chart:
+    """The share of the records (people) at or above each risk; demanded bounds are rules."""
+    values = [
+        {"risk": each.risk, "share": each.share} for each in sorted(points, key=lambda at: at.risk)
+    ]
+    x = {
+        "field": "risk",
+        "type": "quantitative",
+        "scale": {"type": "log", "domain": [min(0.01, values[0]["risk"]), 1], "nice": False},
+        "axis": {"format": "~%", "values": [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]},
+        "title": "chance of finding a person",
+    }
+    y = {
+        "field": "share",
+        "type": "quantitative",
+        "scale": {"domain": [0, 1]},
+        "axis": {"format": "%", "tickCount": 5},
+        "title": f"{members} at or above it",
+    }
+    curve = {
+        "mark": {
+            "type": "line", "interpolate": "step-before", "strokeWidth": 2.5, "color": _BLUE,
+        },
+        "encoding": {"x": x, "y": y},
+    }  # fmt: skip
+    bounds = {
+        "data": {"values": [{"risk": each} for each in thresholds]},
+        "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 2, "color": _RED},
+        "encoding": {"x": {"field": "risk", "type": "quantitative"}},
+    }
+    return _chart(
+        f"Share of the {members} at or above each risk",
+        values,
+        layer=[curve, *([bounds] if thresholds else [])],
+    )
+
+
+def cost_of_k(points: Sequence[CostPoint], metric: str) -> Chart:
+    """What each k loses; the chosen one is the large point."""
+    values = [dict(each._asdict(), chosen="chosen" if each.chosen else "other") for each in points]
+    shared = {
+        "x": {
+            "field": "k", "type": "quantitative", "title": "k",
+            "scale": {"type": "log", "nice": False}, "axis": {"values": [p.k for p in points]},
+        },
+        "y": {"field": "lost", "type": "quantitative", "title": f"lost ({metric})",
+              "axis": {"format": "%", "tickCount": 5}, "scale": {"zero": True}},
+    }  # fmt: skip
+    line = {"mark": {"type": "line", "color": _BLUE, "strokeWidth": 2.5}, "encoding": shared}
+    dots = {
+        "mark": {"type": "point", "filled": True, "opacity": 1},
+        "encoding": {
+            **shared,
+            "size": _by_choice([40, 220]),
+            "color": _by_choice([_BLUE, _RED]),
+            "shape": _by_choice(["circle", "diamond"]),
+        },
+    }
+    return _chart("What each k loses", values, layer=[line, dots])
+
+
+def _by_choice(of: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "field": "chosen",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": ["other", "chosen"], "range": list(of)},
+    }
+
+
+def added(columns: Sequence[tuple[str, float]], members: str, heading: str) -> Chart:
+    """What share of the records (people) each column adds, as bars."""
+    return _chart(
+        heading,
+        [{"column": name, "share": share} for name, share in columns],
+        mark={"type": "bar", "color": _BLUE},
+        encoding={
+            "y": {"field": "column", "type": "nominal", "sort": None, "title": None},
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "axis": {"format": "%"},
+                "title": f"share of the {members}",
+            },
+        },
+    )
+
+
+def _chart(description: str, values: Sequence[Mapping[str, Any]], **drawn: Any) -> Chart:
+    axis = {"grid": True, "gridColor": _GREY, "gridOpacity": 0.35, "domainColor": _GREY,
+            "tickColor": _GREY, "labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": 500,
+            "labelColor": _GREY, "titleColor": _GREY}  # fmt: skip
+    return {
+        "$schema": SCHEMA,
+        "description": description,
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "background": None,
+        "data": {"values": list(values)},
+        **drawn,
+        "config": {"axis": axis, "view": {"stroke": None}, "font": "sans-serif"},
+    }
+
+
+def drawn(chart: Chart) -> str | None:
+    """The chart as SVG; None where the `[report]` extra is not installed."""
+    try:
+        import vl_convert
+    except ImportError:
+        return None
+    return str(vl_convert.vegalite_to_svg(json.dumps(chart), vl_version=_VERSION))

@@ -1,0 +1,91 @@
+"""The command that asks of a table what a result was asked."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kanon_sql.results.table import CheckResult, TableResult
+
+_UNSAID = {"match": "containment", "missing": "strict", "distance": "equal",
+           "with_other_sensitive": False}  # fmt: skip
+"""What is so without a word."""
+
+
+def command_of(table: TableResult) -> str:
+    """The command line. Values that a check names are not told."""
+    return " \\\n    ".join(["kanon-sql audit " + _quoted(table.name), *_options(table)])
+
+
+def _options(table: TableResult) -> Iterator[str]:
+    yield f"--qi {_names(table.quasi_identifiers)}"
+    if table.sensitive:
+        yield f"--sensitive {_names(table.sensitive)}"
+    if table.entity:
+        yield f"--entity {_names([table.entity])}"
+    if table.where:
+        yield f"--where {_quoted(table.where)}"
+    if table.first:
+        yield f"--first {table.first}"
+    if table.nulls != "value":
+        yield f"--nulls {table.nulls}"
+    if table.sensitive_nulls != "value":
+        yield f"--sensitive-nulls {table.sensitive_nulls}"
+    if table.levels:
+        yield f"--level {_pairs(table.levels)}"
+    references = table.sources.get("references") or {}
+    for name, reference in references.items():
+        yield from _reference(name, reference)
+    for check in table.checks:
+        if check.holds is not None:
+            yield f"--check {_quoted(_check(check))}"
+
+
+def _reference(name: str, reference: Mapping[str, Any]) -> Iterator[str]:
+    source, levels = reference.get("source"), reference.get("levels")
+    yield f"--reference {_quoted(f'{name}={source}')}"
+    columns = reference.get("columns")
+    if isinstance(columns, Mapping) and columns:
+        yield f"--reference-columns {_quoted(f'{name}:{_plain_pairs(columns)}')}"
+    for key in ("where", "entity", "weight"):
+        if reference.get(key):
+            yield f"--reference-{key} {_quoted(f'{name}:{reference[key]}')}"
+    if isinstance(levels, Mapping) and levels:
+        yield f"--reference-level {_quoted(f'{name}:{_plain_pairs(levels)}')}"
+
+
+def _check(check: CheckResult) -> str:
+    said = [
+        f"{key}={_value(value)}"
+        for key, value in check.parameters.items()
+        if value is not None and _UNSAID.get(key) != value
+    ]
+    return f"{check.model}:{','.join(said)}" if said else check.model
+
+
+def _value(value: Any) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case list() | tuple() | Mapping():
+            return "[…]"
+    text = str(value)
+    return f'"{text}"' if set(text) & set(',"[]{} ') else text
+
+
+def _names(names: Sequence[str]) -> str:
+    spelled = (f'"{name}"' if set(name) & set(',"') else name for name in names)
+    return _quoted(",".join(spelled))
+
+
+def _pairs(pairs: Mapping[str, Any]) -> str:
+    return _quoted(_plain_pairs(pairs))
+
+
+def _plain_pairs(pairs: Mapping[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in pairs.items())
+
+
+def _quoted(text: str) -> str:
+    return shlex.quote(text)

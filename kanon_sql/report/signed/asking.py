@@ -1,0 +1,116 @@
+"""From a result and what is put beside it to the page, and to its charts by their names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kanon_sql.errors import InputError, SpecError, did_you_mean
+from kanon_sql.report.signed.figures import risk_chart, sizes_chart
+from kanon_sql.report.signed.page import write
+from kanon_sql.report.signed.subject import AUDIENCES, LEAST_CELL, Audience, Signed, digest_of
+from kanon_sql.results.diff import diff
+from kanon_sql.results.release import ReleaseFindings
+from kanon_sql.results.stored import ResultFile, read_costs, read_profile, read_result, read_to_sign
+from kanon_sql.results.table import AuditFindings, TableResult
+
+ENDINGS = (".html", ".htm")
+CHARTS = {"class_sizes": sizes_chart, "risk": risk_chart}
+"""What can be drawn of an audited table, by its name."""
+
+
+def page_of_file(
+    path: Path,
+    *,
+    earlier: Path | None = None,
+    profile: Path | None = None,
+    tradeoff: Path | None = None,
+    audience: Audience = "internal",
+    min_cell: int = LEAST_CELL,
+) -> str:
+    """The page of a result that was written as JSON. Raises `InputError` for what is none."""
+    asked = read_to_sign(path)
+    signed = Signed(
+        asked.result,
+        digest_of(asked.text),
+        earlier=diff(read_result(earlier), read_result(path)) if earlier else None,
+        profiles=read_profile(profile) if profile else (),
+        costs=tuple(
+            each for each in (asked.costs, read_costs(tradeoff) if tradeoff else None) if each
+        ),
+        audience=_audience(audience),
+        min_cell=min_cell,
+    )
+    try:
+        return write(signed)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        raise InputError(
+            f"{path}: a figure is missing, or is of another kind than kanon-sql writes. Is this "
+            "file as it was written? kanon-sql audit … --output FILE.json writes one."
+        ) from None
+
+
+def page_of(
+    result: AuditFindings,
+    *,
+    earlier: AuditFindings | str | Path | None = None,
+    profile: str | Path | Any = None,
+    tradeoff: str | Path | None = None,
+    audience: Audience = "internal",
+    min_cell: int = LEAST_CELL,
+) -> str:
+    """The page of a result in memory; its digest is that of the file that the result would be."""
+    profiles = read_profile(Path(profile)) if isinstance(profile, str | Path) else profile
+    return write(
+        Signed(
+            result,
+            digest_of(f"{result.to_json()}\n"),
+            earlier=diff(file_of(earlier, "earlier"), file_of(result, "this")) if earlier else None,
+            profiles=tuple(getattr(profiles, "tables", profiles or ())),
+            costs=(read_costs(Path(tradeoff)),) if tradeoff else (),
+            audience=_audience(audience),
+            min_cell=min_cell,
+        )
+    )
+
+
+def file_of(result: AuditFindings | str | Path, name: str) -> ResultFile:
+    """A result as its file would be read, under a name of its own."""
+    if isinstance(result, str | Path):
+        return read_result(Path(result))
+    made: Mapping[str, Any] | None = None
+    if isinstance(result, ReleaseFindings):
+        made = json.loads(result.to_json())["anonymization"]
+    return ResultFile(Path(name), result, made)
+
+
+def _audience(asked: Audience) -> Audience:
+    if asked not in AUDIENCES:
+        raise SpecError(f"audience is internal or external; found {asked!r}.")
+    return asked
+
+
+def refuse_ending(path: Path) -> None:
+    """Raise `SpecError` for a file whose name promises something else than a page."""
+    if path.suffix and path.suffix.lower() not in ENDINGS:
+        raise SpecError(
+            f"{path}: a report is a page of HTML. Name a file that ends with {ENDINGS[0]}."
+        )
+
+
+def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> dict[str, Any]:
+    """A chart of one table as the Vega-Lite dictionary. Raises `SpecError` for an unknown one."""
+    if name not in CHARTS:
+        raise SpecError(
+            f'there is no chart "{name}"; there are {", ".join(CHARTS)}.'
+            f"{did_you_mean(name, list(CHARTS))}"
+        )
+    named = [each for each in tables if table is None or each.name == table]
+    if len(named) != 1:
+        names = ", ".join(each.name for each in tables) or "none"
+        raise SpecError(f"name one table for the chart, as in table=…. Tables: {names}.")
+    if not named[0].histogram:
+        raise SpecError(f"{named[0].name} has no records, so there is nothing to draw.")
+    return dict(CHARTS[name](named[0]))

@@ -1,0 +1,416 @@
+"""The parts with figures: risk, class sizes, what each column adds, sensitive attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kanon_sql.report.document import NONE, Bars, Block, Curve, Facts, Grid, Points, Prose, Row
+from kanon_sql.report.plots import (
+    Chart,
+    CostPoint,
+    RiskPoint,
+    SizeBin,
+    class_sizes,
+    cost_of_k,
+    risk_curve,
+)
+from kanon_sql.report.signed.subject import Signed
+from kanon_sql.report.words.models import members, title
+from kanon_sql.report.words.numbers import KEPT_TOGETHER, TO, listed, number, percent, printable
+from kanon_sql.report.words.sensitive import in_order, told
+from kanon_sql.report.words.tables import Bin, demanded_k, histogram, histogram_title
+from kanon_sql.results.costs import CostOfK, Costs
+from kanon_sql.results.profile import TableProfile
+from kanon_sql.results.table import HistogramBin, TableResult
+
+WITHOUT_THE_EXTRA = (
+    "The curve is drawn where vl-convert is installed: pip install 'kanon-sql[report]'. These are "
+    "its figures."
+)
+_ATTACKERS = {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer"}
+_AT = (1, 1 / 2, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
+"""The risks at which the curve's table says what share is at or above."""
+_MOST_POINTS = 200
+_MOST_SETS = 10
+
+
+# --- 4 ----------------------------------------------------------------------------------------
+
+
+def risk(signed: Signed) -> Iterator[Block]:
+    """The risk of each attacker, before and after, beside what was allowed."""
+    for table in signed.answered:
+        yield from signed.under_its_name(table, _risk(table, signed))
+
+
+def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
+    rows = [
+        Row((name, measure), figures)
+        for attacker, name in _ATTACKERS.items()
+        if table.risk.get(attacker)
+        for measure, figures in _measures(attacker, table, signed)
+    ]
+    if rows:
+        found = "after" if signed.made else "found"
+        columns = ("before", "threshold", found) if signed.made else ("threshold", found)
+        yield Grid(
+            "The chance that an attacker finds the right person.",
+            Row(("attacker", "chance"), columns),
+            rows,
+        )
+        yield Prose([_meaning(table)])
+
+
+def _measures(
+    attacker: str, table: TableResult, signed: Signed
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    risk_now = table.risk[attacker]
+    for key in ("highest", "average"):
+        if key not in risk_now:
+            continue
+        bound = _bound(attacker, key, table)
+        before = (_before(attacker, key, signed),) if signed.made else ()
+        yield key, (*before, NONE if bound is None else _percentage(bound), percent(risk_now[key]))
+
+
+def _bound(attacker: str, key: str, table: TableResult) -> float | None:
+    """What was allowed: a bound on the risk itself, or the one that a demanded k is."""
+    for check in table.checks:
+        asked = check.parameters.get(f"max_{key}")
+        if check.model == f"{attacker}_risk" and asked is not None:
+            return float(asked)
+    models = {"prosecutor": "k_anonymity", "journalist": "k_map"}
+    if key == "highest":
+        for check in table.checks:
+            if check.model == models.get(attacker) and check.parameters.get("k"):
+                return 1 / int(check.parameters["k"])
+    return None
+
+
+def _before(attacker: str, key: str, signed: Signed) -> str:
+    """The same chance in the table that was put in."""
+    made = signed.made
+    if made is None:
+        return NONE
+    then: Any = (made.before.risk or {}).get(attacker) or {}
+    if key in then:
+        return percent(then[key])
+    if attacker == "prosecutor" and key == "highest" and made.before.summary.k:
+        return percent(1 / made.before.summary.k)
+    return NONE
+
+
+def _percentage(fraction: float) -> str:
+    return f"{number(fraction * 100)}{KEPT_TOGETHER}%"
+
+
+def _meaning(table: TableResult) -> str:
+    reference = " Journalist and marketer look for people in the reference."
+    has_reference = bool(table.risk.get("journalist") or table.risk.get("marketer"))
+    return (
+        "The prosecutor knows that the person is in the table: the highest chance is that in the "
+        "smallest class, the average is over all "
+        f"{members(table)}.{reference if has_reference else ''}"
+    )
+
+
+# --- 5 ----------------------------------------------------------------------------------------
+
+
+def sizes(signed: Signed) -> Iterator[Block]:
+    """How many records are in classes of each size, and where the demanded k begins."""
+    for table in signed.answered:
+        yield from signed.under_its_name(table, _sizes(table, signed))
+
+
+def _sizes(table: TableResult, signed: Signed) -> Iterator[Block]:
+    bins = pooled(histogram(table), signed.min_cell) if signed.is_external else histogram(table)
+    if not bins:
+        return
+    k = demanded_k(table)
+    yield Bars(
+        f"{histogram_title(table)}. Whoever is in a class of one is found with certainty.",
+        ("class size", members(table), "share"),
+        bins,
+        mark=f"k = {number(k)} was demanded: from here on" if k else "",
+    )
+
+
+def pooled(bins: Sequence[Bin], least: int) -> list[Bin]:
+    """The bins so joined to their neighbours that none has a few records only; what is demanded
+    may then begin within one.
+
+    >>> of = lambda label, count: Bin(label, count, "", count / 100, False)
+    >>> [(each.label, each.count) for each in pooled([of("1", 3), of("2", 90), of("3+", 7)], 10)]
+    [('1+', 100)]
+    """
+    joined: list[Bin] = []
+    for each in bins:
+        if joined and joined[-1].count < least:
+            joined[-1] = _joined(joined[-1], each)
+        else:
+            joined.append(each)
+    while len(joined) > 1 and joined[-1].count < least:
+        *rest, before, last = joined
+        joined = [*rest, _joined(before, last)]
+    return joined
+
+
+def _joined(one: Bin, other: Bin) -> Bin:
+    fraction = one.fraction + other.fraction
+    first, last = one.label.split(TO)[0].rstrip("+"), other.label.split(TO)[-1]
+    label = f"{first}+" if last.endswith("+") else f"{first}{TO}{last}"
+    return replace(
+        one,
+        label=label,
+        count=one.count + other.count,
+        fraction=fraction,
+        share=percent(min(fraction, 1.0) if fraction < 1 - 1e-12 else 1),
+        small=one.small and other.small,
+        note="",
+    )
+
+
+# --- 6 ----------------------------------------------------------------------------------------
+
+
+def curve(signed: Signed) -> Iterator[Block]:
+    """What share of the records can be found with each chance or a greater one."""
+    for table in signed.answered:
+        yield from signed.under_its_name(table, _curve(table, signed))
+
+
+def _curve(table: TableResult, signed: Signed) -> Iterator[Block]:
+    points = risk_points(table, signed.min_cell if signed.is_external else 0)
+    if not points:
+        return
+    bounds = [bound for bound in (_bound("prosecutor", "highest", table),) if bound]
+    of_all = members(table)
+    caption = f"Share of the {of_all} that can be found with at least this chance (prosecutor)."
+    at = [(risk_here, _share_at(points, risk_here)) for risk_here in _AT]
+    yield Curve(
+        risk_curve(points, of_all, bounds),
+        f"{caption} {_in_words(at, of_all)}"
+        + (" The dashed line is what was allowed." if bounds else ""),
+        Grid(
+            caption,
+            Row(("chance",), (f"{of_all} at or above it",)),
+            [Row((_percentage(round(chance, 3)),), (percent(share),)) for chance, share in at],
+        ),
+        WITHOUT_THE_EXTRA,
+    )
+
+
+def sizes_chart(table: TableResult) -> Chart:
+    """The class sizes of a table, as Vega-Lite."""
+    bins = [SizeBin(each.label, each.count, each.fraction, each.small) for each in histogram(table)]
+    return class_sizes(bins, members(table), demanded_k(table))
+
+
+def risk_chart(table: TableResult) -> Chart:
+    """The curve of a table, as Vega-Lite."""
+    bound = _bound("prosecutor", "highest", table)
+    return risk_curve(risk_points(table), members(table), [bound] if bound else [])
+
+
+def risk_points(table: TableResult, least: int = 0) -> list[RiskPoint]:
+    """The share at or above the risk of each class size, the greatest risk first; `least` is how
+    many records a step has at least."""
+    sizes_of_all = sorted(table.histogram, key=lambda each: each.size)
+    total = sum(_counted(each, table) for each in sizes_of_all)
+    points: list[RiskPoint] = []
+    so_far = since = 0
+    for place, each in enumerate(sizes_of_all):
+        count = _counted(each, table)
+        so_far, since = so_far + count, since + count
+        is_last = place == len(sizes_of_all) - 1
+        if since >= least and (total - so_far >= least or is_last):
+            points.append(RiskPoint(1 / each.size, so_far / total))
+            since = 0
+    return _thinned(points)
+
+
+def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
+    """As many points as can be told apart: the curve loses nothing that is seen."""
+    if len(points) <= _MOST_POINTS:
+        return list(points)
+    kept = points[: _MOST_POINTS // 2]
+    rest = points[len(kept) :]
+    step = len(rest) // (_MOST_POINTS // 2) + 1
+    return [*kept, *rest[::step][:-1], points[-1]]
+
+
+def _counted(each: HistogramBin, table: TableResult) -> int:
+    if not table.entity:
+        return each.records
+    return each.size * each.classes if each.people is None else each.people
+
+
+def _share_at(points: Sequence[RiskPoint], chance: float) -> float:
+    return max((each.share for each in points if each.risk >= chance - 1e-12), default=0.0)
+
+
+def _in_words(at: Sequence[tuple[float, float]], of_all: str) -> str:
+    known = dict(at)
+    told_at = [(chance, known[chance]) for chance in (1, 0.2, 0.05)]
+    parts = [f"{percent(share)} with {_percentage(chance)} or more" for chance, share in told_at]
+    return f"Of the {of_all}: {', '.join(parts)}."
+
+
+# --- 7 ----------------------------------------------------------------------------------------
+
+
+def columns(signed: Signed) -> Iterator[Block]:
+    """What each column adds, where a profile is given; not for people outside."""
+    if signed.is_external:
+        return
+    for profile in signed.profiles:
+        yield from _added(profile)
+
+
+def _added(profile: TableProfile) -> Iterator[Block]:
+    of_all = "people" if profile.entity else "records"
+    yield from _by_themselves(profile, of_all)
+    yield from _sets(profile, of_all)
+    yield from _known(profile, of_all)
+    below = profile.summary.records_below_k or 0
+    if profile.without and below:
+        bins = [
+            _bin(each.column, each.records_leaving, below)
+            for each in sorted(profile.without, key=lambda each: -each.records_leaving)
+        ]
+        yield Bars(
+            f"What each quasi-identifier of {printable(profile.name)} costs: {of_all} that would "
+            f"leave the classes below {number(profile.k_threshold)} if it were not known.",
+            ("quasi-identifier", of_all, "share"),
+            bins,
+        )
+
+
+def _by_themselves(profile: TableProfile, of_all: str) -> Iterator[Block]:
+    """What each candidate adds to those before it, where no quasi-identifiers were named."""
+    ranked = sorted(
+        (each for each in profile.columns or () if each.rank is not None),
+        key=lambda each: each.rank or 0,
+    )
+    if ranked:
+        yield Bars(
+            f"What each candidate of {printable(profile.name)} adds to those before it: {of_all} "
+            "that are alone with it and were not.",
+            ("column", of_all, "share"),
+            [_bin(each.column, each.adds or 0, profile.summary.members or 0) for each in ranked],
+        )
+
+
+def _sets(profile: TableProfile, of_all: str) -> Iterator[Block]:
+    """The sets of columns that single out most."""
+    if profile.subsets:
+        worst = sorted(profile.subsets, key=lambda each: -each.uniques)[:_MOST_SETS]
+        yield Bars(
+            f"The sets of columns of {printable(profile.name)} that leave most {of_all} alone, "
+            f"{number(len(worst))} of {number(len(profile.subsets))}.",
+            ("known together", of_all, "share"),
+            [
+                replace(
+                    _bin("", each.uniques, profile.summary.members or 0),
+                    label=listed(each.columns),
+                    note="a key" if each.key else "",
+                )
+                for each in worst
+            ],
+        )
+
+
+def _known(profile: TableProfile, of_all: str) -> Iterator[Block]:
+    measured = [each for each in profile.attacker_knows if not each.identifier_like]
+    alike = [each.column for each in profile.attacker_knows if each.identifier_like]
+    if measured:
+        yield Bars(
+            f"What each further column of {printable(profile.name)} adds: {of_all} that are alone "
+            "once it is known too.",
+            ("also known", of_all, "share"),
+            [
+                _bin(each.column, each.newly_unique_records or 0, each.members or 0)
+                for each in measured
+            ],
+        )
+    if alike:
+        yield Facts([("Identifier-like", ", ".join(map(printable, alike)))])
+
+
+def _bin(name: str, count: int, whole: int) -> Bin:
+    fraction = count / whole if whole else 0.0
+    return Bin(printable(name), count, percent(fraction), fraction, small=False)
+
+
+# --- 8 ----------------------------------------------------------------------------------------
+
+
+def sensitive(signed: Signed) -> Iterator[Block]:
+    """The worst class of each model on sensitive values, in words."""
+    for table in signed.answered:
+        sentences = []
+        for check in in_order(table.checks):
+            found = told(check, table, signed.cell)
+            if found:
+                usual = f" {found.usual}" if check.holds is None else ""
+                sentences.append(f"{title(check)}: {found.sentence}{usual}")
+        if sentences:
+            yield from signed.under_its_name(table, iter([Points(sentences)]))
+
+
+# --- 9 ----------------------------------------------------------------------------------------
+
+
+def costs(signed: Signed) -> Iterator[Block]:
+    """What each k would lose, the chosen one marked."""
+    for found in signed.costs:
+        points = [each for each in found.points if each.lost is not None]
+        if not points:
+            continue
+        chosen = chosen_k(signed)
+        caption = f"What each k loses, by {found.metric.replace('_', ' ')} ({found.algorithm})."
+        yield Curve(
+            cost_chart(found, chosen),
+            f"{caption} {_cheapest(points)}"
+            + (f" The diamond is the k that was demanded, {number(chosen)}." if chosen else ""),
+            Grid("", Row(("",), ()), ()),
+            WITHOUT_THE_EXTRA,
+        )
+        yield Bars(
+            caption,
+            ("k", "suppressed", "lost"),
+            [_cost(each, each.k == chosen) for each in points],
+        )
+
+
+def chosen_k(signed: Signed) -> int | None:
+    """The k that was demanded of the release."""
+    return next((k for k in map(demanded_k, signed.result.tables) if k), None)
+
+
+def cost_chart(found: Costs, chosen: int | None = None) -> Chart:
+    """What each k loses, as Vega-Lite."""
+    points = [
+        CostPoint(each.k, each.lost, each.suppressed or 0, each.classes or 0, each.k == chosen)
+        for each in found.points
+        if each.lost is not None
+    ]
+    return cost_of_k(points, found.metric.replace("_", " "))
+
+
+def _cost(each: CostOfK, is_chosen: bool) -> Bin:
+    lost = each.lost or 0.0
+    levels = ", ".join(f"{printable(name)} {level}" for name, level in (each.levels or {}).items())
+    note = " · ".join(part for part in ("chosen" if is_chosen else "", levels) if part)
+    return Bin(number(each.k), each.suppressed or 0, percent(lost), min(lost, 1.0), False, note)
+
+
+def _cheapest(points: Sequence[CostOfK]) -> str:
+    first, last = points[0], points[-1]
+    return (
+        f"From {percent(first.lost or 0)} at k = {number(first.k)} to {percent(last.lost or 0)} at "
+        f"k = {number(last.k)}."
+    )

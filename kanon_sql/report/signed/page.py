@@ -1,0 +1,54 @@
+"""The page that one signs, part after part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kanon_sql.report import html
+from kanon_sql.report.document import Block, Section, Status
+from kanon_sql.report.signed import closing, figures, opening
+from kanon_sql.report.signed.subject import Signed
+from kanon_sql.report.words.models import STATUS_WORDS
+from kanon_sql.report.words.numbers import listed
+
+PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
+    ("What was audited", opening.subject),
+    ("The finding", opening.finding),
+    ("What was looked at", opening.looked_at),
+    ("Risk", figures.risk),
+    ("Class sizes", figures.sizes),
+    ("Risk curve", figures.curve),
+    ("What each column adds", figures.columns),
+    ("Sensitive attributes", figures.sensitive),
+    ("What k costs", figures.costs),
+    ("Since the last release", closing.changes),
+    ("What this page does not show", closing.limits),
+    ("Evidence", closing.evidence),
+    ("Decision", closing.decision),
+)
+"""The parts in their order; one that has nothing to say is left out."""
+
+
+def write(signed: Signed) -> str:
+    """The whole page as HTML. The same result gives the same text."""
+    return html.document(_title(signed), _head(signed), _page(signed))
+
+
+def _title(signed: Signed) -> str:
+    names = listed([table.name for table in signed.result.tables])
+    if not names:
+        return "What each k costs"
+    return f"{'Privacy audit of the release' if signed.made else 'Privacy audit of'} {names}"
+
+
+def _head(signed: Signed) -> Iterator[Block]:
+    status = signed.status
+    yield Status(status, STATUS_WORDS[status])
+
+
+def _page(signed: Signed) -> Iterator[Block]:
+    for title, part in PARTS:
+        blocks = list(part(signed))
+        if blocks:
+            yield Section(title)
+            yield from blocks

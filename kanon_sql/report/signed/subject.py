@@ -1,0 +1,104 @@
+"""What a page to be signed tells of, and to whom."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from kanon_sql.report.document import Block, Heading
+from kanon_sql.report.words.numbers import counted, number, percent, printable
+from kanon_sql.results.costs import Costs
+from kanon_sql.results.diff import Diff
+from kanon_sql.results.profile import TableProfile
+from kanon_sql.results.release import Anonymization, ReleaseFindings
+from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
+
+Audience = Literal["internal", "external"]
+AUDIENCES: tuple[Audience, ...] = ("internal", "external")
+LEAST_CELL = 10
+"""Fewer than so many records are not told apart to people outside."""
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A result with what is put beside it. `digest` is that of the result as it was written."""
+
+    result: AuditFindings
+    digest: str
+    earlier: Diff | None = None
+    profiles: tuple[TableProfile, ...] = ()
+    costs: tuple[Costs, ...] = ()
+    audience: Audience = "internal"
+    min_cell: int = LEAST_CELL
+
+    @property
+    def is_external(self) -> bool:
+        return self.audience == "external"
+
+    @property
+    def made(self) -> Anonymization | None:
+        """How the release was made, where the result is of one."""
+        return self.result.anonymization if isinstance(self.result, ReleaseFindings) else None
+
+    @property
+    def status(self) -> str:
+        """What came of it all; what each k costs is measured."""
+        return self.result.status if self.result.tables or not self.costs else "measured"
+
+    @property
+    def answered(self) -> tuple[TableResult, ...]:
+        """The tables of which something was found."""
+        return tuple(each for each in self.result.tables if each.status not in ("no_data", "error"))
+
+    def under_its_name(self, table: TableResult, blocks: Iterator[Block]) -> Iterator[Block]:
+        """The blocks, under the table's name where there are several tables."""
+        found = list(blocks)
+        if found and len(self.result.tables) > 1:
+            yield Heading([printable(table.name)])
+        yield from found
+
+    def is_small(self, count: int) -> bool:
+        """Whether a count is too small to be told to this audience."""
+        return self.is_external and 0 < count < self.min_cell
+
+    def cell(self, count: int, noun: str = "") -> str:
+        """A count with what it counts, or that it is a small one."""
+        if self.is_small(count):
+            few = f"fewer than {number(self.min_cell)}"
+            return f"{few} {counted(2, noun).split(chr(160))[1]}" if noun else few
+        return counted(count, noun) if noun else number(count)
+
+    def portion(self, count: int, whole: int, noun: str) -> str:
+        """A count with its share of the whole, which a small one lacks."""
+        share = "" if self.is_small(count) or not whole else f" ({percent(count / whole)})"
+        return f"{self.cell(count, noun)}{share}"
+
+
+def noun(table: TableResult) -> str:
+    return "person" if table.entity else "record"
+
+
+def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
+    """How many records, people and classes violate a check."""
+    if check.violating_records is None and check.violating_people is None:
+        return ""
+    parts = []
+    if check.violating_people is not None:
+        of_people = table.summary.people or 0
+        parts.append(signed.portion(check.violating_people, of_people, "person"))
+    if check.violating_records is not None:
+        parts.append(signed.portion(check.violating_records, table.summary.records or 0, "record"))
+    if check.violating_classes is not None:
+        parts.append(f"in {signed.cell(check.violating_classes, 'class')}")
+    return " ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def digest_of(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal digits.
+
+    >>> digest_of("select 1")[:12]
+    '822ae07d4783'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()

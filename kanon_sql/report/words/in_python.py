@@ -1,0 +1,70 @@
+"""Advice as someone who calls from Python can follow it, in place of the command line's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+_SENTENCES = {
+    "With --k 5 the audit ends with exit code 1 if a class is smaller than 5.": (
+        "With k=5 the result is violated if a class is smaller than 5, and raise_if_violated() "
+        "raises."
+    ),
+    "--show-values lists classes that are too small.": (
+        "show_values=True lists classes that are too small."
+    ),
+    "kanon-sql compile shows it": "kanon.compile(…) shows it",
+    "kanon-sql compile shows them": "kanon.compile(…) shows them",
+    "--format json holds it": "to_dict() has it",
+    "--format json holds them": "to_dict() has them",
+    "kanon-sql baseline writes it again": "kanon-sql baseline in a shell writes it again",
+    "The same as SQL: --output release.sql.": "The same as SQL: anonymization.views.",
+    "(exit code 4)": "(status no_data)",
+    "(add it to --qi)": "(add it to quasi_identifiers)",
+    "(--show-values)": "(show_values=True)",
+    "(--force)": "(force=True)",
+    "--force writes it": "force=True writes it",
+    "--suppressed remove": 'suppressed="remove"',
+    "--output release.parquet": 'output="release.parquet"',
+    "--output release.sql": 'output="release.sql"',
+}
+_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
+_Text = TypeVar("_Text")
+
+
+def in_python(blocks: Iterable[_Text]) -> Iterator[_Text]:
+    """The same blocks with the parameters of Python in place of options."""
+    for block in blocks:
+        yield _spoken(block)
+
+
+def _spoken(value: Any) -> Any:
+    match value:
+        case str():
+            return spoken(value)
+        case tuple() if hasattr(value, "_fields"):
+            return type(value)(*map(_spoken, value))
+        case tuple():
+            return tuple(map(_spoken, value))
+        case list():
+            return [_spoken(each) for each in value]
+        case Mapping():
+            return value
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {each.name: _spoken(getattr(value, each.name)) for each in fields(value)}
+        return replace(value, **parts)
+    return value
+
+
+def spoken(text: str) -> str:
+    """A sentence with the parameters of Python.
+
+    >>> spoken("Allow more with --max-suppressed.")
+    'Allow more with max_suppressed.'
+    """
+    # Spaces that must not be folded stand in some of them.
+    for ours, theirs in _SENTENCES.items():
+        text = text.replace(ours, theirs)
+    return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)

@@ -1,0 +1,110 @@
+"""What was asked of a check, what was found, and how far the one is from the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kanon_sql.report.words.numbers import KEPT_TOGETHER, number
+from kanon_sql.results.comparison import model_of
+from kanon_sql.results.table import CheckResult
+from kanon_sql.spec.models.base import Worst
+
+_LETTERS = {"alpha": "α", "delta": "δ", "beta": "β", "max_highest": "highest", "min": "least",
+            "max_average": "average", "max_at_risk": "at risk", "max_share": "share",
+            "max": "greatest"}  # fmt: skip
+_STRICT = ("recursive_cl_diversity", "delta_disclosure")
+"""The models that a figure equal to its bound does not meet."""
+NONE = "\u2013"
+
+
+class Margin(NamedTuple):
+    """A threshold in words: what was asked, what was found, how far apart they are."""
+
+    asked: str
+    found: str
+    distance: str
+    """With a minus where the threshold is missed."""
+
+
+def margins(check: CheckResult) -> list[Margin]:
+    """Each threshold of a check that gates; what was found alone, where nothing was asked."""
+    if check.model == "homogeneity":
+        missed = "" if check.holds is None else _signed(-check.achieved, check.holds)
+        return [
+            Margin(
+                "" if check.holds is None else "none",
+                number(check.achieved) if check.achieved else "none",
+                missed,
+            )
+        ]
+    found = list(_judged(check)) if check.holds is not None else []
+    return found or [Margin("", _plain(check, check.achieved, ""), "")]
+
+
+def _judged(check: CheckResult) -> Iterator[Margin]:
+    model = model_of(check)
+    beside = {threshold: (key, worst) for key, (worst, threshold) in model.beside_worst.items()}
+    for name in model.thresholds:
+        asked = check.parameters.get(name)
+        if asked is None:
+            continue
+        key, worst = beside.get(name, ("", model.worst))
+        figure = check.details.get(key) if key else check.achieved
+        if isinstance(figure, dict):
+            figure, worst = figure.get(name), _end(name)
+        if check.model == "k_map_estimate":
+            asked = check.details.get("required", asked)
+        yield _margin(check, name, asked, figure, worst)
+
+
+def _end(name: str) -> Worst:
+    return "least" if name == "min" else "greatest"
+
+
+def _margin(check: CheckResult, name: str, asked: Any, figure: Any, worst: Worst) -> Margin:
+    is_strict = check.model in _STRICT
+    sign = "≥" if worst == "least" else ("<" if is_strict else "≤")
+    bound = f"{_LETTERS.get(name, name)}{KEPT_TOGETHER}{sign}{KEPT_TOGETHER}"
+    found = _plain(check, figure, name)
+    if not isinstance(figure, int | float) or isinstance(figure, bool):
+        return Margin(f"{bound}{_plain(check, asked, name)}", found, NONE)
+    room = figure - asked if worst == "least" else asked - figure
+    is_met = room > 0 or (room == 0 and not is_strict)
+    if abs(room) < 1e-9:
+        room = 0 if isinstance(figure, int) and isinstance(asked, int) else 0.0
+        is_met = check.holds is True or not is_strict
+    return Margin(f"{bound}{_plain(check, asked, name)}", found, _signed(room, is_met, name))
+
+
+def _plain(check: CheckResult, value: Any, name: str) -> str:
+    """A figure in the unit of its threshold: shares in per cent."""
+    if value is None:
+        return NONE
+    if isinstance(value, dict):
+        return " to ".join(NONE if each is None else number(each) for each in value.values())
+    is_share = name.startswith("max_") or (not name and "max_" in " ".join(_thresholds(check)))
+    if is_share and not math.isinf(value):
+        return f"{_decimals(value * 100)}{KEPT_TOGETHER}%"
+    return number(value)
+
+
+def _thresholds(check: CheckResult) -> tuple[str, ...]:
+    return model_of(check).thresholds
+
+
+def _decimals(value: float) -> str:
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def _signed(room: float, is_met: bool, name: str = "") -> str:
+    """The distance with its sign; in points of a hundred where the figures are shares."""
+    if math.isinf(room):
+        return "no bound would do"
+    sign = "+" if is_met else "−"
+    if room == 0:
+        return "0" if is_met else "−0"
+    if name.startswith("max_"):
+        return f"{sign}{_decimals(abs(room) * 100)}{KEPT_TOGETHER}points"
+    return f"{sign}{number(abs(room))}"

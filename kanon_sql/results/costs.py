@@ -1,0 +1,28 @@
+"""What each k would cost, as plain values of a result of `tradeoff`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CostOfK:
+    """The release that loses least for one k; all but `k` is None where no levels will do."""
+
+    k: int
+    lost: float | None
+    """What the metric of the search says."""
+    suppressed: int | None
+    classes: int | None
+    levels: Mapping[str, int] | None
+    """None where each group is as coarse as it must be."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What each k would cost by one metric."""
+
+    metric: str
+    algorithm: str
+    points: tuple[CostOfK, ...]

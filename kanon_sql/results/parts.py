@@ -1,0 +1,117 @@
+"""A value of a JSON file with its place, so that an error can say where it is, and never which."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from kanon_sql.errors import InputError
+
+KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
+          float: "a number", type(None): "null"}  # fmt: skip
+Kind = TypeVar("Kind")
+
+
+class Part(NamedTuple):
+    """A value of the file, with the place where it stands."""
+
+    path: Path | str
+    how: str
+    """How a file of this kind is written."""
+    place: str
+    value: Any
+
+    def error(self, wanted: str) -> InputError:
+        place = self.place or "the whole"
+        return InputError(
+            f"{self.path}: {place} must be {wanted}; found {KINDS[type(self.value)]}. Is this "
+            f"file as kanon-sql wrote it? {self.how}"
+        )
+
+    def as_(self, kind: type[Kind]) -> Kind:
+        fits = isinstance(self.value, kind) and (kind is bool or not isinstance(self.value, bool))
+        if not fits:
+            raise self.error(KINDS[kind])
+        value: Kind = self.value
+        return value
+
+    def object(self) -> Mapping[str, Any]:
+        return self.as_(dict)
+
+    def items(self) -> Iterator[Part]:
+        for number, value in enumerate(self.as_(list)):
+            yield Part(self.path, self.how, f"{self.place}[{number}]", value)
+
+    def find(self, key: str) -> Part | None:
+        """What stands under a key; None where that is nothing or null."""
+        value = self.object().get(key)
+        return None if value is None else self._under(key, value)
+
+    def part(self, key: str) -> Part:
+        if key not in self.object():
+            raise InputError(
+                f'{self.path}: {self.place or "the whole"} has no "{key}". Is this file '
+                f"as kanon-sql wrote it? {self.how}"
+            )
+        return self._under(key, self.value[key])
+
+    def get(self, key: str, kind: type[Kind]) -> Kind:
+        return self.part(key).as_(kind)
+
+    def get_or_none(self, key: str, kind: type[Kind]) -> Kind | None:
+        found = self.find(key)
+        return found.as_(kind) if found else None
+
+    def names(self, key: str) -> tuple[str, ...]:
+        found = self.find(key)
+        return tuple(name.as_(str) for name in found.items()) if found else ()
+
+    def _under(self, key: str, value: Any) -> Part:
+        return Part(self.path, self.how, f"{self.place}.{key}".lstrip("."), value)
+
+
+def whole_of(path: Path | str, how: str, value: Any) -> Part:
+    whole = Part(path, how, "", value)
+    is_ours = isinstance(whole.value, dict) and {"kanon_sql", "tables"} <= set(whole.value)
+    if not is_ours:
+        raise InputError(
+            f"{path} is nothing that kanon-sql wrote: it is {KINDS[type(whole.value)]} without "
+            f'"kanon_sql" and "tables". {how}'
+        )
+    return whole
+
+
+def parsed(path: Path, how: str) -> Any:
+    return loaded(text_of(path, how), path, how)
+
+
+def text_of(path: Path, how: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}. {how}") from None
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path} is not UTF-8 text, so kanon-sql did not write it. {how}"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}.") from None
+
+
+def loaded(text: str, path: Path | str, how: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}. Was the file cut "
+            f"off, or edited? {how}"
+        ) from None
+    except (RecursionError, ValueError):
+        raise InputError(f"{path} is not JSON that can be read. {how}") from None
+
+
+def _refuse_constant(name: str) -> None:
+    """JSON has no NaN and no bare Infinity, and kanon-sql writes neither."""
+    raise ValueError(name)

@@ -1,0 +1,425 @@
+"""The page that one signs: its parts, its promises, and that a browser shows it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kanon_sql as kanon
+from kanon_sql.cli import main
+from kanon_sql.errors import InputError, SpecError
+from kanon_sql.report import html, plots
+from kanon_sql.report.signed import again, figures
+from kanon_sql.report.words.margins import margins
+from kanon_sql.results.table import CheckResult
+
+PEOPLE = 60
+SPEC = """\
+version: 1
+tables:
+  - name: patients
+    source: patients.parquet
+    identifiers: [person]
+    quasi_identifiers:
+      zip: {levels: [{mask: right}], why: "It stands on every letter."}
+      born: {clip: [1920, 2010], levels: [{width: 10}, suppress]}
+    sensitive: [diagnosis]
+    references: {register: {source: register.parquet}}
+    release: {recipient: "The <b>ministry</b>", purpose: a study, review_by: 2027-06-30}
+    checks:
+      - k_anonymity: {k: 3}
+      - k_map: {k: 4, reference: register}
+      - t_closeness: {t: 0.5}
+"""
+PLANTED = ("zeppelin", "1931", "02179")
+"""What stands in the table, in cells that no report may show."""
+
+
+@pytest.fixture
+def clinic(tmp_path, monkeypatch) -> Path:
+    """A table with planted values, a register, and a spec for both."""
+    monkeypatch.chdir(tmp_path)
+    zips = [f"0213{n % 3}" for n in range(PEOPLE - 1)] + ["02179"]
+    born = [1950 + 10 * (n % 2) for n in range(PEOPLE - 1)] + [1931]
+    patients = {
+        "person": [f"zeppelin {n}" for n in range(PEOPLE)],
+        "zip": zips,
+        "born": born,
+        "ward": ["north"] * PEOPLE,
+        "diagnosis": ["flu" if n % 4 else "asthma" for n in range(PEOPLE - 1)] + ["zeppelin"],
+    }
+    pq.write_table(pa.table(patients), "patients.parquet")
+    pq.write_table(pa.table({"zip": zips * 2, "born": born * 2}), "register.parquet")
+    Path("kanon.yml").write_text(SPEC)
+    return tmp_path
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments), prog_name="kanon-sql")
+    told = capsys.readouterr()
+    return int(ended.value.code), told.out, told.err
+
+
+def parts(page: str) -> list[str]:
+    return re.findall(r"<h2[^>]*>\d+\. ([^<]*)</h2>", page)
+
+
+@pytest.fixture
+def page(clinic, capsys) -> str:
+    run(capsys, "audit", "kanon.yml", "--output", "result.json")
+    assert run(capsys, "report", "result.json", "--output", "report.html")[0] == 0
+    return Path("report.html").read_text(encoding="utf-8")
+
+
+def test_its_parts_stand_in_their_order(page):
+    assert parts(page) == [
+        "What was audited",
+        "The finding",
+        "What was looked at",
+        "Risk",
+        "Class sizes",
+        "Risk curve",
+        "Sensitive attributes",
+        "What this page does not show",
+        "Evidence",
+        "Decision",
+    ]
+
+
+def test_it_says_what_was_asked_found_and_for_whom(page):
+    text = html_as_text(page)
+    assert "k-anonymity k ≥ 3 1 −2 1 record (1.7 %) in 1 class" in text
+    assert "Recipient The <b>ministry</b> Purpose a study Release model to be filled in" in text
+    assert "Review by 2027-06-30" in text
+    assert "It stands on every letter." in text
+    assert "Columns without a part ward" in text
+    assert "kanon-sql audit patients \\ --qi zip,born" in text
+    assert re.search(r"Audited \d{4}-\d\d-\d\d By kanon-sql", text)
+    assert "differential privacy is the way out" in text
+
+
+def html_as_text(page: str) -> str:
+    """What a person reads of a page."""
+    import html as markup
+
+    body = re.sub(r"<style>.*?</style>|<svg.*?</svg>", "", page, flags=re.DOTALL)
+    words = markup.unescape(re.sub(r"<[^>]+>", " ", body)).replace("\u00a0", " ")
+    return " ".join(words.split())
+
+
+def test_it_runs_nothing_and_asks_for_nothing(page):
+    assert f'<meta http-equiv="Content-Security-Policy" content="{html.POLICY}">' in page
+    assert re.findall(r"<script|<link|<img|<iframe|\bon\w+=|javascript:|@import|url\(", page) == []
+    assert re.findall(r'(?:src|href)="', page) == []
+    assert (page.count("<h1>"), '<html lang="en">' in page, "<main>" in page) == (1, True, True)
+    assert len(re.findall("<table", page)) == len(re.findall("<caption", page))
+
+
+def test_no_value_of_the_table_is_on_it(page, clinic, capsys):
+    run(capsys, "audit", "kanon.yml", "--show-values", "--output", "shown.json")
+    assert "02179" in Path("shown.json").read_text()
+    for audience in ("internal", "external"):
+        _, shown, _ = run(capsys, "report", "shown.json", "--audience", audience)
+        for text in (page, shown):
+            assert [value for value in PLANTED if value in text] == []
+
+
+def test_the_same_result_gives_the_same_bytes(page, capsys):
+    _, again, _ = run(capsys, "report", "result.json")
+    assert again == page
+    read = kanon.from_json("result.json")
+    read.to_html("python.html")
+    assert Path("python.html").read_text(encoding="utf-8") == page
+    assert read.to_html() == page.removesuffix("\n")
+
+
+def test_the_digest_is_that_of_the_file(page):
+    digest = subprocess.run(["sha256sum", "result.json"], capture_output=True, text=True).stdout
+    assert digest.split()[0] in page
+
+
+def test_people_outside_are_told_no_small_count(page, capsys):
+    code, outside, _ = run(capsys, "report", "result.json", "--audience", "external")
+    assert code == 0
+    assert {"Evidence", "What each column adds"} & set(parts(outside)) == set()
+    text = html_as_text(outside)
+    assert "fewer than 10 records in fewer than 10 classes" in text
+    assert "1 record" not in text
+    assert "select" not in outside
+    [bars] = re.findall(r'<table class="bars">.*?</table>', outside, re.DOTALL)
+    counts = [int(each) for each in re.findall(r'"figure">(\d+)</td>', bars)]
+    assert (sum(counts), min(counts) >= 10) == (PEOPLE, True)
+    _, all_told, _ = run(
+        capsys, "report", "result.json", "--audience", "external", "--min-cell", "1"
+    )
+    assert "1 record (1.7 %) in 1 class" in html_as_text(all_told)
+
+
+def test_a_release_says_what_became_of_each_column(clinic, capsys):
+    code, _, _ = run(
+        capsys, "anonymize", "kanon.yml", "--output", "release.csv", "--result", "release.json",
+        "--untouched", "drop", "--max-suppressed", "3",
+    )  # fmt: skip
+    assert code == 0
+    run(capsys, "audit", "kanon.yml", "--output", "before.json")
+    run(capsys, "profile", "kanon.yml", "--output", "profile.json")
+    code, page, _ = run(
+        capsys, "report", "release.json", "--earlier-result", "before.json",
+        "--profile", "profile.json",
+    )  # fmt: skip
+    text = html_as_text(page)
+    assert code == 0
+    assert parts(page)[6:9] == [
+        "What each column adds", "Sensitive attributes", "Since the last release",
+    ]  # fmt: skip
+    assert "Records put in 60" in text
+    assert "before threshold after" in text
+    assert "prosecutor highest 100 % 33.33 %" in text
+    assert [value for value in PLANTED if value in page] == []
+
+
+def test_what_each_k_costs_marks_the_chosen_one(page, capsys):
+    points = [
+        {"k": k, "levels": {"zip": 1}, "suppressed": k, "classes": 9, "metrics": {"loss": lost}}
+        for k, lost in ((2, 0.1), (3, 0.25), (5, 0.5))
+    ]
+    found = {"metric": "loss", "algorithm": "optimal", "max_suppressed": 0, "points": points}
+    costs = {"kanon_sql": "0.1.0", "status": "measured", "tradeoff": found}
+    Path("costs.json").write_text(json.dumps(costs))
+    code, alone, _ = run(capsys, "report", "costs.json")
+    assert (code, "What k costs" in parts(alone)) == (0, True)
+    _, beside, _ = run(capsys, "report", "result.json", "--tradeoff", "costs.json")
+    assert "3 3 25.0 % chosen · zip 1" in html_as_text(beside)
+
+
+def test_without_the_extra_the_figures_stand_as_a_table(page, capsys, monkeypatch):
+    assert "<svg" in page
+    monkeypatch.setattr(html, "drawn", lambda chart: None)
+    _, without, _ = run(capsys, "report", "result.json")
+    assert "<svg" not in without
+    assert "pip install 'kanon-sql[report]'" in html_as_text(without)
+    assert "50 % 1.7 %" in html_as_text(without)
+
+
+def test_names_are_text_and_never_markup(page, capsys):
+    hostile = "<script>alert(1)</script>\"'\u202e\u200f" + "x" * 10_000
+    result = json.loads(Path("result.json").read_text(encoding="utf-8"))
+    table = result["tables"][0]
+    table["name"] = hostile
+    table["quasi_identifiers"] = [hostile, "born"]
+    table["warnings"] = [hostile]
+    table["sql"] = {hostile: hostile}
+    Path("hostile.json").write_text(json.dumps(result), encoding="utf-8")
+    code, page, err = run(capsys, "report", "hostile.json")
+    assert (code, err) == (0, "")
+    assert "<script" not in page
+    assert "\u202e" not in page
+    assert "\u200f" not in page
+    assert page.count("<h1>") == 1
+    assert "x" * 1_000 not in re.sub("<pre.*?</pre>", "", page, flags=re.DOTALL)
+
+
+WRONG = {
+    "{": "this is not JSON",
+    "[1, 2]": "is nothing that kanon-sql wrote",
+    '{"a": 1}': "is nothing that kanon-sql wrote",
+    '{"kanon_sql": "99.0.0", "status": "holds", "tables": []}': "written by kanon-sql 99.0.0",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_no_result_is_refused(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("wrong.json").write_text(text)
+    code, out, err = run(capsys, "report", "wrong.json", "--output", "report.html")
+    assert (code, out, WRONG[text] in err) == (2, "", True)
+    assert not Path("report.html").exists()
+
+
+def test_a_value_where_a_count_belongs_is_refused_and_not_told(page, capsys):
+    whole = json.loads(Path("result.json").read_text(encoding="utf-8"))
+    for place in ("records", "k", "uniques"):
+        table = {**whole["tables"][0], "summary": {**whole["tables"][0]["summary"]}}
+        table["summary"][place] = "Zeppelin"
+        Path("wrong.json").write_text(json.dumps({**whole, "tables": [table]}))
+        code, out, err = run(capsys, "report", "wrong.json")
+        assert (code, out, "Zeppelin" in err, f"summary.{place}" in err) == (2, "", False, True)
+    check = {**whole["tables"][0]["checks"][1], "unmatched_classes": "Zeppelin", "achieved": 0}
+    table = {**whole["tables"][0], "checks": [check]}
+    Path("wrong.json").write_text(json.dumps({**whole, "tables": [table]}))
+    code, out, err = run(capsys, "report", "wrong.json")
+    assert "Zeppelin" not in out + err
+    cut = Path("result.json").read_text(encoding="utf-8")[: len(json.dumps(whole)) // 2]
+    Path("cut.json").write_text(cut)
+    code, out, err = run(capsys, "report", "cut.json")
+    assert (code, out, "Was the file cut off" in err) == (2, "", True)
+
+
+def test_a_report_is_only_written_where_it_may_be(page, capsys):
+    for arguments, said in (
+        (["--output", "report.html"], "is there already; --force overwrites it"),
+        (["--output", "report.pdf"], "ends with .html"),
+        (["--output", "nowhere/report.html"], "there is no folder"),
+        (["--output", "new.html", "--profile", "result.json"], "is no profile"),
+        (["--output", "new.html", "--tradeoff", "result.json"], "is no result of tradeoff"),
+    ):
+        code, out, err = run(capsys, "report", "result.json", *arguments)
+        assert (code, out, said in err) == (2, "", True), err
+    assert not Path("new.html").exists()
+    result = kanon.from_json("result.json")
+    with pytest.raises(SpecError, match="is there already"):
+        result.to_html("report.html")
+    result.to_html("report.html", force=True)
+    with pytest.raises(SpecError, match=r"ends with \.html"):
+        result.to_html("report.json")
+    with pytest.raises(SpecError, match="internal or external"):
+        result.to_html(audience="public")
+    with pytest.raises(InputError, match="is no profile"):
+        result.to_html(profile="result.json")
+
+
+def test_a_page_of_twenty_checks_is_small(clinic, capsys):
+    models = [
+        "k_anonymity:k=2", "homogeneity", "l_diversity:l=2", "entropy_l_diversity:l=2",
+        "recursive_cl_diversity:c=2,l=2", "alpha_k_anonymity:alpha=0.5,k=2",
+        "p_sensitive_k_anonymity:p=2,k=2", "t_closeness:t=0.3", "delta_disclosure:delta=1",
+        "basic_beta_likeness:beta=1", "enhanced_beta_likeness:beta=1", "k_map:k=2",
+        "delta_presence:min=0.1,max=0.9", "prosecutor_risk:max_highest=0.5",
+        "journalist_risk:max_highest=0.5", "marketer_risk:max_average=0.5",
+        "sample_uniqueness:max_share=0.1", "k_anonymity:k=5", "l_diversity:l=3", "k_map:k=9",
+    ]  # fmt: skip
+    checks = [part for model in models for part in ("--check", model)]
+    run(
+        capsys, "audit", "patients.parquet", "--qi", "zip,born", "--sensitive", "diagnosis",
+        "--reference", "register.parquet", *checks, "--output", "many.json",
+    )  # fmt: skip
+    code, page, _ = run(capsys, "report", "many.json")
+    assert (code, len(page.encode()) < 150_000) == (0, True)
+    assert page.count("VIOLATED") + page.count("holds<") >= len(models)
+
+
+def test_several_tables_and_tables_without_records(clinic, capsys):
+    pq.write_table(pa.table({"zip": pa.array([], pa.string())}), "empty.parquet")
+    Path("two.yml").write_text(
+        "version: 1\ntables:\n  - {source: patients.parquet, quasi_identifiers: [zip], "
+        "checks: [{k_anonymity: {k: 2}}]}\n  - {source: empty.parquet, quasi_identifiers: [zip]}\n"
+    )
+    run(capsys, "audit", "two.yml", "--format", "json", "--output", "two.json")
+    code, page, _ = run(capsys, "report", "two.json")
+    text = html_as_text(page)
+    assert code == 0
+    assert "empty: no data. No record was found" in text or "empty.parquet: no data" in text
+    assert page.count("<h3") >= 3
+
+
+def test_the_command_on_the_page_asks_the_same(clinic, capsys):
+    asked = [
+        "audit", "patients.parquet", "--qi", "zip,born", "--sensitive", "diagnosis", "--k", "3",
+        "--reference", "register.parquet", "--k-map", "4", "--where", "zip <> '02179'",
+        "--check", "alpha_k_anonymity:alpha=0.5", "--nulls", "value", "--first", "50",
+    ]  # fmt: skip
+    _, before, _ = run(capsys, *asked, "--format", "json")
+    result = kanon.from_json(before)
+    command = again.command_of(result.tables[0])
+    again_asked = shlex.split(command.replace("\\\n", ""))[1:]
+    _, after, _ = run(capsys, *again_asked, "--format", "json")
+    [then], [now] = (json.loads(each)["tables"] for each in (before, after))
+    gated = [check for check in then["checks"] if check["holds"] is not None]
+    assert now["checks"][: len(gated)] == gated
+    assert (now["where"], now["first"]) == ("zip <> '02179'", 50)
+
+
+def test_charts_are_vega_lite(clinic):
+    result = kanon.audit("patients.parquet", ["zip", "born"], k=3)
+    sizes = result.chart("class_sizes")
+    assert sizes["$schema"] == plots.SCHEMA
+    assert sum(each["records"] for each in sizes["data"]["values"]) == PEOPLE
+    assert result.chart("risk")["data"]["values"][-1] == {"risk": 1.0, "share": 1 / PEOPLE}
+    json.dumps(sizes)
+    with pytest.raises(SpecError, match='Did you mean "class_sizes"'):
+        result.chart("class_size")
+
+
+def test_the_curve_is_that_of_the_histogram(clinic):
+    [table] = kanon.audit("patients.parquet", ["zip", "born"], k=3).tables
+    sizes = [size.size for size in table.histogram for _ in range(size.records)]
+    for point in figures.risk_points(table):
+        above = sum(1 / size >= point.risk - 1e-12 for size in sizes)
+        assert point.share == pytest.approx(above / PEOPLE)
+
+
+MARGINS = [
+    (CheckResult("k_anonymity", {"k": 5}, False, 1), [("k ≥ 5", "1", "−4")]),
+    (CheckResult("k_anonymity", {"k": 5}, True, 5), [("k ≥ 5", "5", "0")]),
+    (CheckResult("k_anonymity", {}, None, 7), [("", "7", "")]),
+    (
+        CheckResult("t_closeness", {"t": 0.3, "sensitive": "s"}, True, 0.25),
+        [("t ≤ 0.3", "0.25", "+0.05")],
+    ),
+    (CheckResult("homogeneity", {"sensitive": "s"}, False, 3), [("none", "3", "−3")]),
+    (
+        CheckResult("recursive_cl_diversity", {"c": 2, "l": 3, "sensitive": "s"}, False, 2.0),
+        [("c < 2", "2", "−0")],
+    ),
+    (
+        CheckResult(
+            "prosecutor_risk",
+            {"max_highest": 0.09, "max_average": 0.05, "threshold": 0.2},
+            False,
+            1 / 11,
+            details={"average": 0.04, "at_risk": 0.0},
+        ),
+        [("highest ≤ 9 %", "9.09 %", "−0.09 points"), ("average ≤ 5 %", "4 %", "+1 points")],
+    ),
+    (
+        CheckResult("delta_presence", {"min": 0.1, "max": 0.5}, False, {"min": 0.0, "max": 0.4}),
+        [("least ≥ 0.1", "0", "−0.1"), ("greatest ≤ 0.5", "0.4", "+0.1")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "found"), MARGINS)
+def test_a_margin_says_how_far_the_bound_is(check, found):
+    plain = [tuple(part.replace("\u00a0", " ") for part in each) for each in margins(check)]
+    assert plain == found
+
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def test_a_browser_shows_it_without_a_word(page, tmp_path):
+    if BROWSER is None:
+        if os.environ.get("KANON_SQL_NO_SKIPS"):
+            pytest.fail("there is no Chromium")
+        pytest.skip("there is no Chromium")
+    shown = subprocess.run(
+        [
+            BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+            "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={tmp_path / 'profile'}",
+            "--no-pdf-header-footer", f"--print-to-pdf={tmp_path / 'report.pdf'}",
+            f"file://{tmp_path / 'report.html'}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )  # fmt: skip
+    assert [line for line in shown.stderr.splitlines() if "CONSOLE" in line] == []
+    printed = (tmp_path / "report.pdf").read_bytes()
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 4
+
+
+def test_a_result_without_a_date_says_so(clinic):
+    result = kanon.audit("patients.parquet", ["zip"], k=3)
+    unknown = dataclasses.replace(result, audited=None)
+    assert "not recorded in this result" in str(unknown.to_html())
