@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from kanon_sql.profiling.result import ProfileResult
     from kanon_sql.results.table import CheckResult, TableResult
+    from kanon_sql.spec.earlier_release import EarlierReleaseSpec
     from kanon_sql.spec.hierarchy import GeneralizationHierarchy
     from kanon_sql.spec.models.closeness import (
         BasicBetaLikeness,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         EnhancedBetaLikeness,
         TCloseness,
     )
+    from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity
     from kanon_sql.spec.models.diversity import (
         AlphaKAnonymity,
         EntropyLDiversity,
@@ -70,6 +72,8 @@ _HOMES = {
     "GeneralizationHierarchy": "spec.hierarchy",
     "AlphaKAnonymity": "spec.models.diversity",
     "BasicBetaLikeness": "spec.models.closeness",
+    "ComposedKAnonymity": "spec.models.composition",
+    "ComposedLDiversity": "spec.models.composition",
     "DeltaDisclosure": "spec.models.closeness",
     "DeltaPresence": "spec.models.reference",
     "EnhancedBetaLikeness": "spec.models.closeness",
@@ -93,6 +97,7 @@ _HOMES = {
     "CheckResult": "results.table",
     "TableResult": "results.table",
     "AuditSpec": "spec.spec",
+    "EarlierReleaseSpec": "spec.earlier_release",
     "ReferenceSpec": "spec.spec",
     "TableSpec": "spec.spec",
 }
@@ -105,8 +110,11 @@ __all__ = [
     "BasicBetaLikeness",
     "CheckResult",
     "CompiledAudit",
+    "ComposedKAnonymity",
+    "ComposedLDiversity",
     "DeltaDisclosure",
     "DeltaPresence",
+    "EarlierReleaseSpec",
     "EngineError",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",

@@ -35,6 +35,7 @@ from kanon_sql.results.release import (
 )
 from kanon_sql.results.stored import result_of
 from kanon_sql.results.writing import check_writable
+from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
@@ -123,6 +124,7 @@ def audit(
     entity: str | None = None,
     identifiers: Names = (),
     references: Any = None,
+    earlier_releases: Any = None,
     where: str | None = None,
     first: int | None = None,
     nulls: Literal["value", "wildcard"] = "value",
@@ -148,9 +150,11 @@ def audit(
     has no other part), or a mapping from each to its `GeneralizationHierarchy`; with `levels` the
     table is looked at as it would be with these columns at these levels. `sensitive` is what must
     not become known. `references` are the tables of k-map by name, or the only one: data like
-    `data`, or a `ReferenceSpec`. `weight` is a survey's weight of each record. `engine` is a URL
-    or an open connection, as `connect` takes it, or what `connect` returns. `timeout` is in
-    seconds.
+    `data`, or a `ReferenceSpec`. `earlier_releases` are what was released of the same people
+    before, by name, or the only one: data like `data`, or an `EarlierReleaseSpec`; with `entity`,
+    each is measured together with this release, as someone who has both would. `weight` is a
+    survey's weight of each record. `engine` is a URL or an open connection, as `connect` takes it,
+    or what `connect` returns. `timeout` is in seconds.
 
     What is demanded is `k`, the fewest records of a class; `l` and `t`, of each sensitive
     attribute, the fewest values and the largest distance; `k_map`, the fewest matches in the
@@ -168,7 +172,7 @@ def audit(
     1
     """
     spec = _spec(
-        data, quasi_identifiers, sensitive, checks, references,
+        data, quasi_identifiers, sensitive, checks, references, earlier_releases,
         {"k": k, "l": l, "t": t, "k_map": k_map},
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
         sensitive_nulls=sensitive_nulls, levels=levels,
@@ -195,6 +199,7 @@ def compile(
     k_map: int | None = None,
     checks: Checks = (),
     references: Any = None,
+    earlier_releases: Any = None,
     engine: Any = None,
     dialect: str | None = None,
     quote: Quote = "always",
@@ -215,7 +220,9 @@ def compile(
             zip
     """
     demands = {"k": k, "l": l, "t": t, "k_map": k_map}
-    spec = _spec(data, quasi_identifiers, sensitive, checks, references, demands, **parts)
+    spec = _spec(
+        data, quasi_identifiers, sensitive, checks, references, earlier_releases, demands, **parts
+    )
     return compiler.compile(spec, engine=engine, dialect=dialect, quote=quote, table=table)
 
 
@@ -231,6 +238,7 @@ def anonymize(
     sensitive: Names = (),
     checks: Checks = (),
     references: Any = None,
+    earlier_releases: Any = None,
     algorithm: Algorithm = "datafly",
     metric: MetricName | None = None,
     max_suppressed: int | str | None = None,
@@ -295,7 +303,9 @@ def anonymize(
     {'zip': ['0213*', '0213*', '0214*', '0214*']}
     """
     demands = {"k": k, "l": l, "t": t, "k_map": k_map}
-    spec = _spec(data, quasi_identifiers, sensitive, checks, references, demands, **parts)
+    spec = _spec(
+        data, quasi_identifiers, sensitive, checks, references, earlier_releases, demands, **parts
+    )
     wanted = ReleaseOptions(
         algorithm=algorithm,
         metric=metric,
@@ -376,7 +386,7 @@ def profile(
     >>> column.column, column.k, column.newly_unique_records
     ('sex', 1, 1)
     """
-    spec = _spec(data, quasi_identifiers, sensitive, (), None, {}, **parts)
+    spec = _spec(data, quasi_identifiers, sensitive, (), None, None, {}, **parts)
     identifying = Identifying(
         subsets=subsets,
         suda=suda,
@@ -417,7 +427,7 @@ def init(
 
     The errors are those of `audit`; a table without records is an `InputError`.
     """
-    spec = _spec(data, (), sensitive, (), None, {}, **parts)
+    spec = _spec(data, (), sensitive, (), None, None, {}, **parts)
     path = _path(output)
     if path is not None:
         check_writable(path, inputs=spec.files(engine), force=force)
@@ -513,6 +523,7 @@ def _spec(
     sensitive: Names,
     checks: Checks,
     references: Any,
+    earlier_releases: Any,
     demands: Mapping[str, Any],
     **parts: Any,
 ) -> AuditSpec:
@@ -523,6 +534,7 @@ def _spec(
         "sensitive": columns,
         "checks": _models(checks),
         "references": tables,
+        "earlier_releases": _earlier_releases(earlier_releases),
         **{key: _part(key, value) for key, value in parts.items()},
     }
     if isinstance(data, AuditSpec):
@@ -581,6 +593,17 @@ def _references(references: Any) -> dict[str, Any]:
     named = references if isinstance(references, Mapping) else {"reference": references}
     return {
         str(name): each if isinstance(each, ReferenceSpec | Mapping) else {"source": each}
+        for name, each in named.items()
+    }
+
+
+def _earlier_releases(releases: Any) -> dict[str, Any]:
+    """The earlier releases by name; one that has none is called `earlier`."""
+    if releases is None:
+        return {}
+    named = releases if isinstance(releases, Mapping) else {"earlier": releases}
+    return {
+        str(name): each if isinstance(each, EarlierReleaseSpec | Mapping) else {"source": each}
         for name, each in named.items()
     }
 

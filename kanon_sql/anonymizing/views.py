@@ -456,7 +456,7 @@ def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
     or where the views are `shipped`, to be created beside it."""
     table = bound.table
     ours = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
-    for each in (table, *(reference.table for reference in bound.references.values())):
+    for each in (table, *(other.table for other in bound.beside)):
         *schema, own = re.split(r"""["`]\.["`]""", each.sql.strip('"`'))
         is_named = not each.embedded or schema
         if is_named and (shipped or not schema) and ours.fullmatch(own):

@@ -36,6 +36,8 @@ class Answers:
     survey: Sequence[Row] | None
     matches: Mapping[str, Row]
     """The row of each reference step, by the step's name."""
+    earlier: Mapping[str, Row]
+    """The row of each step on an earlier release, by the step's name."""
     first_records: tuple[Row, ...]
 
     @property

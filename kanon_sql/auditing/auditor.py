@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles
+from kanon_sql.auditing.composition import rows_with_earlier, saw_the_same_people
 from kanon_sql.auditing.opening import PlannedTable, name_of, opened, opening, planned
 from kanon_sql.auditing.result import AuditResult
 from kanon_sql.auditing.risks import risk
@@ -130,11 +131,10 @@ def expected(plan: Plan, steps: Sequence[Statement], hub: Engine) -> ExpectedTab
     """What an engine expects of these steps on the tables of a plan. None of them runs."""
     for step in steps:
         step.check()
-    references = [each.table.name for each in plan.bound.references.values()]
     return ExpectedTable(
         name_of(plan),
         hub.name,
-        (plan.bound.table.name, *references),
+        tuple(table.name for table in plan.bound.tables),
         tuple(ExpectedStep(step, hub.estimate(step.sql)) for step in steps),
     )
 
@@ -214,9 +214,11 @@ def _answers(plan: Plan, ask: Session, keys: Mapping[str, Row]) -> Answers:
         people_of=dict(_people_of(plan, sensitive, distances, matches, everyone, in_several, ask)),
         survey=ask.rows(plan.survey) if plan.survey and sizes else None,
         matches=matches,
+        earlier=dict(rows_with_earlier(plan, ask)) if sizes else {},
         first_records=tuple(ask.row(step) for step, _ in plan.first_records),
     )
-    if not saw_one_table(plan, answers):
+    is_one = saw_one_table(plan, answers) and saw_the_same_people(plan, answers, everyone)
+    if not is_one:
         raise EngineError(
             f"{plan.bound.table.name} changed while it was being audited; run the audit again."
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kanon_sql.auditing.facts import facts_unread
 from kanon_sql.auditing.opening import name_of, opened, planned
@@ -18,6 +19,7 @@ from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import bind
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.earlier_roles import named_of_earlier
 from kanon_sql.plan.roles import named_columns, named_of_reference, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
@@ -182,39 +184,55 @@ def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> Comp
     return CompiledTable(name_of(plan), steps)
 
 
+Role = tuple[Literal["audited", "reference", "earlier"], str]
+"""What a table is in a question, and the name that the question has for it."""
+
+
 def _tables(
     asked: TableSpec, hub: Engine | None, engine: Any, called: str | None
-) -> Iterator[tuple[str | None, Table]]:
-    """The table and its references as they are there, each by the reference's name."""
+) -> Iterator[tuple[Role, Table]]:
+    """The table, its references and its earlier releases as they are there."""
     if hub is None:
         own = table_of_names(asked.source, named_columns(asked), called)
     else:
         own = table_there(hub.table(asked.source), called)
-    yield None, own
-    for name, reference in asked.references.items():
-        source = reference.source
+    yield ("audited", ""), own
+    beside: list[tuple[Role, Any, Callable[[], list[str]]]] = [
+        *(
+            (("reference", name), each.source, partial(named_of_reference, asked, name))
+            for name, each in asked.references.items()
+        ),
+        *(
+            (("earlier", name), each.source, partial(named_of_earlier, asked, name))
+            for name, each in asked.earlier_releases.items()
+        ),
+    ]
+    for role, source, named in beside:
         if source is asked.source or (isinstance(source, str) and source == asked.source):
-            yield name, own
+            yield role, own
         elif _is_named_alone(asked, source, engine):
-            yield name, table_of_names(source, named_of_reference(asked, name))
+            yield role, table_of_names(source, named())
         elif hub is None:
             with opened(asked, engine) as files:
-                yield name, table_there(files.table(source))
+                yield role, table_there(files.table(source))
         else:
-            yield name, table_there(hub.table(source))
+            yield role, table_there(hub.table(source))
 
 
-def _plan_of(asked: TableSpec, tables: Mapping[str | None, Table], dialect: str) -> Plan:
+def _plan_of(asked: TableSpec, tables: Mapping[Role, Table], dialect: str) -> Plan:
     """The plan for tables of a database that nobody asks: nothing is read, not even a fact."""
     exact = dialect not in ROUNDING
-    there = {name: replace(table, exact=exact) for name, table in tables.items()}
-    table = there.pop(None)
-    roles = resolve(asked, table, {name: each for name, each in there.items() if name})
+    there = {role: replace(table, exact=exact) for role, table in tables.items()}
+    references, earlier = (
+        {name: table for (kind, name), table in there.items() if kind == part}
+        for part in ("reference", "earlier")
+    )
+    roles = resolve(asked, there["audited", ""], references, earlier)
     return plan_audit(bind(roles, facts_unread(roles)))
 
 
 def _for_elsewhere(plan: Plan, dialect: str, quote: Quote) -> CompiledTable:
-    tables = [plan.bound.table, *(each.table for each in plan.bound.references.values())]
+    tables = plan.bound.tables
     types = Types().union(*(table.types for table in tables))
     steps = {}
     for step in (*_texts(plan.bound, dialect), *plan.steps):
@@ -235,7 +253,7 @@ def _label(dialect: str) -> str:
 
 def _notes(bound: BoundSpec) -> Iterator[tuple[str, str]]:
     """What the SQL takes for granted of the tables there."""
-    for table in (bound.table, *(each.table for each in bound.references.values())):
+    for table in bound.tables:
         unknown = all(not column.type for column in table.columns)
         types = (
             "nobody has looked up the types of its columns, so that values are cast"
@@ -250,7 +268,6 @@ def _texts(bound: BoundSpec, dialect: str) -> Iterator[Statement]:
     columns = list(_text_columns(bound))
     if dialect in _BYTEWISE or not columns:
         return
-    tables = (bound.table, *(each.table for each in bound.references.values()))
     yield Statement(
         "texts",
         "Does the database tell texts apart that differ by case, accents or outer blanks? Where "
@@ -258,7 +275,7 @@ def _texts(bound: BoundSpec, dialect: str) -> Iterator[Statement]:
         "be relied on.",
         render("texts_told_apart", columns=columns),
         only="before everything else",
-        tables=frozenset(table.sql for table in tables),
+        tables=frozenset(table.sql for table in bound.tables),
     )
 
 
@@ -274,9 +291,26 @@ def _text_columns(bound: BoundSpec) -> Iterator[tuple[str, list[tuple[BoundColum
         )
         for column in bound.quasi_identifiers
     ]
-    alone = [*bound.sensitive, *([bound.entity] if bound.entity else [])]
-    pairs += [(column, []) for column in alone]
+    pairs += [
+        (
+            column,
+            [
+                (earlier.sensitive[column.name], earlier.table.sql)
+                for earlier in bound.earlier.values()
+                if column.name in earlier.sensitive
+            ],
+        )
+        for column in bound.sensitive
+    ]
+    if bound.entity:
+        entities = [(earlier.entity, earlier.table.sql) for earlier in bound.earlier.values()]
+        pairs.append((bound.entity, entities))
     for column, others in pairs:
         sources = [(column, bound.table.sql), *others]
         if all(each.is_text or each.generalised for each, _ in sources):
             yield column.name, [(replace(each, generalised=None), sql) for each, sql in sources]
+    for earlier in bound.earlier.values():
+        for column in earlier.quasi_identifiers:
+            if column.is_text or column.generalised:
+                source = (replace(column, generalised=None), earlier.table.sql)
+                yield f"{column.name} of {earlier.name}", [source]

@@ -9,12 +9,12 @@ from typing import Any, Literal
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.bind import column_levels
-from kanon_sql.plan.bound import BoundColumn, Facts, Roles
+from kanon_sql.plan.bound import BoundColumn, EarlierRoles, Facts, Roles
+from kanon_sql.plan.columns import refuse_merging
 from kanon_sql.plan.roles import (
     hierarchy_sources,
+    masked_beside,
     masked_columns,
-    masked_references,
-    refuse_merging,
 )
 from kanon_sql.spec.hierarchy_table import HierarchyTable, table_of_rows
 from kanon_sql.sql.gate import checked_select
@@ -55,6 +55,7 @@ def read_facts(
         },
         hierarchies={name: each.table for name, each in levels.items() if each.table is not None},
         referred=dict(_longest_referred(engine, roles)),
+        longest_earlier=dict(_longest_earlier(engine, roles)),
         show_values=show_values,
     )
 
@@ -70,7 +71,7 @@ def facts_unread(roles: Roles) -> Facts:
             "Write the hierarchy down in a CSV file."
         )
     levels = column_levels(roles, without=hierarchy_sources(roles, every=True))
-    masked = [masked_references(roles, each) for each in roles.references.values()]
+    masked = [masked_beside(roles, each) for each in roles.beside]
     if masked_columns(roles) or any(masked):
         raise SpecError(
             "a mask is as long as the longest value, and nobody has looked at the values of the "
@@ -120,9 +121,32 @@ def _longest_referred(engine: Engine, roles: Roles) -> Iterator[tuple[str, dict[
                     longest_value(engine, roles.table, column, _chosen(roles, column)),
                     longest_value(engine, reference.table, other),
                 )
-                for column, other in masked_references(roles, reference)
+                for column, other in masked_beside(roles, reference)
             },
         )
+
+
+def _longest_earlier(engine: Engine, roles: Roles) -> Iterator[tuple[str, dict[str, int]]]:
+    """An earlier release was masked to the length of its own longest value."""
+    for name, release in roles.earlier.items():
+        yield (
+            name,
+            {
+                column.name: longest_value(
+                    engine, release.table, other, _chosen_earlier(release, other)
+                )
+                for column, other in masked_beside(roles, release)
+            },
+        )
+
+
+def _chosen_earlier(release: EarlierRoles, column: BoundColumn) -> str:
+    return render(
+        "records",
+        relation=release.table.sql,
+        columns=[column],
+        where=release.where.sql if release.where else None,
+    )
 
 
 def _asked(

@@ -54,8 +54,11 @@ def open_table(
         references = {
             name: engine.table(reference.source) for name, reference in asked.references.items()
         }
+        earlier = {
+            name: engine.table(release.source) for name, release in asked.earlier_releases.items()
+        }
         try:
-            roles = resolve(asked, table, references, is_open=is_open)
+            roles = resolve(asked, table, references, earlier, is_open=is_open)
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
             bound = bind(roles, facts)
         except (SpecError, InputError) as error:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from kanon_sql.auditing.answers import Answers, Sizes, everyone, smallest, total
+from kanon_sql.auditing.composition import composed
 from kanon_sql.auditing.estimates import population_uniqueness, required_class_size
 from kanon_sql.auditing.risks import (
     average_risk,
@@ -27,6 +28,7 @@ from kanon_sql.report.words.numbers import the_reference
 from kanon_sql.results.table import CheckResult
 from kanon_sql.spec.models.base import Number, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.closeness import DeltaDisclosure
+from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.models.diversity import (
     AlphaKAnonymity,
     Homogeneity,
@@ -60,6 +62,8 @@ def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
                 yield _homogeneity(check, plan, answers)
             case SensitiveModel():
                 yield _sensitive(check, check.model, plan, answers)
+            case ComposedModel():
+                yield composed(check, check.model, plan, answers)
             case ReferenceModel():
                 yield _against_reference(check, check.model, plan, answers)
             case ProsecutorRisk():

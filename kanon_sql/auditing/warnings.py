@@ -8,7 +8,8 @@ from kanon_sql.auditing.answers import Answers, smallest, total
 from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import FIRST_RECORDS, SURVEY_CLASSES, Look, Plan, ReferenceStep
 from kanon_sql.plan.bound import BoundSpec
-from kanon_sql.report.words.numbers import the_reference
+from kanon_sql.plan.earlier_plan import EarlierStep
+from kanon_sql.report.words.numbers import the_earlier, the_reference
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
 from kanon_sql.sql.tables import Row
 
@@ -18,7 +19,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     if not answers.sizes:
         return
     yield from left_out(plan.bound)
-    referred = (each for bound in plan.bound.references.values() for each in bound.levels)
+    referred = (each for bound in plan.bound.beside for each in bound.levels)
     faults = [
         summary_of_faults(each.levels.faults, show_values=plan.bound.facts.show_values)
         for each in (*plan.bound.levels, *referred)
@@ -39,11 +40,18 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
         )
     for step in plan.references:
         yield from _matching(step, answers.matches[step.step.name])
+    for release in plan.earlier:
+        yield from _with_earlier(release, plan, answers)
+    if len(plan.earlier) > 1:
+        yield (
+            f"Each of the {len(plan.earlier)} earlier releases is measured with this one by "
+            "itself. What all of them say together is not measured, and may be more."
+        )
 
 
 def left_out(bound: BoundSpec) -> Iterator[str]:
     """Files that a glob could be thought to have read."""
-    for table in (bound.table, *(each.table for each in bound.references.values())):
+    for table in bound.tables:
         if table.left_out:
             yield (
                 f"{table.name} leaves out {', '.join(table.left_out)}, as a shell does: a name "
@@ -189,3 +197,31 @@ def _matching(step: ReferenceStep, row: Row) -> Iterator[str]:
             f"There are fewer people in {reference} than in the release in "
             f"{plural(exceeding, 'class')}, so it can't contain the release."
         )
+
+
+def _with_earlier(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[str]:
+    earlier, row = plan.bound.earlier[step.earlier], answers.earlier[step.step.name]
+    k, name = int(row["kanon_least"]), the_earlier(step.earlier)
+    for which, where in (("joiners", "this release"), ("leavers", name)):
+        alone = row[f"kanon_{which}_k"]
+        if alone is not None and alone < k:
+            yield (
+                f"{plural(int(row[f'kanon_{which}']), 'person')} are only in {where}, and the "
+                f"fewest of them who share their classes are {int(alone):,}, against a composed k "
+                f"of {k:,}: whoever knows that someone "
+                f"{'came' if which == 'joiners' else 'left'} looks among them alone."
+            )
+    for column in plan.bound.sensitive:
+        if column.name not in earlier.sensitive:
+            yield (
+                f'{earlier.table.name} has no column "{column.name}", so nothing is said of it '
+                "together with this release. If it has another name there, say which: columns of "
+                f"the earlier release {step.earlier}."
+            )
+    for each in step.candidates:
+        if answers.earlier[each.step.name]["kanon_least"] is None:
+            yield (
+                f"No value of {each.column.name} is in both classes of anyone who is in this "
+                f"release and in {name}, so composed l-diversity says nothing: are the values "
+                "spelled alike in both?"
+            )

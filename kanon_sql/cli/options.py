@@ -196,6 +196,37 @@ _DEMANDS = (
         help="Generalise it to where the table already is: zip=2, by the table's --hierarchy.",
     ),
 )
+_EARLIER = (
+    _asked(
+        "--earlier",
+        multiple=True,
+        metavar="[NAME=]SRC",
+        help="An earlier release of the same people, which someone may link with this one by "
+        "--entity. Where there are several, begin the value of the options below with NAME and a "
+        "colon.",
+    ),
+    _asked(
+        "--earlier-columns",
+        multiple=True,
+        metavar="[NAME:]COL=COL,…",
+        help="Its own name for a quasi-identifier, a sensitive attribute or the entity.",
+    ),
+    _asked(
+        "--earlier-qi",
+        multiple=True,
+        metavar="[NAME:]COL,…",
+        help="Its quasi-identifiers, where it published others.",
+    ),
+    _asked(
+        "--earlier-where", multiple=True, metavar="[NAME:]EXPR", help="Only these of its records."
+    ),
+    _asked(
+        "--earlier-level",
+        multiple=True,
+        metavar="[NAME:]COL=N,…",
+        help="Generalise it to what was released: zip=2, by the table's --hierarchy.",
+    ),
+)
 _HIERARCHIES = (
     _asked(
         "--hierarchy",
@@ -256,8 +287,25 @@ _SOURCE = (
         help="Where the table lies: duckdb:FILE, postgresql://…, snowflake://…",
     ),
 )
-_RELEASE_QUESTION = (*_PARTS, *_DEMANDS, *_HIERARCHIES, *_RECORDS, *_OTHERS_KNOWN, *_SOURCE)
-_QUESTION = (*_PARTS, *_DEMANDS, *_HIERARCHIES, *_LEVELS, *_RECORDS, *_OTHERS_KNOWN, *_SOURCE)
+_RELEASE_QUESTION = (
+    *_PARTS,
+    *_DEMANDS,
+    *_EARLIER,
+    *_HIERARCHIES,
+    *_RECORDS,
+    *_OTHERS_KNOWN,
+    *_SOURCE,
+)
+_QUESTION = (
+    *_PARTS,
+    *_DEMANDS,
+    *_EARLIER,
+    *_HIERARCHIES,
+    *_LEVELS,
+    *_RECORDS,
+    *_OTHERS_KNOWN,
+    *_SOURCE,
+)
 _KNOWLEDGE = (
     _run(
         "--attacker-knows",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_REFERENCE = "reference"
+DEFAULT_EARLIER = "earlier"
 
 
 _CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
@@ -42,9 +44,10 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
     quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
-    references = _references(values)
+    references = _beside(REFERENCES, values)
     demands = {
         "references": references,
+        "earlier_releases": _beside(EARLIER, values),
         "checks": _checks(values, list(references)),
         "with_other_sensitive": values["with_other_sensitive"],
     }
@@ -369,59 +372,95 @@ def _outer_parts(text: str) -> Iterator[str]:
     yield part
 
 
-def _references(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Every reference by its name, with its own columns, filter, entity and weight."""
-    references: dict[str, dict[str, Any]] = {}
-    for text in values["reference"]:
-        name, source = _named_source(text)
-        if name in references:
+@dataclass(frozen=True)
+class _Kind:
+    """What else holds people, and the options that speak of it."""
+
+    flag: str
+    noun: str
+    default: str
+    """What one is called that has no name."""
+    example: str
+    parts: tuple[str, ...]
+    """What may be said once of each."""
+    name: str
+    """What a name is made of."""
+
+    def given(self, part: str, values: Mapping[str, Any]) -> Sequence[str]:
+        texts: Sequence[str] = values.get(f"{self.flag}-{part}"[2:].replace("-", "_"), ())
+        return texts
+
+
+REFERENCES = _Kind(
+    "--reference",
+    "reference",
+    DEFAULT_REFERENCE,
+    "voters.parquet",
+    ("where", "entity", "weight"),
+    r"[A-Za-z_]\w*",
+)
+EARLIER = _Kind(
+    "--earlier", "earlier release", DEFAULT_EARLIER, "r2024.parquet", ("where",), r"\w+"
+)
+
+
+def _beside(kind: _Kind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every reference, or earlier release, by its name, with what is said of it."""
+    flag, found = kind.flag, dict[str, dict[str, Any]]()
+    for text in values.get(flag[2:], ()):
+        name, source = _named_source(kind, text)
+        if name in found:
             raise SpecError(
-                f'there are two references called "{name}": name them, as in '
-                "--reference voters=voters.parquet."
+                f'there are two {kind.noun}s called "{name}": name them, as in '
+                f"{flag} {kind.example.partition('.')[0]}={kind.example}."
             )
-        references[name] = {"source": source}
-    for name, text in _of_references("--reference-columns", values, references):
-        columns = references[name].setdefault("columns", {})
-        for pair in column_names("--reference-columns", text):
+        found[name] = {"source": source}
+    for name, text in _of_each(kind, "columns", values, found):
+        columns = found[name].setdefault("columns", {})
+        for pair in column_names(f"{flag}-columns", text):
             column, equals, own = pair.partition("=")
             if not (column and equals and own):
-                raise SpecError(f"--reference-columns {pair!r} is not COL=COL, as in zip=zip_code.")
+                raise SpecError(f"{flag}-columns {pair!r} is not COL=COL, as in zip=zip_code.")
             if column in columns:
-                raise SpecError(f'--reference-columns names "{column}" twice. Name it once.')
+                raise SpecError(f'{flag}-columns names "{column}" twice. Name it once.')
             columns[column] = own
     at_level: dict[str, list[str]] = {}
-    for name, text in _of_references("--reference-level", values, references):
+    for name, text in _of_each(kind, "level", values, found):
         at_level.setdefault(name, []).append(text)
     for name, texts in at_level.items():
-        references[name]["levels"] = _levels("--reference-level", texts)
-    for part in ("where", "entity", "weight"):
-        for name, text in _of_references(f"--reference-{part}", values, references):
-            if part in references[name]:
-                raise SpecError(f"--reference-{part} is there twice for {name}. Give it once.")
-            references[name][part] = text
-    return references
+        found[name]["levels"] = _levels(f"{flag}-level", texts)
+    for part in kind.parts:
+        for name, text in _of_each(kind, part, values, found):
+            if part in found[name]:
+                raise SpecError(f"{flag}-{part} is there twice for {name}. Give it once.")
+            found[name][part] = text
+    for name, text in _of_each(kind, "qi", values, found):
+        names = found[name].setdefault("quasi_identifiers", [])
+        names += column_names(f"{flag}-qi", text)
+    return found
 
 
-def _named_source(text: str) -> tuple[str, str]:
+def _named_source(kind: _Kind, text: str) -> tuple[str, str]:
     """The name and the source in `[NAME=]SRC`; a path with an `=` of its own begins with `./`."""
-    named = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", text, re.DOTALL)
-    return (named[1], named[2]) if named else (DEFAULT_REFERENCE, text)
+    named = re.fullmatch(rf"({kind.name})=(.+)", text, re.DOTALL)
+    return (named[1], named[2]) if named else (kind.default, text)
 
 
-def _of_references(
-    flag: str, values: Mapping[str, Any], references: Mapping[str, Any]
+def _of_each(
+    kind: _Kind, part: str, values: Mapping[str, Any], found: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Each value of the option with the name of the reference that it is for."""
-    for text in values[flag.removeprefix("--").replace("-", "_")]:
+    """Each value of an option with the name of what it speaks of."""
+    flag = f"{kind.flag}-{part}"
+    for text in kind.given(part, values):
         prefix = re.match(r"(\w+):(?!:)\s*", text)
-        if prefix and prefix[1] in references:
+        if prefix and prefix[1] in found:
             yield prefix[1], text[prefix.end() :]
-        elif len(references) == 1:
-            yield next(iter(references)), text
-        elif not references:
-            raise SpecError(f"{flag} needs a table that it is about: --reference voters.parquet.")
+        elif len(found) == 1:
+            yield next(iter(found)), text
+        elif not found:
+            raise SpecError(f"{flag} needs a table that it is about: {kind.flag} {kind.example}.")
         else:
             raise SpecError(
-                f"{flag} {text!r} is for which reference? Begin it with a name and a colon: "
-                f"{', '.join(f'{name}:' for name in references)}."
+                f"{flag} {text!r} is for which {kind.noun}? Begin it with a name and a colon: "
+                f"{', '.join(f'{name}:' for name in found)}."
             )

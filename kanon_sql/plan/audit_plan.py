@@ -24,6 +24,7 @@ from kanon_sql.plan.check_sql import (
     reference_measures,
     sensitive_measures,
 )
+from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
 from kanon_sql.plan.pairs import pairs
 from kanon_sql.plan.precautions import precautions
 from kanon_sql.plan.short_keys import proof_of_keys, with_short_keys
@@ -132,6 +133,7 @@ class Plan:
     """Counts people by the smallest of their classes, where some are in several."""
     survey: Statement | None
     references: tuple[ReferenceStep, ...]
+    earlier: tuple[EarlierStep, ...]
     first_records: tuple[tuple[Statement, tuple[str, ...]], ...]
     """Each counts the different values of these columns among the first records."""
     shown: tuple[Statement, ...]
@@ -157,6 +159,7 @@ class Plan:
             *(distance.people for distance in self.distances),
             self.survey,
             *(step for each in self.references for step in (each.step, each.people)),
+            *(step for each in self.earlier for step in each.steps),
             *(step for step, _ in self.first_records),
             *self.shown,
         )
@@ -184,6 +187,7 @@ def plan_audit(bound: BoundSpec, *, short_keys: bool = True) -> Plan:
         people=smallest_classes(keyed) if bound.entity else None,
         survey=_survey(bound) if bound.weight else None,
         references=tuple(_references(bound)),
+        earlier=tuple(steps_with_earlier(bound)),
         first_records=tuple(_first_records(bound)),
         shown=tuple(_shown(bound)),
     )

@@ -7,15 +7,18 @@ any SQL is made.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from kanon_sql.errors import SpecError, located
 from kanon_sql.plan.bound import (
     AtLevel,
     BoundColumn,
+    BoundEarlier,
     BoundReference,
     BoundSpec,
+    EarlierRoles,
     Facts,
+    Location,
     ReferenceRoles,
     Roles,
 )
@@ -46,6 +49,9 @@ def bind(roles: Roles, facts: Facts | None = None) -> BoundSpec:
             name: _bind_reference(reference, roles, facts)
             for name, reference in roles.references.items()
         },
+        earlier={
+            name: _bind_earlier(release, roles, facts) for name, release in roles.earlier.items()
+        },
         checks=roles.checks,
         levels=levels,
     )
@@ -63,6 +69,22 @@ def _bind_reference(reference: ReferenceRoles, roles: Roles, facts: Facts) -> Bo
         entity=reference.entity,
         weight=reference.weight,
         where=reference.where,
+        levels=levels,
+    )
+
+
+def _bind_earlier(release: EarlierRoles, roles: Roles, facts: Facts) -> BoundEarlier:
+    levels = tuple(_earlier_levels(release, roles, facts))
+    generalised = {each.raw.name: each.column for each in levels}
+    return BoundEarlier(
+        name=release.name,
+        table=release.table,
+        quasi_identifiers=tuple(
+            generalised.get(column.name, column) for column in release.quasi_identifiers
+        ),
+        entity=release.entity,
+        sensitive=release.sensitive,
+        where=release.where,
         levels=levels,
     )
 
@@ -120,13 +142,36 @@ def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int)
 
 def _reference_levels(reference: ReferenceRoles, roles: Roles, facts: Facts) -> Iterator[AtLevel]:
     """The reference's columns that are looked at through the hierarchies of the table."""
-    name, referred = reference.name, facts.referred.get(reference.name, {})
+    here = ("references", reference.name, "levels")
+    referred = facts.referred.get(reference.name, {})
+    yield from _levels_beside(
+        here, f"reference {reference.name}: ", reference, roles, facts, referred
+    )
+
+
+def _earlier_levels(release: EarlierRoles, roles: Roles, facts: Facts) -> Iterator[AtLevel]:
+    """The columns of an earlier release that are looked at through the hierarchies of the table."""
+    here = ("earlier_releases", release.name, "levels")
+    longest = facts.longest_earlier.get(release.name, {})
+    yield from _levels_beside(
+        here, f"earlier release {release.name}: ", release, roles, facts, longest
+    )
+
+
+def _levels_beside(
+    here: Location,
+    prefix: str,
+    beside: ReferenceRoles | EarlierRoles,
+    roles: Roles,
+    facts: Facts,
+    longest: Mapping[str, int],
+) -> Iterator[AtLevel]:
     # The release's tables of labels, which a statement may join too, have the numbers before.
     for place, column in enumerate(roles.quasi_identifiers, start=1 + len(roles.quasi_identifiers)):
-        level, there = reference.levels.get(column.name), reference.columns[column.name]
+        level = beside.levels.get(column.name)
         if level:
-            with located("references", name, "levels"):
-                levels = _levels_for(roles, column, there, facts, referred.get(column.name))
-                _refuse_beyond_top(f"reference {name}: ", column.name, levels, level)
-            portable = not reference.table.embedded
-            yield AtLevel(there, levels, level, place, portable=portable)
+            there = beside.columns[column.name]
+            with located(*here):
+                levels = _levels_for(roles, column, there, facts, longest.get(column.name))
+                _refuse_beyond_top(prefix, column.name, levels, level)
+            yield AtLevel(there, levels, level, place, portable=not beside.table.embedded)

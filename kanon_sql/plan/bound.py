@@ -96,6 +96,23 @@ class ReferenceRoles:
 
 
 @dataclass(frozen=True)
+class EarlierRoles:
+    """An earlier release with its columns found, as they lie there."""
+
+    name: str
+    table: Table
+    quasi_identifiers: tuple[BoundColumn, ...]
+    columns: Mapping[str, BoundColumn]
+    """Those of them that the table has too, by the name that they have there."""
+    entity: BoundColumn
+    sensitive: Mapping[str, BoundColumn]
+    """Its column for each sensitive attribute that it has, by the attribute's name."""
+    where: Condition | None
+    levels: Mapping[str, int]
+    """The level at which it is to be looked at, by the table's quasi-identifier."""
+
+
+@dataclass(frozen=True)
 class Roles:
     """The columns of a question in the parts that they play, as they lie in the tables."""
 
@@ -109,9 +126,15 @@ class Roles:
     weight: BoundColumn | None
     where: Condition | None
     references: Mapping[str, ReferenceRoles]
+    earlier: Mapping[str, EarlierRoles]
     checks: tuple[BoundCheck, ...]
     levels: Mapping[str, int]
     """The level at which the table is to be looked at, by quasi-identifier."""
+
+    @property
+    def beside(self) -> tuple[ReferenceRoles | EarlierRoles, ...]:
+        """What else holds people: the references and the earlier releases."""
+        return (*self.references.values(), *self.earlier.values())
 
     @property
     def unassigned(self) -> tuple[Column, ...]:
@@ -142,6 +165,8 @@ class Facts:
     """The rows of its hierarchy, where it has some."""
     referred: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By reference: how many characters the longest value of either side has."""
+    longest_earlier: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By earlier release: how many characters its own longest value has."""
     show_values: bool = False
     """Whether a fault may tell the values of a hierarchy that lies in a file or a table."""
 
@@ -208,6 +233,21 @@ class BoundReference:
 
 
 @dataclass(frozen=True)
+class BoundEarlier:
+    """An earlier release as it is looked at."""
+
+    name: str
+    table: Table
+    quasi_identifiers: tuple[BoundColumn, ...]
+    entity: BoundColumn
+    sensitive: Mapping[str, BoundColumn]
+    """Its column for each sensitive attribute that it has, by the attribute's name."""
+    where: Condition | None
+    levels: tuple[AtLevel, ...] = ()
+    """Its columns that are looked at as they would be at a level above the raw value."""
+
+
+@dataclass(frozen=True)
 class BoundSpec:
     """One table's question, complete."""
 
@@ -221,6 +261,7 @@ class BoundSpec:
     entity: BoundColumn | None
     weight: BoundColumn | None
     references: Mapping[str, BoundReference]
+    earlier: Mapping[str, BoundEarlier]
     checks: tuple[BoundCheck, ...]
     levels: tuple[AtLevel, ...] = ()
     """The quasi-identifiers that are looked at as they would be at a level above the raw value."""
@@ -233,6 +274,16 @@ class BoundSpec:
     @property
     def table(self) -> Table:
         return self.roles.table
+
+    @property
+    def beside(self) -> tuple[BoundReference | BoundEarlier, ...]:
+        """What else holds people: the references and the earlier releases."""
+        return (*self.references.values(), *self.earlier.values())
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Every table that the question is about, the audited one first."""
+        return (self.table, *(each.table for each in self.beside))
 
     @property
     def where(self) -> Condition | None:

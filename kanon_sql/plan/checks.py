@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kanon_sql.errors import SpecError, did_you_mean, located
-from kanon_sql.plan.bound import BoundCheck, BoundColumn
+from kanon_sql.plan.bound import BoundCheck, BoundColumn, EarlierRoles
 from kanon_sql.spec.hierarchy_table import read_tree
 from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.models.composition import (
+    ComposedKAnonymity,
+    ComposedLDiversity,
+    ComposedModel,
+)
 from kanon_sql.spec.models.diversity import Homogeneity, KEAnonymity
 from kanon_sql.spec.models.reference import KMap
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -27,16 +33,25 @@ _UNASKED = tuple(
 
 
 def bound_checks(
-    spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
+    spec: TableSpec,
+    table: Table,
+    sensitive: tuple[BoundColumn, ...],
+    earlier: Mapping[str, EarlierRoles],
 ) -> Iterator[BoundCheck]:
     """What was asked, what gates before what does not; then what is measured unasked."""
     asked = []
     for place, model in enumerate(spec.checks):
         with located("checks", place):
-            asked.append(_complete(model, spec, table, sensitive))
+            asked.append(
+                _composed(model, table, sensitive, earlier)
+                if isinstance(model, ComposedModel)
+                else _complete(model, spec, table, sensitive)
+            )
     asked.sort(key=lambda check: not check.gates)
+    models = [check.model for check in asked]
     yield from asked
-    yield from _unasked(spec, sensitive, [check.model for check in asked])
+    yield from _unasked(spec, sensitive, models)
+    yield from _composed_unasked(sensitive, earlier, models)
 
 
 def _unasked(
@@ -63,6 +78,21 @@ def _unasked(
                 yield BoundCheck(measured, asked=False, column=column)
 
 
+def _composed_unasked(
+    sensitive: Sequence[BoundColumn], earlier: Mapping[str, EarlierRoles], asked: Sequence[Model]
+) -> Iterator[BoundCheck]:
+    """Each earlier release is measured together with this one, in whatever both have."""
+    for name, release in earlier.items():
+        of_release = [m for m in asked if isinstance(m, ComposedModel) and m.earlier == name]
+        if not any(isinstance(model, ComposedKAnonymity) for model in of_release):
+            yield BoundCheck(ComposedKAnonymity(earlier=name), asked=False)
+        known = {m.sensitive for m in of_release if isinstance(m, ComposedLDiversity)}
+        for column in sensitive:
+            if column.name in release.sensitive and column.name not in known:
+                model = ComposedLDiversity(sensitive=column.name, earlier=name)
+                yield BoundCheck(model, asked=False, column=column)
+
+
 def _complete(
     model: Model, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
 ) -> BoundCheck:
@@ -76,11 +106,34 @@ def _complete(
     if model.is_estimate:
         require(model.name())
     if isinstance(model, ReferenceModel):
-        named = model.model_copy(update={"reference": _reference_name(model, spec)})
+        name = _named_one(model, model.reference, list(spec.references), _REFERENCE)
+        named = model.model_copy(update={"reference": name})
         return BoundCheck(named, asked=True)
     if isinstance(model, SensitiveModel):
         return _with_its_column(model, spec, table, sensitive)
     return BoundCheck(model, asked=True)
+
+
+def _composed(
+    model: ComposedModel,
+    table: Table,
+    sensitive: tuple[BoundColumn, ...],
+    earlier: Mapping[str, EarlierRoles],
+) -> BoundCheck:
+    """The same with its earlier release and its column named as the tables name them."""
+    release = earlier[_named_one(model, model.earlier, list(earlier), _EARLIER)]
+    named = model.model_copy(update={"earlier": release.name})
+    if not isinstance(named, ComposedLDiversity):
+        return BoundCheck(named, asked=True)
+    name = _sensitive_name(named, table, sensitive)
+    if name not in release.sensitive:
+        raise SpecError(
+            f'{model.name()}: earlier release {release.name} has no column "{name}". If it has '
+            f'another name there, say which: columns={{"{name}": …}}. Its columns: '
+            f"{', '.join(release.table.column_names)}."
+        )
+    column = next(column for column in sensitive if column.name == name)
+    return BoundCheck(named.model_copy(update={"sensitive": name}), asked=True, column=column)
 
 
 def _with_its_column(
@@ -114,7 +167,9 @@ def _with_its_column(
     return BoundCheck(complete, asked=True, column=column, paths=paths)
 
 
-def _sensitive_name(model: SensitiveModel, table: Table, sensitive: tuple[BoundColumn, ...]) -> str:
+def _sensitive_name(
+    model: SensitiveModel | ComposedLDiversity, table: Table, sensitive: tuple[BoundColumn, ...]
+) -> str:
     if model.sensitive is not None:
         return find(model.sensitive, table).name
     if len(sensitive) == 1:
@@ -127,26 +182,53 @@ def _sensitive_name(model: SensitiveModel, table: Table, sensitive: tuple[BoundC
     )
 
 
-def _reference_name(model: ReferenceModel, spec: TableSpec) -> str:
-    names = list(spec.references)
-    if model.reference is not None and model.reference in names:
-        return model.reference
+class _Beside(NamedTuple):
+    """What a model is asked beside the table, in words."""
+
+    parameter: str
+    a_noun: str
+    how: str
+    """What it is, and how one is named."""
+
+    @property
+    def noun(self) -> str:
+        return self.a_noun.partition(" ")[2]
+
+
+_REFERENCE = _Beside(
+    "reference",
+    "a reference",
+    "the table of the people who could be meant (--reference FILE, or references: in a spec)",
+)
+_EARLIER = _Beside(
+    "earlier",
+    "an earlier release",
+    "what was released of the same people before (--earlier FILE, or earlier_releases: in a spec)",
+)
+
+
+def _named_one(model: Model, given: str | None, names: Sequence[str], beside: _Beside) -> str:
+    """The name of the one that a model means, of those that there are."""
+    if given is not None and given in names:
+        return given
     if not names:
-        raise SpecError(
-            f"{model.name()} needs a reference: the table of the people who could be meant "
-            "(--reference FILE, or references: in a spec)."
-        )
-    if model.reference is None and len(names) == 1:
+        raise SpecError(f"{model.name()} needs {beside.a_noun}: {beside.how}.")
+    if given is None and len(names) == 1:
         return names[0]
-    if model.reference is None:
+    if given is None:
         raise SpecError(
-            f"{model.name()}: there are several references ({', '.join(names)}); name one, as in "
-            f"{model.name()}:reference={names[0]}."
+            f"{model.name()}: there are several {beside.noun}s ({', '.join(names)}); name one, as "
+            f"in {model.name()}:{beside.parameter}={names[0]}."
         )
     raise SpecError(
-        f'{model.name()}: there is no reference "{model.reference}". References: '
-        f"{', '.join(names)}.{did_you_mean(model.reference, names)}"
+        f'{model.name()}: there is no {beside.noun} "{given}". {beside.noun.capitalize()}s: '
+        f"{', '.join(names)}.{did_you_mean(given, names)}"
     )
+
+
+def sensitive_of(model: Model) -> str | None:
+    """The sensitive attribute that a model names, if it does."""
+    return model.sensitive if isinstance(model, SensitiveModel | ComposedLDiversity) else None
 
 
 def require(*models: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from kanon_sql.errors import SpecError, found_instead
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
-from kanon_sql.plan.roles import column_named, refuse_uncomparable
+from kanon_sql.plan.columns import column_named, refuse_uncomparable
 from kanon_sql.plan.subset_plan import MOST_SCORED, refuse_too_many
 from kanon_sql.sql.quoting import positive_int
 

@@ -1,9 +1,16 @@
-"""How cells of a table are compared with cells of a reference."""
+"""How cells of a table are compared with cells of a reference, or of an earlier release."""
 
 from __future__ import annotations
 
 from kanon_sql.errors import SpecError
-from kanon_sql.plan.bound import BoundColumn, BoundReference, BoundSpec, Comparison, Pair
+from kanon_sql.plan.bound import (
+    BoundColumn,
+    BoundEarlier,
+    BoundReference,
+    BoundSpec,
+    Comparison,
+    Pair,
+)
 from kanon_sql.sql.column_types import family
 
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
@@ -38,3 +45,25 @@ def _comparison(
     # An integer and a float that a cast makes equal need not be: 2**53 + 1 becomes 2**53.
     rounds = column.type != other.type and _FLOATS & {column.type, other.type}
     return "as_is" if here == there != "text" and not rounds else "as_text"
+
+
+def of_both_releases(
+    bound: BoundSpec, earlier: BoundEarlier, column: BoundColumn, other: BoundColumn
+) -> Pair:
+    """How the entity, or a sensitive attribute, is compared with that of an earlier release.
+
+    Raises `SpecError` unless both hold values of one kind: text that spells a number is another
+    person, or another diagnosis, wherever it is spelled otherwise.
+    """
+    here, there = family(column.type), family(other.type)
+    if here and there and here != there:
+        raise SpecError(
+            f'earlier release {earlier.name}: column "{other.name}" is {other.type}, and '
+            f'"{column.name}" of {bound.table.name} is {column.type}, so nobody could be found in '
+            "both. Give both the same type."
+        )
+    is_plain = bool(here) and column.type == other.type
+    rounds = column.type != other.type and _FLOATS & {column.type, other.type}
+    return Pair(
+        column, other, "as_is" if is_plain or (here == "number" and not rounds) else "as_text"
+    )

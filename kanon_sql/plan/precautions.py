@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from kanon_sql.errors import plural
-from kanon_sql.plan.bound import AtLevel, BoundReference, BoundSpec, Pair
+from kanon_sql.plan.bound import AtLevel, BoundEarlier, BoundReference, BoundSpec, Pair
 from kanon_sql.plan.check_sql import labelled
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.pairs import pairs
-from kanon_sql.plan.steps import Precaution, records, reference_records, step
+from kanon_sql.plan.steps import Precaution, earlier_records, records, reference_records, step
 from kanon_sql.spec.models.base import Model, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.diversity import KEAnonymity
@@ -23,7 +23,7 @@ from kanon_sql.sql.tables import Row, Table
 
 def precautions(bound: BoundSpec) -> Iterator[Precaution]:
     """What to ask before anything else, in the order in which it is asked."""
-    yield from _castable(bound, "release", bound.where, bound.table)
+    yield from _castable(bound, "release", "", bound.where, bound.table)
     for each in bound.levels:
         yield from without_label(
             bound, each, bound.table, records(bound, [each.raw]), f"labels_{each.raw.name}"
@@ -46,7 +46,7 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
         )
     for reference in bound.references.values():
         name, table = reference.name, reference.table
-        yield from _castable(bound, name, reference.where, table)
+        yield from _castable(bound, name, f"reference {name}: ", reference.where, table)
         for each in reference.levels:
             raw = reference_records(reference, [each.raw])
             yield from without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
@@ -73,6 +73,31 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
             )
         for pair in pairs(bound, reference, "containment"):
             yield from _comparable(bound, reference, pair)
+    for earlier in bound.earlier.values():
+        yield from _of_earlier(bound, earlier)
+
+
+def _of_earlier(bound: BoundSpec, earlier: BoundEarlier) -> Iterator[Precaution]:
+    """What must be so of an earlier release: labels for its values, a person for each record."""
+    name, table = f"earlier_{earlier.name}", earlier.table
+    place = f"earlier release {earlier.name}: "
+    yield from _castable(bound, name, place, earlier.where, table)
+    for each in earlier.levels:
+        raw = earlier_records(earlier, [each.raw])
+        yield from without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")
+    yield Precaution(
+        step(
+            bound,
+            f"people_of_{name}",
+            f"How many records in {table.name} belong to no one?",
+            render(
+                "without_entity",
+                relation=earlier_records(earlier, [earlier.entity]),
+                entity=earlier.entity,
+            ),
+        ),
+        partial(without_entity, table.name, earlier.entity.name),
+    )
 
 
 def without_label(
@@ -220,7 +245,7 @@ def _and(parts: list[str]) -> str:
 
 
 def _castable(
-    bound: BoundSpec, role: str, where: Condition | None, table: Table
+    bound: BoundSpec, role: str, place: str, where: Condition | None, table: Table
 ) -> Iterator[Precaution]:
     for cast in where.casts if where else ():
         yield Precaution(
@@ -230,7 +255,7 @@ def _castable(
                 f"How many values of {cast.column} in {table.name} are no {cast.type.lower()}?",
                 render("not_castable", relation=table.sql, column=cast.column, type=cast.type),
             ),
-            partial(_not_castable, "" if role == "release" else f"reference {role}: ", cast),
+            partial(_not_castable, place, cast),
         )
 
 

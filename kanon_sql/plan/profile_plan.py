@@ -9,11 +9,11 @@ from typing import Literal
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.audit_plan import smallest_classes
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.checks import sensitive_of
 from kanon_sql.plan.precautions import precautions
 from kanon_sql.plan.roles import resolve
 from kanon_sql.plan.steps import Precaution, counted, records, spoken, step, with_entity
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import TableSpec
@@ -123,13 +123,14 @@ def as_profiled(spec: TableSpec) -> TableSpec:
         )
         error.location = ("nulls",)
         raise error
-    named = [check.sensitive for check in spec.checks if isinstance(check, SensitiveModel)]
+    named = [sensitive_of(check) for check in spec.checks]
     checks = [Homogeneity(sensitive=name) for name in named if name is not None]
     return spec.model_copy(
         # What a person decided to publish may be known to whoever reads it.
         update={
             "checks": checks,
             "references": {},
+            "earlier_releases": {},
             "levels": {},
             "with_other_sensitive": False,
             "insensitive": [],

@@ -6,17 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kanon_sql.errors import SpecError, did_you_mean, located, no_first_records
-from kanon_sql.plan.bound import BoundColumn, Location, ReferenceRoles, Roles, same_name
-from kanon_sql.plan.checks import bound_checks
-from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.plan.bound import BoundColumn, EarlierRoles, ReferenceRoles, Roles
+from kanon_sql.plan.checks import bound_checks, sensitive_of
+from kanon_sql.plan.columns import (
+    bound_condition,
+    column_named,
+    each_once,
+    found_column,
+    levels_of,
+    refuse_two_parts,
+    refuse_uncomparable,
+)
+from kanon_sql.plan.earlier_roles import resolve_earlier
 from kanon_sql.spec.spec import ReferenceSpec, TableSpec
-from kanon_sql.sql.column_types import family
-from kanon_sql.sql.conditions import Condition, columns_of, condition
-from kanon_sql.sql.tables import Column, Table, find
+from kanon_sql.sql.conditions import columns_of
+from kanon_sql.sql.tables import Table, find
 
 
 def resolve(
-    spec: TableSpec, table: Table, references: Mapping[str, Table], *, is_open: bool = False
+    spec: TableSpec,
+    table: Table,
+    references: Mapping[str, Table],
+    earlier_releases: Mapping[str, Table] | None = None,
+    *,
+    is_open: bool = False,
 ) -> Roles:
     """Find every column that `spec` names in the tables, and give it its part.
 
@@ -45,7 +58,7 @@ def resolve(
         column_named(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
     )
     weight = column_named(spec.weight, table, ("weight",)) if spec.weight else None
-    _refuse_two_parts(
+    refuse_two_parts(
         [(column, "a quasi-identifier") for column in quasi_identifiers]
         + [(column, "sensitive") for column in sensitive]
         + [(column, "an identifier") for column in identifiers]
@@ -67,6 +80,10 @@ def resolve(
             "nulls: wildcard is not defined with a survey weight: compatible records form no "
             "classes of which the weights could be added up. Leave out one of the two."
         )
+    earlier = {
+        name: resolve_earlier(name, spec, there, quasi_identifiers, sensitive, entity)
+        for name, there in (earlier_releases or {}).items()
+    }
     return Roles(
         spec=spec,
         table=table,
@@ -76,13 +93,14 @@ def resolve(
         insensitive=insensitive,
         entity=entity,
         weight=weight,
-        where=_condition(spec.where, table, ("where",)),
+        where=bound_condition(spec.where, table, ("where",)),
         references={
             name: _resolve_reference(name, spec, references[name], quasi_identifiers)
             for name in spec.references
         },
-        checks=tuple(bound_checks(spec, table, sensitive)),
-        levels=_levels_of("", spec.levels, quasi_identifiers),
+        earlier=earlier,
+        checks=tuple(bound_checks(spec, table, sensitive, earlier)),
+        levels=levels_of("", spec.levels, quasi_identifiers),
     )
 
 
@@ -106,7 +124,7 @@ def _resolve_reference(
     here, spec = ("references", name), asked.references[name]
     columns = _reference_columns(name, spec, table, quasi_identifiers)
     with located(*here, "levels"):
-        levels = _levels_of(f"reference {name}: ", spec.levels, quasi_identifiers)
+        levels = levels_of(f"reference {name}: ", spec.levels, quasi_identifiers)
     found = ReferenceRoles(
         name=name,
         table=table,
@@ -115,51 +133,12 @@ def _resolve_reference(
         if spec.entity
         else None,
         weight=column_named(spec.weight, table, (*here, "weight")) if spec.weight else None,
-        where=_condition(spec.where, table, (*here, "where")),
+        where=bound_condition(spec.where, table, (*here, "where")),
         levels=levels,
     )
     with located(*here, "levels"):
         _refuse_two_levels(found)
     return found
-
-
-def _levels_of(
-    prefix: str, levels: Mapping[str, int], columns: Sequence[BoundColumn]
-) -> dict[str, int]:
-    """The levels that are asked for above the raw value, by quasi-identifier."""
-    names = [column.name for column in columns]
-    for name in levels:
-        if not any(same_name(name, each) for each in names):
-            raise SpecError(
-                f'{prefix}levels: "{name}" is no quasi-identifier. Quasi-identifiers: '
-                f"{', '.join(names)}.{did_you_mean(name, names)}"
-            )
-    asked = {
-        own: next((level for name, level in levels.items() if same_name(name, own)), 0)
-        for own in names
-    }
-    return {name: level for name, level in asked.items() if level}
-
-
-def found_column(name: str, table: Table, location: Location) -> Column:
-    with located(*location):
-        return find(name, table)
-
-
-def column_named(
-    name: str, table: Table, location: Location, alias: str | None = None
-) -> BoundColumn:
-    """A column whose values are compared. Raises `SpecError` where some that differ are equal."""
-    column = found_column(name, table, location)
-    with located(*location):
-        refuse_merging(column, table)
-    return BoundColumn(column.name, column.type, alias or column.name, column.few_values)
-
-
-def refuse_merging(column: Column, table: Table) -> None:
-    """Raise `SpecError` for a column of which the database takes different values for one."""
-    if column.unusable_because is not None:
-        raise SpecError(f'column "{column.name}" of {table.name} {column.unusable_because}')
 
 
 def named_columns(spec: TableSpec) -> list[str]:
@@ -172,8 +151,8 @@ def named_columns(spec: TableSpec) -> list[str]:
             "quasi_identifiers: '*' is every column of a table that nobody has opened. Name them, "
             "or connect to the database."
         )
-    of_checks = [each.sensitive for each in spec.checks if isinstance(each, SensitiveModel)]
-    return _each_once(
+    of_checks = [sensitive_of(each) for each in spec.checks]
+    return each_once(
         *spec.quasi_identifiers,
         *spec.sensitive,
         *of_checks,
@@ -189,7 +168,7 @@ def named_of_reference(spec: TableSpec, name: str) -> list[str]:
     """The same of a reference."""
     reference = spec.references[name]
     renamed = {own.casefold(): there for own, there in reference.columns.items()}
-    return _each_once(
+    return each_once(
         *(renamed.get(each.casefold(), each) for each in spec.quasi_identifiers),
         reference.entity,
         reference.weight,
@@ -197,22 +176,15 @@ def named_of_reference(spec: TableSpec, name: str) -> list[str]:
     )
 
 
-def _each_once(*names: str | None) -> list[str]:
-    found: dict[str, str] = {}
-    for name in names:
-        if name is not None:
-            found.setdefault(name.casefold(), name)
-    return list(found.values())
-
-
 def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
     """The sensitive attributes, those that only a check names included."""
     declared = [find(name, table).name for name in spec.sensitive]
     named: dict[str, None] = {}
     for place, model in enumerate(spec.checks):
-        if isinstance(model, SensitiveModel) and model.sensitive is not None:
+        sensitive = sensitive_of(model)
+        if sensitive is not None:
             with located("checks", place):
-                named[find(model.sensitive, table).name] = None
+                named[find(sensitive, table).name] = None
     return [*declared, *(name for name in named if name not in declared)]
 
 
@@ -252,10 +224,11 @@ def masked_columns(roles: Roles) -> list[BoundColumn]:
     ]
 
 
-def masked_references(
-    roles: Roles, reference: ReferenceRoles
+def masked_beside(
+    roles: Roles, reference: ReferenceRoles | EarlierRoles
 ) -> list[tuple[BoundColumn, BoundColumn]]:
-    """The quasi-identifiers that a reference must be masked in, each with its column there."""
+    """The quasi-identifiers that a reference, or an earlier release, must be masked in, each with
+    its column there."""
     return [
         (column, reference.columns[column.name])
         for column in roles.quasi_identifiers
@@ -266,60 +239,13 @@ def masked_references(
 def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
     """The typed file or table that a hierarchy lies in, by quasi-identifier: where a level of it
     is asked, or with `every` wherever there is one."""
-    asked = [roles.levels, *(reference.levels for reference in roles.references.values())]
+    asked = [roles.levels, *(each.levels for each in roles.beside)]
     sources = {
         column.name: roles.hierarchy(column).source
         for column in roles.quasi_identifiers
         if every or any(column.name in levels for levels in asked)
     }
     return {name: source for name, source in sources.items() if source is not None}
-
-
-def _refuse_two_parts(parts: Sequence[tuple[BoundColumn | Column, str]]) -> None:
-    seen: dict[str, str] = {}
-    for column, part in parts:
-        earlier = seen.setdefault(column.name, part)
-        if earlier != part:
-            raise SpecError(f'column "{column.name}" is both {earlier} and {part}; choose one.')
-    names = [column.name for column, _ in parts]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise SpecError(f'column "{repeated}" is named twice.')
-
-
-def refuse_uncomparable(column: BoundColumn, table: Table) -> None:
-    """Raise `SpecError` for a column whose values SQL can't tell apart one by one."""
-    _refuse_nested(column, table)
-    _refuse_span(column, table)
-
-
-def _refuse_nested(column: BoundColumn, table: Table) -> None:
-    if family(column.type) == "nested":
-        raise SpecError(
-            f'column "{column.name}" of {table.name} is nested. A privacy model '
-            "compares single values: take its fields apart into columns of their own."
-        )
-
-
-def _refuse_span(column: BoundColumn, table: Table) -> None:
-    """Refuse types of which SQL takes different values for one: 1 month and 30 days."""
-    if family(column.type) == "span":
-        raise SpecError(
-            f'column "{column.name}" of {table.name} is {column.type}, of which SQL takes '
-            "different values for one. Cast it to text in a view, or leave it out."
-        )
-
-
-def _condition(text: str | None, table: Table, location: Location) -> Condition | None:
-    """A condition on the records of a table. Raises `SpecError` for one that can't be asked."""
-    if text is None:
-        return None
-    with located(*location):
-        types = {each.name: each.type for each in table.columns}
-        found = condition(text, table.name, types, exact=table.exact)
-        for name in found.columns:
-            refuse_merging(find(name, table), table)
-    return found
 
 
 def _reference_columns(
@@ -348,8 +274,7 @@ def _reference_columns(
         for column in quasi_identifiers
     }
     for column in columns.values():
-        _refuse_nested(column, table)
-        _refuse_span(column, table)
+        refuse_uncomparable(column, table)
     return columns
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kanon_sql.plan.bound import BoundColumn, BoundReference, BoundSpec
+from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundReference, BoundSpec
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Cited, Statement
 from kanon_sql.sql.tables import Row
@@ -27,8 +27,8 @@ def step(
     bound: BoundSpec, name: str, question: str, sql: str, *models: type[Cited], only: str = ""
 ) -> Statement:
     """A step that may read the declared tables and nothing else."""
-    declared = [bound.table, *(reference.table for reference in bound.references.values())]
-    return Statement(name, question, sql, models, only, frozenset(table.sql for table in declared))
+    declared = frozenset(table.sql for table in bound.tables)
+    return Statement(name, question, sql, models, only, declared)
 
 
 def records(bound: BoundSpec, columns: list[BoundColumn]) -> str:
@@ -48,12 +48,21 @@ def reference_records(
 ) -> str:
     """The same of a reference, by default with every column that plays a part."""
     parts = [*reference.columns.values(), reference.entity, reference.weight]
-    read = list({column.name: column for column in columns or parts if column}.values())
+    return _records_beside(reference, [column for column in columns or parts if column])
+
+
+def earlier_records(earlier: BoundEarlier, columns: Sequence[BoundColumn]) -> str:
+    """The same of an earlier release."""
+    return _records_beside(earlier, columns)
+
+
+def _records_beside(beside: BoundReference | BoundEarlier, columns: Sequence[BoundColumn]) -> str:
+    read = list({column.name: column for column in columns}.values())
     return render(
         "records",
-        relation=reference.table.sql,
+        relation=beside.table.sql,
         columns=read,
-        where=reference.where.sql if reference.where else None,
+        where=beside.where.sql if beside.where else None,
         generalised=any(column.generalised for column in read),
     )
 

@@ -22,14 +22,17 @@ from kanon_sql.plan.roles import resolve
 from kanon_sql.report.guides import guide, guide_names, sentence_of
 from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
 from kanon_sql.results.metrics import METRICS
+from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.composition import ComposedLDiversity, ComposedModel
 from kanon_sql.spec.models.described import descriptions
 from kanon_sql.spec.models.examples import (
     ALONE,
     DATAFLY,
     EXAMPLES,
+    PERSON,
     QUASI_IDENTIFIERS,
     RELEASE,
     SETTLED_OF_DATAFLY,
@@ -231,15 +234,16 @@ def page(name: str) -> str:
         *_parameters(model),
         f"  It fails for these six records{_asked(example)}:",
         "",
-        *_table(example.columns, example.fails),
+        *_table(example.columns, example.rows(example.fails)),
         "",
         *_folded(example.why),
         "",
         "  It holds for these:",
         "",
-        *_table(example.columns, example.holds),
+        *_table(example.columns, example.rows(example.holds)),
         "",
         *(_register(example) if example.reference else ()),
+        *(_released_before(example) if example.earlier else ()),
         "  Formula",
         *_folded(model.formula, "    "),
         "",
@@ -283,15 +287,18 @@ def overview() -> str:
 
 
 def _kinds() -> Iterator[tuple[str, list[str]]]:
-    """The models under four headings."""
+    """The models under their headings."""
     estimates = ["population_uniqueness", "k_map_estimate"]
     references = [name for name, model in MODELS.items() if issubclass(model, ReferenceModel)]
     sensitive = [name for name, model in MODELS.items() if issubclass(model, SensitiveModel)]
-    other = [name for name in MODELS if name not in (*references, *sensitive, *estimates)]
+    composed = [name for name, model in MODELS.items() if issubclass(model, ComposedModel)]
+    known = (*references, *sensitive, *estimates, *composed)
+    other = [name for name in MODELS if name not in known]
     yield "Sizes of classes", other
     yield "What a class shares of a sensitive attribute", sensitive
     yield "Linkage with a reference table", references
     yield "Estimates for a sample of a population", estimates
+    yield "Several releases of the same people", composed
 
 
 def _macro(model: type[Model]) -> str:
@@ -334,6 +341,13 @@ def _register(example: Example) -> Iterator[str]:
     yield ""
 
 
+def _released_before(example: Example) -> Iterator[str]:
+    yield "  What had been released of these people before, in both cases:"
+    yield ""
+    yield from _table(example.columns, example.rows(example.earlier))
+    yield ""
+
+
 def _sql(name: str, example: Example) -> str:
     """The statement that decides the model, as the planner writes it."""
     columns = tuple(
@@ -343,23 +357,32 @@ def _sql(name: str, example: Example) -> str:
     spec = TableSpec(
         source="patients",
         quasi_identifiers=dict.fromkeys(QUASI_IDENTIFIERS, GeneralizationHierarchy()),
-        sensitive=[example.sensitive] if issubclass(model, SensitiveModel) else [],
+        sensitive=[example.sensitive] if issubclass(model, SensitiveModel | ComposedModel) else [],
+        entity=PERSON if example.earlier else None,
         references={"register": ReferenceSpec(source="register")} if example.reference else {},
+        earlier_releases={"before": EarlierReleaseSpec(source="before")} if example.earlier else {},
         checks=[example.model(name)],
     )
     roles = resolve(
         spec,
         Table("patients", '"patients"', columns),
         {"register": Table("register", '"register"', columns)} if example.reference else {},
+        {"before": Table("before", '"before"', columns)} if example.earlier else {},
     )
     plan = plan_audit(bind(roles))
-    wanted = "delta_presence" if issubclass(model, DeltaPresence) else "k_map"
-    step = next(
-        step
-        for step in plan.steps
-        if step.name == (f"{wanted}_register" if example.reference else "classes")
-    )
-    return step.sql
+    wanted = _step(name, model, example)
+    return next(step.sql for step in plan.steps if step.name == wanted)
+
+
+def _step(name: str, model: type[Model], example: Example) -> str:
+    """The step of the plan that a model is read off."""
+    if issubclass(model, ComposedLDiversity):
+        return f"{name}_before_{example.sensitive}"
+    if example.earlier:
+        return f"{name}_before"
+    if example.reference:
+        return "delta_presence_register" if issubclass(model, DeltaPresence) else "k_map_register"
+    return "classes"
 
 
 def _folded(text: str, first: str = "  ", rest: str | None = None) -> list[str]:

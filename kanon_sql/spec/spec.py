@@ -27,6 +27,7 @@ from pydantic_core import CoreSchema
 
 from kanon_sql.errors import SpecError, did_you_mean, found_instead
 from kanon_sql.files import file_kind
+from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count, Model
 from kanon_sql.spec.models.catalogue import MODELS, model_named
@@ -230,30 +231,44 @@ class TableSpec(_Part):
     """What separates the fields of a text file; found on its header line without it."""
     references: dict[str, ReferenceSpec] = {}
     """Reidentification datasets by name."""
+    earlier_releases: dict[str, EarlierReleaseSpec] = {}
+    """Earlier releases of the same people by name, which someone may link with this one."""
     checks: list[Check] = []
     """The privacy models asked of the table."""
     release: ReleaseSpec = ReleaseSpec()
     """What the report says of the release."""
 
     @property
+    def beside(self) -> tuple[ReferenceSpec | EarlierReleaseSpec, ...]:
+        """What else holds people: the references and the earlier releases."""
+        return (*self.references.values(), *self.earlier_releases.values())
+
+    @property
     def sources(self) -> dict[str, Any]:
-        """What is read beside the table, as plain values: each reference, and the hierarchy of
-        each column that is looked at a level."""
-        references = {
-            name: each.model_dump(exclude={"source"}, exclude_defaults=True)
-            | {"source": _spoken_source(each.source)}
-            for name, each in self.references.items()
-        }
+        """What is read beside the table, as plain values: each reference and earlier release, and
+        the hierarchy of each column that is looked at a level."""
+        references, earlier_releases = (
+            {
+                name: each.model_dump(exclude={"source"}, exclude_defaults=True)
+                | {"source": _spoken_source(each.source)}
+                for name, each in beside.items()
+            }
+            for beside in (self.references, self.earlier_releases)
+        )
         at_level = {
             *(name for name, level in self.levels.items() if level),
-            *(name for each in self.references.values() for name in each.levels),
+            *(name for each in self.beside for name in each.levels),
         }
         hierarchies = {
             name: each.model_dump(exclude={"why"}, exclude_defaults=True)
             for name, each in self.quasi_identifiers.items()
             if name in at_level
         }
-        found = {"references": references, "hierarchies": hierarchies}
+        found = {
+            "references": references,
+            "earlier_releases": earlier_releases,
+            "hierarchies": hierarchies,
+        }
         return {part: each for part, each in found.items() if each}
 
     @model_validator(mode="after")
@@ -330,7 +345,7 @@ class AuditSpec(_Part):
             if isinstance(connect, str) and connect.startswith("duckdb:"):
                 yield connect.removeprefix("duckdb:")
         for table in self.tables:
-            sources = [table.source, *(each.source for each in table.references.values())]
+            sources = [table.source, *(each.source for each in table.beside)]
             sources += [each.hierarchy for each in table.quasi_identifiers.values()]
             sources += [getattr(check, "hierarchy", None) for check in table.checks]
             yield from (str(each) for each in sources if isinstance(each, str | Path))
@@ -421,11 +436,13 @@ def table_spec(**parts: Any) -> TableSpec:
 
 
 def _sources(spec: AuditSpec) -> Iterator[tuple[Sequence[int | str], Any]]:
-    """Every source of a spec with its place, references included."""
+    """Every source of a spec with its place, references and earlier releases included."""
     for number, table in enumerate(spec.tables):
         yield ("tables", number, "source"), table.source
         for name, reference in table.references.items():
             yield ("tables", number, "references", name, "source"), reference.source
+        for name, earlier in table.earlier_releases.items():
+            yield ("tables", number, "earlier_releases", name, "source"), earlier.source
 
 
 def _beside(table: TableSpec, folder: Path) -> TableSpec:
@@ -441,6 +458,10 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
     references = {
         name: reference.model_copy(update={"source": resolved(reference.source)})
         for name, reference in table.references.items()
+    }
+    earlier_releases = {
+        name: earlier.model_copy(update={"source": resolved(earlier.source)})
+        for name, earlier in table.earlier_releases.items()
     }
     checks = [
         check.model_copy(update={"hierarchy": str(folder / check.hierarchy)})
@@ -467,6 +488,7 @@ def _beside(table: TableSpec, folder: Path) -> TableSpec:
             "quasi_identifiers": quasi_identifiers,
             "connect": connect,
             "references": references,
+            "earlier_releases": earlier_releases,
             "checks": checks,
         }
     )
@@ -560,6 +582,8 @@ def _part_at(location: Sequence[int | str]) -> type[BaseModel]:
             return Defaults
         case [_, "references", _]:
             return ReferenceSpec
+        case [_, "earlier_releases", _]:
+            return EarlierReleaseSpec
         case [_, "quasi_identifiers", _]:
             return GeneralizationHierarchy
         case _:

@@ -36,6 +36,7 @@ class Data:
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     references: Mapping[str, Mapping[str, Any]]
+    earlier: Mapping[str, Mapping[str, Any]]
 
 
 def data(example: Mapping[str, Any]) -> Data:
@@ -46,13 +47,13 @@ def data(example: Mapping[str, Any]) -> Data:
     """
     if "table" in example:
         return data(EXAMPLES[example["table"]])
-    references = example.get("references", {})
+    references, earlier = example.get("references", {}), example.get("earlier", {})
     if "sizes" in example:
         sizes = [size for size, classes in example["sizes"].items() for _ in range(classes)]
         rows = [[place] for place, size in enumerate(sizes) for _ in range(size)]
-        return Data(["class"], rows, references)
+        return Data(["class"], rows, references, earlier)
     rows = [row for *row, records in example.get("counts", []) for _ in range(records)]
-    return Data(example["columns"], example.get("rows", rows), references)
+    return Data(example["columns"], example.get("rows", rows), references, earlier)
 
 
 def question(example: Mapping[str, Any], folder: Path) -> oracle.Question:
@@ -71,6 +72,7 @@ def question(example: Mapping[str, Any], folder: Path) -> oracle.Question:
         for check in asked.get("checks", [])
     ]
     references = {} if "file" in example else data(example).references
+    earlier = {} if "file" in example else data(example).earlier
     return oracle.Question(
         references={
             name: oracle.Reference(
@@ -80,6 +82,15 @@ def question(example: Mapping[str, Any], folder: Path) -> oracle.Question:
                 weight=reference.get("weight"),
             )
             for name, reference in references.items()
+        },
+        earlier_releases={
+            name: oracle.Earlier(
+                asking.records(release["columns"], release["rows"]),
+                release.get("renamed"),
+                release.get("quasi_identifiers", ()),
+                release.get("entity"),
+            )
+            for name, release in earlier.items()
         },
         **asked,
     )
@@ -94,6 +105,10 @@ def test_small_table(example: dict[str, Any], tmp_path: Path) -> None:
         {
             name: asking.table(reference["columns"], reference["rows"])
             for name, reference in given.references.items()
+        },
+        earlier_releases={
+            name: asking.table(release["columns"], release["rows"])
+            for name, release in given.earlier.items()
         },
     )
 

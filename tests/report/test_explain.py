@@ -27,8 +27,10 @@ from kanon_sql.report.subsets_page import subsets_page
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.models.examples import (
     EXAMPLES,
+    PERSON,
     QUASI_IDENTIFIERS,
     RELEASE,
     WIDTH,
@@ -46,13 +48,23 @@ def test_every_model_has_an_example() -> None:
 def test_an_example_is_what_it_is_said_to_be(name: str, holds: bool) -> None:
     example = EXAMPLES[name]
     rows = example.holds if holds else example.fails
-    references = {"register": asking.table(example.columns, example.reference)}
+    beside = {
+        "references": {"register": asking.table(example.columns, example.reference)}
+        if example.reference
+        else None,
+        "earlier_releases": {"before": asking.table(example.columns, example.rows(example.earlier))}
+        if example.earlier
+        else None,
+    }
 
     [table] = kanon.audit(
-        asking.table(example.columns, rows),
+        asking.table(example.columns, example.rows(rows)),
         quasi_identifiers=QUASI_IDENTIFIERS,
-        sensitive=[example.sensitive] if issubclass(MODELS[name], SensitiveModel) else [],
-        references=references if example.reference else None,
+        sensitive=[example.sensitive]
+        if issubclass(MODELS[name], SensitiveModel | ComposedModel)
+        else [],
+        entity=PERSON if example.earlier else None,
+        **beside,
         checks=[example.model(name)],
     ).tables
 
@@ -71,8 +83,9 @@ def test_a_page_says_everything_and_its_sql_runs(name: str) -> None:
     for part in (model.title, model.promise, model.formula, model.silence, model.source):
         assert _words(part) in _words(prose)
     with duckdb.connect() as connection:
-        _create(connection, "patients", example.columns, example.holds)
+        _create(connection, "patients", example.columns, example.rows(example.holds))
         _create(connection, "register", example.columns, example.reference)
+        _create(connection, "before", example.columns, example.rows(example.earlier))
         assert connection.execute(sql.partition(")")[2]).fetchall()
 
 

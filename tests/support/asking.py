@@ -36,10 +36,11 @@ def audit(
     *,
     hierarchies: Mapping[str, Any] | None = None,
     of_references: Mapping[str, Any] | None = None,
+    earlier_releases: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> kanon.AuditResult:
-    """What kanon-sql answers; `references` holds the data of the question's references, and
-    `of_references` what else is said of each."""
+    """What kanon-sql answers; `references` and `earlier_releases` hold the data of those of the
+    question, and `of_references` what else is said of each reference."""
     return kanon.audit(
         data,
         quasi_identifiers=hierarchies or question.quasi_identifiers,
@@ -57,6 +58,15 @@ def audit(
                 **(of_references or {}),
             )
             for name, reference in (question.references or {}).items()
+        },
+        earlier_releases={
+            name: kanon.EarlierReleaseSpec(
+                source=(earlier_releases or {})[name],
+                columns=dict(earlier.columns or {}),
+                quasi_identifiers=list(earlier.quasi_identifiers),
+                entity=earlier.entity,
+            )
+            for name, earlier in (question.earlier_releases or {}).items()
         },
         checks=[model(check) for check in question.checks],
         **options,

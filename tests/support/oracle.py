@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import oracle_of_releases
 from matching import as_text, matcher
 
 Record = Mapping[str, Any]
@@ -61,6 +62,19 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """An earlier release. `columns` maps a column of the table to the earlier release's name."""
+
+    records: Sequence[Record]
+    columns: Mapping[str, str] | None = None
+    quasi_identifiers: Sequence[str] = ()
+    entity: str | None = None
+
+    def named(self, column: str) -> str:
+        return (self.columns or {}).get(column, column)
+
+
+@dataclass(frozen=True)
 class Question:
     """What is asked of the records, in the words of a spec file.
 
@@ -74,6 +88,7 @@ class Question:
     sensitive_nulls: str = "value"
     weight: str | None = None
     references: Mapping[str, Reference] | None = None
+    earlier_releases: Mapping[str, Earlier] | None = None
     checks: Sequence[Mapping[str, Parameters]] = ()
     numeric: Sequence[str] | None = None
 
@@ -106,6 +121,8 @@ class Found:
     violating: Sequence[Class] | None
     holds: bool | None = None
     outside: Sequence[int] | None = None
+    together: tuple[int, int] | None = None
+    """How many joint classes of two releases violate, and how many people."""
     outsiders: int | None = None
     """How many people of the reference are in these, each once; None where nobody says who."""
 
@@ -145,6 +162,20 @@ def check(
     found = MODELS[name](classes, question, stated["parameters"])
     if not gates:
         return stated | found.figures | nothing
+    if found.together:
+        classes_of_both, people_of_both = (
+            found.together if found.holds is not None else (None, None)
+        )
+        return (
+            stated
+            | found.figures
+            | {
+                "holds": found.holds,
+                "violating_classes": classes_of_both,
+                "violating_records": None,
+                "violating_people": people_of_both,
+            }
+        )
     violating, outside = found.violating, found.outside
     counts = outside if violating is None else [len(each.records) for each in violating]
     verdict: dict[str, Any] = {
@@ -159,6 +190,16 @@ def check(
     if found.outsiders is not None:
         verdict["violating_people"] = found.outsiders
     return stated | found.figures | verdict
+
+
+def _of_both_releases(found: Found) -> dict[str, Any]:
+    """What violates are people; where nothing can be said, nobody does."""
+    joint, of_people = (
+        found.together if found.together and found.holds is not None else (None, None)
+    )
+    violating = {"violating_classes": joint, "violating_records": None}
+    told = {} if of_people is None else {"violating_people": of_people}
+    return {"holds": found.holds, **violating, **told}
 
 
 def _people_of(each: Class, question: Question) -> set[Any]:
@@ -206,6 +247,23 @@ def _asked_and_measured(
                 fits = name != "k_e_anonymity" or _is_numeric(column, records, question)
                 if fits and (name, column) not in answered:
                     yield name, {"sensitive": column}, False
+    yield from _composed_unasked(question)
+
+
+def _composed_unasked(question: Question) -> Iterator[tuple[str, Parameters, bool]]:
+    """Every earlier release is measured together with this one, in whatever both have."""
+    first = next(iter(question.earlier_releases or {}), None)
+    answered = {
+        (name, p.get("earlier", first), p.get("sensitive"))
+        for name, p in question.asked
+        if name.startswith("composed_")
+    }
+    for name in question.earlier_releases or {}:
+        if ("composed_k_anonymity", name, None) not in answered:
+            yield "composed_k_anonymity", {"earlier": name}, False
+        for column in question.attributes:
+            if ("composed_l_diversity", name, column) not in answered:
+                yield "composed_l_diversity", {"sensitive": column, "earlier": name}, False
 
 
 def _is_numeric(column: str, records: Sequence[Record], question: Question) -> bool:
@@ -222,7 +280,9 @@ def _in_force(name: str, given: Parameters, question: Question) -> dict[str, Any
     own = DEFAULTS.get(name, {})
     if "match" in own:
         own = {"reference": next(iter(question.references or {}))} | own
-    if "sensitive" in given:
+    if name.startswith("composed_"):
+        own = {"earlier": next(iter(question.earlier_releases or {}))}
+    elif "sensitive" in given:
         own = own | {"with_other_sensitive": False}
     return {**own, **given}
 
@@ -1222,6 +1282,57 @@ ESTIMATORS = {"zayatz": zayatz, "pitman": pitman, "snb": snb}
 
 # --- the catalogue --------------------------------------------------------------------------
 
+# --- several releases -----------------------------------------------------------------------
+
+
+def _both_releases(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> tuple[oracle_of_releases.Release, oracle_of_releases.Release]:
+    earlier = (question.earlier_releases or {})[parameters["earlier"]]
+    entity, sensitive = question.entity or "", parameters.get("sensitive")
+    owns = question.quasi_identifiers
+    return oracle_of_releases.Release(
+        [record for each in classes for record in each.records], owns, entity, sensitive
+    ), oracle_of_releases.Release(
+        earlier.records,
+        earlier.quasi_identifiers or [earlier.named(column) for column in owns],
+        earlier.entity or earlier.named(entity),
+        sensitive and earlier.named(sensitive),
+    )
+
+
+def composed_k_anonymity(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Ganta, Kasiviswanathan, Smith 2008: crowds of those whose records can be linked."""
+    release, earlier = _both_releases(classes, question, parameters)
+    k = parameters.get("k")
+    figures = oracle_of_releases.composed_k_anonymity(release, earlier, k)
+    together = figures.pop("violating_classes"), figures.pop("violating_people")
+    there = replace(question, quasi_identifiers=earlier.quasi_identifiers, entity=earlier.entity)
+    alone = equivalence_classes(earlier.records, there)
+    figures["alone"] = {
+        "release": min(each.size for each in classes),
+        "earlier": min(each.size for each in alone),
+    }
+    return Found(figures, None, figures["achieved"] >= (k or 0), together=together)
+
+
+def composed_l_diversity(
+    classes: Sequence[Class], question: Question, parameters: Parameters
+) -> Found:
+    """Ganta, Kasiviswanathan, Smith 2008, the intersection attack."""
+    release, earlier = _both_releases(classes, question, parameters)
+    l = parameters.get("l")  # noqa: E741 - the letter of the definition
+    unknown = question.sensitive_nulls == "unknown"
+    figures = oracle_of_releases.composed_l_diversity(release, earlier, l, unknown=unknown)
+    together = figures.pop("violating_classes"), figures.pop("violating_people")
+    here, there = release.classes_of_people(), earlier.classes_of_people()
+    figures["in_both"] = len(here.keys() & there.keys())
+    least = figures["achieved"]
+    return Found(figures, None, None if least is None else least >= (l or 0), together=together)
+
+
 Model = Callable[[Sequence[Class], Question, Parameters], Found]
 MODELS: dict[str, Model] = {
     "k_anonymity": k_anonymity,
@@ -1244,6 +1355,8 @@ MODELS: dict[str, Model] = {
     "sample_uniqueness": sample_uniqueness,
     "population_uniqueness": population_uniqueness,
     "k_map_estimate": k_map_estimate,
+    "composed_k_anonymity": composed_k_anonymity,
+    "composed_l_diversity": composed_l_diversity,
 }
 """Every model: what it measures, and the classes that violate it."""
 
@@ -1269,6 +1382,8 @@ THRESHOLDS: dict[str, tuple[str, ...]] = {
     "sample_uniqueness": ("max_share",),
     "population_uniqueness": ("max_share",),
     "k_map_estimate": ("k",),
+    "composed_k_anonymity": ("k",),
+    "composed_l_diversity": ("l",),
 }
 """The parameters that demand something; a check without one of them measures."""
 

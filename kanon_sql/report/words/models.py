@@ -309,6 +309,56 @@ def _k_map_estimate(check: CheckResult, table: TableResult) -> Phrases:
     )
 
 
+def _composed_k(check: CheckResult, table: TableResult) -> Phrases:
+    k: int | None = check.parameters.get("k")
+    both, alone = check.details["in_both"], check.details["alone"]
+    if check.holds is False:
+        extent = (
+            f"{number(check.violating_people or 0)} of {counted(both, 'person')} who are in both "
+            f"stand in crowds of fewer than {number(k or 0)}"
+        )
+    else:
+        extent = (
+            f"whoever can link the records of {counted(both, 'person')} who are in both finds "
+            f"{counted(check.achieved, 'person')} or more"
+        )
+    extent += (
+        f"; each release alone has k {number(alone['release'])} and {number(alone['earlier'])}"
+    )
+    return Phrases(_asked(f"k is {number(check.achieved)}", k), f"{extent}{_of_one_alone(check)}")
+
+
+def _of_one_alone(check: CheckResult) -> str:
+    """People of one release only, and the smallest of their crowds."""
+    told = (
+        f"; people only in {where}: {number(check.details[which]['people'])}, the smallest crowd "
+        f"{number(check.details[which]['k'])}"
+        for which, where in (("joiners", "this release"), ("leavers", "the earlier one"))
+        if check.details[which]["people"]
+    )
+    return "".join(told)
+
+
+def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
+    l: int | None = check.parameters.get("l")  # noqa: E741 - the name that the field uses
+    sensitive = printable(check.parameters["sensitive"])
+    certain, changed = check.details["certain_people"], check.details["changed_people"]
+    if check.achieved is None:
+        return Phrases(_asked(f"no {sensitive} fits both releases", l), "nothing can be said")
+    found = f"{counted(check.achieved, 'value')} of {sensitive} left at least"
+    both = counted(check.details["in_both"], "person")
+    parts = []
+    if check.holds is False:
+        parts.append(f"{number(check.violating_people or 0)} of {both} are left with fewer")
+    if certain:
+        parts.append(f"of {counted(certain, 'person')} it is certain if it did not change")
+    if changed:
+        parts.append(f"of {counted(changed, 'person')} it did change")
+    return Phrases(
+        _asked(found, l), "; ".join(parts) or f"nobody of {both} in both is left with one"
+    )
+
+
 PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
     "k_anonymity": _k_anonymity,
     "k_map": _k_map,
@@ -375,6 +425,8 @@ PHRASES: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
     "sample_uniqueness": _share("of the {0} are alone in their class", "max_share"),
     "population_uniqueness": _population_uniqueness,
     "k_map_estimate": _k_map_estimate,
+    "composed_k_anonymity": _composed_k,
+    "composed_l_diversity": _composed_l,
 }
 """What is said of each model's result."""
 
@@ -446,7 +498,7 @@ def share_of(part: int, whole: int, noun: str = "") -> str:
 
 def title(check: CheckResult) -> str:
     """`homogeneity diagnosis`, `k-map voters`: the model and what it is judged on."""
-    about = (check.parameters.get(key) for key in ("sensitive", "reference"))
+    about = (check.parameters.get(key) for key in ("sensitive", "reference", "earlier"))
     joined = ["(others known)"] if check.parameters.get("with_other_sensitive") else []
     named = [printable(name) for name in about if name]
     return " ".join([MODELS[check.model].title, *named, *joined])

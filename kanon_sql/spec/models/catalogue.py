@@ -20,6 +20,7 @@ from kanon_sql.spec.models.closeness import (
     EnhancedBetaLikeness,
     TCloseness,
 )
+from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity
 from kanon_sql.spec.models.diversity import (
     AlphaKAnonymity,
     EntropyLDiversity,
@@ -57,6 +58,8 @@ MODELS: dict[str, type[Model]] = {
         SampleUniqueness,
         PopulationUniqueness,
         KMapEstimate,
+        ComposedKAnonymity,
+        ComposedLDiversity,
     )
 }
 """Every model by its name, in the order in which people read of them."""

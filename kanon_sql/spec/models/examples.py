@@ -13,6 +13,8 @@ Rows = Sequence[tuple[str, str, str | int]]
 
 WIDTH = 80
 QUASI_IDENTIFIERS = ("zip", "age")
+PERSON = "person"
+"""Who a record is about, in the examples of several releases."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,22 @@ class Example:
     """Why it fails, in one sentence."""
     sensitive: str = "disease"
     reference: Rows = ()
+    earlier: Rows = ()
+    """What was released of the same six people before, in the same order."""
 
     def model(self, name: str) -> Model:
         return MODELS[name](**self.parameters)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (*QUASI_IDENTIFIERS, self.sensitive)
+        who = (PERSON,) if self.earlier else ()
+        return (*who, *QUASI_IDENTIFIERS, self.sensitive)
+
+    def rows(self, rows: Rows) -> Sequence[tuple[str | int, ...]]:
+        """The records under `columns`: where there was an earlier release, with whose they are."""
+        if not self.earlier:
+            return rows
+        return [(person, *row) for person, row in zip("abcdef", rows, strict=True)]
 
 
 def _classes(*classes: tuple[str, str, Sequence[str | int]]) -> Rows:
@@ -53,6 +64,14 @@ _SPREAD_PAY = _classes(("0213*", "30-39", [30, 45, 60]), ("0214*", "40-49", [20,
 _REGISTER = [
     *((zip, age, "") for zip, age, _ in ALONE),
     *_classes(("02139", "33", [""] * 3), ("02142", "41", [""] * 6)),
+]
+_SIX = ("flu", "asthma", "HIV", "cold", "ulcer", "cough")
+_TOGETHER = [
+    *_classes(("0213*", "30-39", _SIX[:3])), *_classes(("0214*", "40-49", _SIX[3:])),
+]  # fmt: skip
+_ACROSS = [
+    (f"{digits}*", "30-49", value)
+    for digits, value in zip(("0213", "0214", "0214", "0213", "0213", "0214"), _SIX, strict=True)
 ]
 _SHARED = "All three people of 0213* and 30-39 have the flu."
 _FAR = "In 0213* and 30-39 everyone has the flu, in the table four of six."
@@ -109,6 +128,18 @@ EXAMPLES: dict[str, Example] = {
     "k_map_estimate": Example(
         {"k": 2, "population": 60}, ALONE, _SPREAD,
         "A class of one in the sample may well be one of one among the sixty people.",
+    ),
+    "composed_k_anonymity": Example(
+        {"k": 3}, _ACROSS, _TOGETHER,
+        "Three people share every class of both releases, and of the three in 0213* only a was in "
+        "0213* and 30-39 before: whoever links the two knows which record is hers.",
+        earlier=_TOGETHER,
+    ),
+    "composed_l_diversity": Example(
+        {"l": 2}, _ACROSS, _TOGETHER,
+        "In 0213* there are flu, cold and ulcer now. Whoever knows that a was in 0213* and 30-39 "
+        "before, where there were flu, asthma and HIV, knows that a has the flu.",
+        earlier=_TOGETHER,
     ),
 }  # fmt: skip
 """An example of each model."""

@@ -263,6 +263,68 @@
 {%- endmacro %}
 
 
+{# --- earlier releases ----------------------------------------------------------------------- #}
+
+{#
+    The earlier release of a test: `relation`, its own quasi-identifiers as `columns`, its `entity`,
+    and its `sensitive` attribute where the test is on one.
+#}
+{% macro earlier_of_test(
+    test, quasi_identifiers, entity, earlier, where, columns, own, own_entity, quote_columns, sensitive=none
+) -%}
+{% if entity is none -%}
+{{ kanon_sql.refuse(test ~ " needs entity, the column that says which person a row is about, in both releases") }}
+{%- endif %}
+{% if earlier is none -%}
+{{ kanon_sql.refuse(test ~ " needs earlier, as in earlier: ref('release_2024')") }}
+{%- endif %}
+{% if not kanon_sql.is_relation(earlier) -%}
+{{ kanon_sql.refuse(
+    test ~ ": earlier must be a relation; found " ~ (
+        "the text '" ~ earlier ~ "'. Write ref('" ~ earlier ~ "'), or source() with the names of a source"
+            if earlier is string
+            else earlier
+    )
+) }}
+{%- endif %}
+{% set quoted = kanon_sql.quotes_all(quote_columns) %}
+{% set named = columns or {} %}
+{% if named is not mapping -%}
+{{ kanon_sql.refuse(
+    test ~ ": earlier_columns must say what the earlier release calls a column, as in {zip: zip_code}; found " ~ named
+) }}
+{%- endif %}
+{% set known = quasi_identifiers + [entity, sensitive] | reject("none") | list %}
+{% for name in named if name not in known -%}
+{{ kanon_sql.refuse(
+    test ~ ": earlier_columns names " ~ name ~ ", which has no part in the test: " ~ known | join(", ")
+) }}
+{%- endfor %}
+{% if own is not none and (own is string or own is mapping or own is not iterable or not own) -%}
+{{ kanon_sql.refuse(test ~ ": earlier_quasi_identifiers must be a list, as in [zip, age]; found " ~ own) }}
+{%- endif %}
+{% set found = namespace(columns=[]) %}
+{% for name in own if own is not none else quasi_identifiers %}
+{% set found.columns = found.columns + [kanon_sql.column_of(
+    test, "each of earlier_quasi_identifiers", named[name] if name in named else name, quoted
+)] %}
+{% endfor %}
+{% set whose = own_entity if own_entity is not none else named[entity] if entity in named else entity %}
+{% set whose = kanon_sql.column_of(test, "earlier_entity", whose, quoted) %}
+{% set value = named[sensitive] if sensitive in named else sensitive %}
+{% set value = kanon_sql.column_of(test, "sensitive", value, quoted) %}
+{% set compared = found.columns + [whose, value] | reject("none") | list %}
+{% do kanon_sql.needs_columns(test, earlier, compared) %}
+{% do kanon_sql.needs_plain_comparison(test, earlier, compared) %}
+{{ return({
+    "relation": kanon_sql.records_of(earlier, "kanon_earlier", compared, where),
+    "columns": found.columns,
+    "entity": whose,
+    "sensitive": value,
+}) }}
+{%- endmacro %}
+
+
 {# --- relations ------------------------------------------------------------------------------ #}
 
 {#

@@ -20,12 +20,14 @@
     told beside it. The other arguments say what keeps the question from being asked: records
     without an entity, in the reference too, weights of it that are none, values that a list lacks
     or that are no number, or none that have an order, values that are `named` and never occur, and where the reference must be
-    `complete` classes that it lacks.
+    `complete` classes that it lacks; of an `earlier` release records without an entity, and what
+    the caller counts itself in `more`.
 #}
 {% macro told_failures(
     ctes, violated, failures, columns,
     relation=none, entity=none, reference=none, reference_weight=none, reference_entity=none,
-    sensitive=none, listed=none, named=none, numbers=false, ordered=false, complete=false
+    sensitive=none, listed=none, named=none, numbers=false, ordered=false, complete=false,
+    earlier=none, earlier_entity=none, more=[]
 ) %}
 {% set errors = [] %}
 {% if entity is not none %}
@@ -42,6 +44,14 @@
     "counted": "kanon_without_entity",
     "set": "reference_without_entity",
     "are": "records of the reference without an entity",
+}] %}
+{% endif %}
+{% if earlier_entity is not none %}
+{% set errors = errors + [{
+    "statement": kanon_sql.without_entity(earlier, earlier_entity),
+    "counted": "kanon_without_entity",
+    "set": "earlier_without_entity",
+    "are": "records of the earlier release without an entity",
 }] %}
 {% endif %}
 {% if reference_weight is not none %}
@@ -92,6 +102,7 @@
     "are": "records in classes that the reference lacks",
 }] %}
 {% endif %}
+{% set errors = errors + more %}
 {{ ctes | trim }},
 
 {% for error in errors %}

@@ -1,0 +1,157 @@
+"""What a release and an earlier one of the same people say together: asked, and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kanon_sql.auditing.answers import Answers, smallest
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import InputError
+from kanon_sql.plan.audit_plan import Plan
+from kanon_sql.plan.bound import BoundCheck
+from kanon_sql.plan.check_sql import LabelledCheck
+from kanon_sql.plan.earlier_plan import EarlierStep
+from kanon_sql.results.table import CheckResult
+from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
+from kanon_sql.sql.tables import Row
+
+
+def rows_with_earlier(plan: Plan, ask: Session) -> Iterator[tuple[str, Row]]:
+    """The rows of all steps on earlier releases, by the step's name; what is asked of people only
+    where some are in several pairs of classes.
+
+    Raises `InputError` where nobody is in both: a check on nobody must not hold.
+    """
+    for each in plan.earlier:
+        crowds = ask.row(each.step)
+        if not crowds["kanon_in_both"]:
+            raise InputError(_nobody_in_both(plan, each, crowds))
+        yield each.step.name, crowds
+        for candidates in each.candidates:
+            row = ask.row(candidates.step)
+            yield candidates.step.name, row
+            if row["kanon_memberships"] != crowds["kanon_in_both"]:
+                yield candidates.people.name, ask.row(candidates.people)
+
+
+def _nobody_in_both(plan: Plan, each: EarlierStep, crowds: Row) -> str:
+    release, earlier = plan.bound.table.name, plan.bound.earlier[each.earlier]
+    if not crowds["kanon_leavers"]:
+        return (
+            f"{earlier.table.name}: earlier release {earlier.name} has no record to compare with."
+        )
+    assert plan.bound.entity is not None
+    return (
+        f"nobody is in both {release} ({int(crowds['kanon_joiners']):,} people) and "
+        f"{earlier.table.name} ({int(crowds['kanon_leavers']):,} people), so nothing can be said "
+        f'of them together. Are the keys in "{plan.bound.entity.name}" and '
+        f'"{earlier.entity.name}" the same ones, or were they drawn anew for each release? The '
+        "audit needs the keys from before that."
+    )
+
+
+def saw_the_same_people(plan: Plan, answers: Answers, people: int) -> bool:
+    """Whether the steps on earlier releases counted the same people, as all others did."""
+    for each in plan.earlier:
+        if each.step.name not in answers.earlier:
+            continue
+        crowds = answers.earlier[each.step.name]
+        if int(crowds["kanon_in_both"]) + int(crowds["kanon_joiners"]) != people:
+            return False
+        for candidates in each.candidates:
+            of_people = answers.earlier.get(candidates.people.name)
+            if of_people and of_people["kanon_in_both"] != crowds["kanon_in_both"]:
+                return False
+    return True
+
+
+def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answers) -> CheckResult:
+    """The verdict of a check on this release and an earlier one together."""
+    step = next(each for each in plan.earlier if each.earlier == model.earlier)
+    match model:
+        case ComposedKAnonymity():
+            return _crowds(check, step, answers)
+        case ComposedLDiversity():
+            return _candidates(check, step, answers)
+    raise AssertionError(f"{model.name()} is read off no earlier release")
+
+
+def _crowds(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
+    row = answers.earlier[step.step.name]
+    label = _label(check, step.checks)
+    return _verdict(
+        check,
+        int(row["kanon_least"]),
+        demanded=check.model.parameters.get("k"),
+        violating=(_violating(row, label, "classes"), _violating(row, label, "people"))
+        if check.gates
+        else None,
+        details={
+            "in_both": int(row["kanon_in_both"]),
+            "joiners": _of_one(row, "joiners"),
+            "leavers": _of_one(row, "leavers"),
+            "alone": {"release": smallest(answers.sizes), "earlier": int(row["kanon_earlier_k"])},
+        },
+    )
+
+
+def _of_one(row: Row, which: str) -> dict[str, int | None]:
+    """The people who are in one release only, and the fewest of them who share their classes."""
+    k = row[f"kanon_{which}_k"]
+    return {"people": int(row[f"kanon_{which}"]), "k": None if k is None else int(k)}
+
+
+def _candidates(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
+    asked = next(each for each in step.candidates if each.column == check.column)
+    row = answers.earlier[asked.step.name]
+    # Of people all is said by the pairs, where each person is in one.
+    of_people = answers.earlier.get(asked.people.name, row)
+    label, least = _label(check, asked.checks), row["kanon_least"]
+    return _verdict(
+        check,
+        None if least is None else int(least),
+        demanded=check.model.parameters.get("l"),
+        violating=(_violating(row, label, "classes"), _violating(of_people, label, "people"))
+        if check.gates
+        else None,
+        details={
+            "in_both": int(answers.earlier[step.step.name]["kanon_in_both"]),
+            "certain_people": int(of_people["kanon_certain_people"]),
+            "changed_people": int(of_people["kanon_changed_people"]),
+        },
+    )
+
+
+def _violating(row: Row, label: str, what: str) -> int:
+    return int(row[f"kanon_{label}_violated_{what}"])
+
+
+def _label(check: BoundCheck, checks: tuple[LabelledCheck, ...]) -> str:
+    return next(each.label for each in checks if each.check is check)
+
+
+def _verdict(
+    check: BoundCheck,
+    achieved: int | None,
+    *,
+    demanded: int | None,
+    violating: tuple[int, int] | None,
+    details: Mapping[str, Any],
+) -> CheckResult:
+    """The result of a check. What violates it are people, so that no records are counted; what did
+    not gate, and what says nothing, has neither a verdict nor violations."""
+    holds = None
+    if violating is not None and demanded is not None and achieved is not None:
+        holds = achieved >= demanded
+    classes, people = violating if violating is not None and holds is not None else (None, None)
+    return CheckResult(
+        model=check.model.name(),
+        parameters=check.model.parameters,
+        holds=holds,
+        achieved=achieved,
+        violating_classes=classes,
+        violating_records=None,
+        violating_people=people,
+        details=details,
+    )

@@ -1,0 +1,321 @@
+{#
+    Composed k-anonymity: whoever can link the records of one person in two releases, and knows the
+    person's quasi-identifiers in both, still finds at least k people who are in both and share
+    them. The crowd of a person are the people who are in exactly the same classes of either
+    release. People who are in one of the two only are grouped by their classes there: whoever knows
+    that somebody came or went looks among them alone.
+
+    Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
+    privacy, ACM KDD, section 2.
+
+    `entities` is the entity of the release with that of the earlier one and how they are compared:
+    `as_is`, or `as_text`. The earlier release has quasi-identifiers of its own, any number of them.
+    `measures` are what the checks ask of the joint classes, of which `kanon_size` is the crowd.
+#}
+{% macro composed_k_anonymity(release, columns, entities, earlier, earlier_columns, measures) %}
+with
+
+{{ kanon_sql.people_of_both_releases(release, columns, entities, earlier, earlier_columns) }},
+
+{{ kanon_sql.people_by_their_classes("release", kanon_sql.names_in_release(columns)) }},
+
+{{ kanon_sql.people_by_their_classes("earlier", kanon_sql.names_in_earlier(earlier_columns)) }},
+
+{% set of_release = kanon_sql.names_in_release(columns).split("\n") + ["kanon_release_classes"] %}
+{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns).split("\n") + ["kanon_earlier_classes"] %}
+joint_classes as (
+    select
+{% for name in of_release %}
+        release_profiles.{{ name }},
+{% endfor %}
+{% for name in of_earlier %}
+        earlier_profiles.{{ name }},
+{% endfor %}
+        count(*) as kanon_size
+    from release_profiles
+    inner join earlier_profiles
+        on earlier_profiles.kanon_entity = release_profiles.kanon_entity
+    group by
+{% for name in of_release %}
+        release_profiles.{{ name }},
+{% endfor %}
+{% for name in of_earlier %}
+        earlier_profiles.{{ name }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+{{ kanon_sql.people_of_one_release("release", of_release, "joiner_classes") }},
+
+{{ kanon_sql.people_of_one_release("earlier", of_earlier, "leaver_classes") }},
+
+earlier_classes as (
+    select count(*) as kanon_size
+    from earlier_people
+    group by
+{% for column in earlier_columns %}
+        kanon_earlier_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+people_in_both as (
+    select
+        count(*) as kanon_classes,
+        coalesce(sum(kanon_size), 0) as kanon_in_both,
+        min(kanon_size) as kanon_least
+{%- for measure in measures %},
+        {{ measure }}
+{%- endfor %}
+
+    from joint_classes
+),
+
+joiners as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_joiners,
+        min(kanon_size) as kanon_joiners_k
+    from joiner_classes
+),
+
+leavers as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_leavers,
+        min(kanon_size) as kanon_leavers_k
+    from leaver_classes
+),
+
+earlier_alone as (
+    select min(kanon_size) as kanon_earlier_k
+    from earlier_classes
+)
+
+select
+    people_in_both.*,
+    joiners.kanon_joiners,
+    joiners.kanon_joiners_k,
+    leavers.kanon_leavers,
+    leavers.kanon_leavers_k,
+    earlier_alone.kanon_earlier_k
+from people_in_both
+cross join joiners
+cross join leavers
+cross join earlier_alone
+{%- endmacro %}
+
+
+{# A crowd of too few. #}
+{% macro composed_k_anonymity_violated(k) -%}
+kanon_size < {{ kanon_sql.positive_int(k, "k") }}
+{%- endmacro %}
+
+
+{# The test: crowds of k people, of whom there must be any. What is at risk are people. #}
+{% macro composed_k_anonymity_failures(
+    relation, columns, k, entities, earlier, earlier_columns
+) %}
+{% set too_few = kanon_sql.composed_k_anonymity_violated(k) %}
+{% set statement = kanon_sql.composed_k_anonymity(
+    relation, columns, entities, earlier, earlier_columns,
+    [
+        kanon_sql.classes_where(too_few, "composed_k_anonymity_violated"),
+        kanon_sql.people_where(too_few, "composed_k_anonymity_violated"),
+    ]
+) %}
+{% set ctes %}
+with
+
+crowds_asked as (
+    {{ statement | trim | indent(4) }}
+),
+
+measured as (
+    select
+        (
+            select count(*)
+            from {{ relation | indent(12) }}
+        ) as records,
+        kanon_composed_k_anonymity_violated_classes as violating_classes,
+        kanon_composed_k_anonymity_violated_people as violating_people,
+        kanon_least as achieved,
+        kanon_in_both as in_both,
+        kanon_joiners as joiners,
+        kanon_joiners_k as joiners_k,
+        kanon_leavers as leavers,
+        kanon_leavers_k as leavers_k
+    from crowds_asked
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated="measured.violating_people > 0",
+    failures="measured.violating_people",
+    columns=[
+        "violating_classes", "violating_people", "achieved", "in_both",
+        "joiners", "joiners_k", "leavers", "leavers_k",
+    ],
+    relation=relation, entity=entities.column, earlier=earlier, earlier_entity=entities.reference,
+    more=[{
+        "statement": kanon_sql.strangers("joiners"),
+        "counted": "kanon_strangers",
+        "set": "strangers",
+        "are": "people and none of them in the earlier release",
+    }]
+) }}
+{%- endmacro %}
+
+
+{# How many people there are of whom nobody is in both releases: a check on nobody must not hold. #}
+{% macro strangers(people) -%}
+select case when in_both = 0 then {{ people }} else 0 end as kanon_strangers
+from measured
+{%- endmacro %}
+
+
+{# The people of either release with each class that they are in, once. #}
+{% macro people_of_both_releases(release, columns, entities, earlier, earlier_columns) %}
+release_people as (
+    select distinct
+{% for column in columns %}
+        {{ kanon_sql.aliased(kanon_sql.ident(column), column) }},
+{% endfor %}
+        {{ kanon_sql.cell(
+            entities, kanon_sql.ident(entities.column), kanon_sql.type_of(entities.column)
+        ) }} as kanon_entity
+    from {{ release | indent(4) }}
+),
+
+earlier_people as (
+    select distinct
+{% for column in earlier_columns %}
+        {{ kanon_sql.ident(column) }} as kanon_earlier_{{ loop.index }},
+{% endfor %}
+        {{ kanon_sql.cell(
+            entities, kanon_sql.ident(entities.reference), kanon_sql.type_of(entities.reference)
+        ) }} as kanon_entity
+    from {{ earlier | indent(4) }}
+)
+{%- endmacro %}
+
+
+{# What the quasi-identifiers are called above the records, a line each. #}
+{% macro names_in_release(columns) -%}
+{% for column in columns %}{{ "" if loop.first else "\n" }}{{ kanon_sql.alias(column) }}{% endfor %}
+{%- endmacro %}
+
+
+{# The same of an earlier release, whose own names may be those of the release. #}
+{% macro names_in_earlier(columns) -%}
+{% for column in columns %}{{ "" if loop.first else "\n" }}kanon_earlier_{{ loop.index }}{% endfor %}
+{%- endmacro %}
+
+
+{#
+    Each person once, by the set of classes that they are in: its values where it is one class, else
+    the numbers of all of them as a text. Nothing else has that text, and no such person has values.
+    The numbers are those of all columns in order, so that they are the same wherever they are read.
+#}
+{% macro people_by_their_classes(side, names) %}
+{% set names = names.split("\n") %}
+{{ side }}_persons as (
+    select
+        kanon_entity,
+{% for name in names %}
+        {{ kanon_sql.only_value(name) }} as {{ name }},
+{% endfor %}
+        count(*) as kanon_classes
+    from {{ side }}_people
+    group by kanon_entity
+),
+
+{{ side }}_memberships as (
+    select {{ side }}_people.*
+    from {{ side }}_people
+    inner join {{ side }}_persons
+        on {{ side }}_persons.kanon_entity = {{ side }}_people.kanon_entity
+    where {{ side }}_persons.kanon_classes > 1
+),
+
+{{ side }}_shared_classes as (
+    select
+{% for name in names %}
+        {{ name }},
+{% endfor %}
+        row_number() over (
+            order by
+{% for name in names %}
+                {{ name }}{{ "," if not loop.last }}
+{% endfor %}
+        ) as kanon_class
+    from {{ side }}_memberships
+    group by
+{% for name in names %}
+        {{ name }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+{{ side }}_sets as (
+    select
+        {{ side }}_memberships.kanon_entity,
+        {{ kanon_sql.texts_in_order(
+            "cast(" ~ side ~ "_shared_classes.kanon_class as " ~ kanon_sql.text_type() ~ ")",
+            side ~ "_shared_classes.kanon_class"
+        ) }} as kanon_numbers
+    from {{ side }}_memberships
+    inner join {{ side }}_shared_classes
+{% for name in names %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            side ~ "_shared_classes." ~ name, side ~ "_memberships." ~ name
+        ) }}
+{% endfor %}
+    group by {{ side }}_memberships.kanon_entity
+),
+
+{{ side }}_profiles as (
+    select
+        {{ side }}_persons.kanon_entity,
+{% for name in names %}
+        case when {{ side }}_persons.kanon_classes = 1 then {{ side }}_persons.{{ name }} end as {{ name }},
+{% endfor %}
+        coalesce({{ side }}_sets.kanon_numbers, '') as kanon_{{ side }}_classes
+    from {{ side }}_persons
+    left join {{ side }}_sets
+        on {{ side }}_sets.kanon_entity = {{ side }}_persons.kanon_entity
+)
+{%- endmacro %}
+
+
+{# The classes of the people who are in this release alone: all of its people without those in both. #}
+{% macro people_of_one_release(side, names, classes) %}
+{{ side }}_sides as (
+    select
+{% for name in names %}
+        {{ name }},
+{% endfor %}
+        count(*) as kanon_people,
+        0 as kanon_people_in_both
+    from {{ side }}_profiles
+    group by
+{% for name in names %}
+        {{ name }}{{ "," if not loop.last }}
+{% endfor %}
+
+    union all
+
+    select
+{% for name in names %}
+        {{ name }},
+{% endfor %}
+        0 as kanon_people,
+        kanon_size as kanon_people_in_both
+    from joint_classes
+),
+
+{{ classes }} as (
+    select sum(kanon_people) - sum(kanon_people_in_both) as kanon_size
+    from {{ side }}_sides
+    group by
+{% for name in names %}
+        {{ name }}{{ "," if not loop.last }}
+{% endfor %}
+    having sum(kanon_people) > sum(kanon_people_in_both)
+)
+{%- endmacro %}
