@@ -527,7 +527,8 @@ class _Run:
             }
         )
         references = {name: each.table for name, each in bound.references.items()}
-        released = bind(resolve(asked, table, references), bound.facts)
+        earlier = {name: each.table for name, each in bound.earlier.items()}
+        released = bind(resolve(asked, table, references, earlier), bound.facts)
         return answered(plan_audit(released), self._session())
 
     def _without_values(self, statements: tuple[str, ...]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from kanon_sql.plan.bound import BoundCheck, BoundSpec
 from kanon_sql.plan.levels import CASE_ROWS
 from kanon_sql.plan.violating_classes import violating_classes
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
+from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.yaml_document import as_yaml
 from kanon_sql.sql.dialects import translated
 from kanon_sql.sql.macros import render
@@ -83,11 +84,11 @@ def _signature(properties: str) -> str:
 def _refuse_untestable(check: BoundCheck) -> None:
     """Say of a demand that no dbt test of one model can hold the release to it."""
     model = check.model
-    if isinstance(model, ReferenceModel):
+    if isinstance(model, ReferenceModel | ComposedModel):
         raise SpecError(
             f"{model.name()} compares with a table that the dbt project has under a name of its "
-            f"own. Leave the check out, and add the test kanon_sql.{model.name()} with its "
-            "reference to the .yml by hand."
+            f"own. Leave the check out, and add the test kanon_sql.{model.name()} with that "
+            "table to the .yml by hand."
         )
     if check.paths:
         raise SpecError(

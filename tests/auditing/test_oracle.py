@@ -26,9 +26,7 @@ def test_what_nobody_thought_of(name: str) -> None:
     @few
     @given(DRAWN[name])
     def is_answered(asked: Asked) -> None:
-        voters = asked.reference.arrow if asked.reference else None
-
-        assert asked.found(asked.table.arrow, voters) == asked.expected
+        assert asked.found_here() == asked.expected
 
     is_answered()
 
@@ -36,9 +34,8 @@ def test_what_nobody_thought_of(name: str) -> None:
 @pytest.mark.parametrize("name", EVERYTHING)
 def test_everything(name: str) -> None:
     asked = EVERYTHING[name]
-    voters = asked.reference.arrow if asked.reference else None
 
-    assert asked.found(asked.table.arrow, voters) == asked.expected
+    assert asked.found_here() == asked.expected
 
 
 @few

@@ -37,8 +37,10 @@ def answers(database: Database, asked: Asked) -> None:
     database.load("people", asked.table)
     if asked.reference:
         database.load("voters", asked.reference)
+    if asked.earlier:
+        database.load("before", asked.earlier)
 
-    assert asked.found("people", "voters", engine=database.url) == asked.expected
+    assert asked.found("people", "voters", "before", engine=database.url) == asked.expected
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -199,6 +199,21 @@ def seed(name: str) -> list[dict[str, Any]]:
         ]
 
 
+def release_2024() -> list[dict[str, Any]]:
+    """What the model of this name has of the patients."""
+    return [
+        {
+            "person": row["patient"],
+            "zip_code": row["zip"],
+            "sex": row["sex"],
+            "stage": row["stage"],
+            "dx": row["diagnosis"] if row["cost"] is not None and row["cost"] > 50 else "flu",
+        }
+        for row in seed("patients")
+        if row["patient"] != "p2"
+    ]
+
+
 def _typed(column: str, value: str) -> Any:
     types: dict[str, Any] = {
         "age": int,
@@ -229,6 +244,17 @@ def expected(name: str) -> tuple[bool, int]:
             given.get("reference_entity"),
             given.get("reference_weight"),
         )
+    earlier = {}
+    if "earlier" in given:
+        parameters["earlier"] = "before"
+        wanted = seed("patients") if given["earlier"] == "ref('patients')" else release_2024()
+        named = given.get("earlier_columns", {})
+        earlier["before"] = oracle.Earlier(
+            [r for r in wanted if "earlier_where" not in given or r["stage"] == "early"],
+            named,
+            [named.get(name, name) for name in given.get("earlier_quasi_identifiers", [])],
+            given.get("earlier_entity"),
+        )
     question = oracle.Question(
         quasi_identifiers=given["quasi_identifiers"],
         sensitive=[given["sensitive"]] if "sensitive" in given else [],
@@ -236,6 +262,7 @@ def expected(name: str) -> tuple[bool, int]:
         nulls=given.get("nulls", "value"),
         sensitive_nulls=given.get("sensitive_nulls", "value"),
         references=references,
+        earlier_releases=earlier,
         checks=[{each.test: parameters}],
     )
     found = oracle.audit(records, question)
@@ -247,6 +274,8 @@ def _at_risk(found: Mapping[str, Any], test: str, question: oracle.Question) -> 
     check, summary = found["checks"][0], found["summary"]
     if check["violating_records"]:
         return int(check["violating_records"])
+    if test.startswith("composed_"):
+        return int(check["violating_people"])
     if test == "sample_uniqueness":
         return int(summary["uniques"])
     if test == "marketer_risk":
@@ -297,6 +326,9 @@ KEPT_FROM = {
     "t_order_of_days_and_numbers_stops": "records with a value that is no number, or no date",
     "k_e_of_words_stops": "56 records with a value that is no number",
     "k_map_weighted_by_words_stops": "2 weights of the reference that are no number of people",
+    "composed_k_of_strangers_stops": "people and none of them in the earlier release",
+    "composed_k_without_entity_before_stops": "records of the earlier release without an entity",
+    "composed_l_of_strangers_stops": "records and nobody of them in the earlier release",
     "k_map_of_nobody_in_the_reference_stops": "2 records of the reference without an entity",
     **{
         f"{model}_of_an_incomplete_reference_stops": "records in classes that the reference lacks"
@@ -463,7 +495,8 @@ def rendered(name: str) -> str:
     each = ASKED[name]
     given = dict(each.arguments)
     model = MODELS[each.test]
-    takes = set(model.model_fields) - {"distance", "match", "missing", "reference", "order"}
+    beside = {"match", "missing", "reference", "earlier"}
+    takes = set(model.model_fields) - {"distance", "order", *beside}
     arguments = {key: value for key, value in given.items() if key in {*takes, "entity"}}
     relation = f'"clinic"."main"."{each.model}"'
     where = each.config.get("where")
@@ -481,7 +514,30 @@ def rendered(name: str) -> str:
         arguments["wildcard"] = given["nulls"] == "wildcard"
     if "reference" in given:
         arguments |= _reference(given)
+    if "earlier" in given:
+        del arguments["entity"]
+        arguments.pop("sensitive", None)
+        arguments |= _earlier(given)
     return templates.render(f"{each.test}_failures", **arguments)
+
+
+def _earlier(given: Arguments) -> dict[str, Any]:
+    named = given.get("earlier_columns", {})
+    where = f" where {given['earlier_where']}" if "earlier_where" in given else ""
+    relation = '"clinic"."main".' + given["earlier"].removeprefix("ref('").rstrip("')")
+    entity, sensitive = given["entity"], given.get("sensitive")
+    own = given.get("earlier_quasi_identifiers", given["quasi_identifiers"])
+    there = given.get("earlier_entity", named.get(entity, entity))
+    found = {
+        "earlier": f"(select * from {relation}{where}) as kanon_earlier",
+        "earlier_columns": [named.get(name, name) for name in own],
+        "entities": {"column": entity, "reference": there, "how": "as_is"},
+    }
+    if sensitive:
+        found["values"] = {
+            "column": sensitive, "reference": named.get(sensitive, sensitive), "how": "as_is",
+        }  # fmt: skip
+    return found
 
 
 def _reference(given: Arguments) -> dict[str, Any]:

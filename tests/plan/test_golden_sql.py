@@ -29,6 +29,17 @@ QI = {"quasi_identifiers": ["zip", "age"]}
 VOTERS = {"source": "voters", "columns": {"zip": "zip_code"}}
 
 
+def before(**columns: str) -> dict[str, kanon.EarlierReleaseSpec]:
+    """What was released of the patients before, with what it calls their columns."""
+    return {
+        "before": kanon.EarlierReleaseSpec(
+            source="patients_before",
+            columns={"patient": "person", **columns},
+            quasi_identifiers=["zip_code"] if "zip" not in columns else ["dx"],
+        )
+    }
+
+
 @dataclass(frozen=True)
 class Asked:
     """A question, the step of its plan to read, and what the rows of that step say, in part."""
@@ -344,6 +355,64 @@ ASKED = {
         ],
         step="k_map_voters",
         voters={"weight": "people", "levels": {"zip": 1}},
+    ),
+    "composed_k_anonymity": Asked(
+        {
+            "entity": "patient",
+            "earlier_releases": before(),
+            "checks": [kanon.ComposedKAnonymity(k=2)],
+        },
+        [
+            {
+                "kanon_classes": 2,
+                "kanon_in_both": 3,
+                "kanon_least": 1,
+                "kanon_composed_k_anonymity_violated_classes": 1,
+                "kanon_composed_k_anonymity_violated_people": 1,
+                "kanon_joiners": 1,
+                "kanon_joiners_k": 1,
+                "kanon_leavers": 1,
+                "kanon_leavers_k": 1,
+                "kanon_earlier_k": 1,
+            }
+        ],
+        step="composed_k_anonymity_before",
+    ),
+    "composed_l_diversity": Asked(
+        {
+            "entity": "patient",
+            "earlier_releases": before(diagnosis="dx"),
+            "checks": [kanon.ComposedLDiversity(l=2, sensitive="diagnosis")],
+        },
+        [
+            {
+                "kanon_classes": 2,
+                "kanon_memberships": 3,
+                "kanon_least": 1,
+                "kanon_certain_people": 1,
+                "kanon_changed_people": 0,
+                "kanon_composed_l_diversity_violated_classes": 1,
+                "kanon_composed_l_diversity_violated_people": 1,
+            }
+        ],
+        step="composed_l_diversity_before_diagnosis",
+    ),
+    "people_of_composed_l_diversity": Asked(
+        {
+            "quasi_identifiers": ["diagnosis"],
+            "entity": "patient",
+            "earlier_releases": before(zip="zip_code"),
+            "checks": [kanon.ComposedLDiversity(l=2, sensitive="zip")],
+        },
+        [
+            {
+                "kanon_in_both": 3,
+                "kanon_certain_people": 3,
+                "kanon_changed_people": 0,
+                "kanon_composed_l_diversity_violated_people": 3,
+            }
+        ],
+        step="people_of_composed_l_diversity_before_zip",
     ),
     "weights": Asked(
         {},

@@ -25,6 +25,15 @@ from kanon_sql.sql.dialects import DIALECTS, EXECUTED, translated
 
 OTHERS = [dialect for dialect in DIALECTS if dialect != "duckdb"]
 VOTERS = kanon.ReferenceSpec(source="voters", columns={"zip": "zip_code"}, weight="people")
+BEFORE = kanon.EarlierReleaseSpec(
+    source="patients_before",
+    columns={"patient": "person", "diagnosis": "dx"},
+    quasi_identifiers=["zip_code"],
+)
+COMPOSED = [
+    kanon.ComposedKAnonymity(k=2),
+    kanon.ComposedLDiversity(l=2, sensitive="diagnosis"),
+]
 FAMILY = [
     kanon.KAnonymity(k=2),
     kanon.LDiversity(l=2, sensitive="diagnosis"),
@@ -54,6 +63,14 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "spellings": ("spellings_diagnosis", {"sensitive": "diagnosis"}),
     "people": ("profiles", {"entity": "patient"}),
     "k_map": ("k_map_voters", {"references": {"voters": VOTERS}}),
+    "composed_crowds": (
+        "composed_k_anonymity_before",
+        {"entity": "patient", "earlier_releases": {"before": BEFORE}, "checks": COMPOSED},
+    ),
+    "composed_candidates": (
+        "composed_l_diversity_before_diagnosis",
+        {"entity": "patient", "earlier_releases": {"before": BEFORE}, "checks": COMPOSED},
+    ),
     "texts": ("texts", {"references": {"voters": VOTERS}}),
     "at_a_level": (
         "classes",

@@ -15,7 +15,7 @@ from typing import Any
 import asking
 import oracle
 import pyarrow
-from hypothesis import settings
+from hypothesis import assume, settings
 from hypothesis import strategies as st
 from places import TESTS
 
@@ -338,5 +338,43 @@ def released_and_referred(draw: st.DrawFn) -> tuple[Filled, Filled, oracle.Quest
                 for name, parameters in check.items()
                 if parameters.get("min", 0) <= parameters.get("max", 2)
             ],
+        ),
+    )
+
+
+@st.composite
+def two_releases(draw: st.DrawFn) -> tuple[Filled, Filled, oracle.Question]:
+    """Two releases with someone in both, each with quasi-identifiers of its own, people with
+    several records, NULLs, and values that changed."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=7, max_size=7, unique=True))
+    columns, own = names[: draw(st.integers(1, 2))], names[2 : 2 + draw(st.integers(1, 2))]
+    kind = draw(st.sampled_from(KINDS))
+    sensitive, theirs = names[4], draw(st.sampled_from([names[4], names[5]]))
+    here = [draw(st.sampled_from(KINDS)) for _ in columns]
+    there = [draw(st.sampled_from(KINDS)) for _ in own]
+    released = draw(filled((*columns, sensitive, names[6]), (*here, kind, PERSON)))
+    before = draw(filled((*own, theirs, names[6]), (*there, kind, PERSON)))
+    assume({row[-1] for row in released.rows} & {row[-1] for row in before.rows})
+    checks = [
+        {"composed_k_anonymity": draw(given(k=(1, 2, 3)))},
+        {"composed_l_diversity": draw(given({"sensitive": (sensitive,)}, l=(1, 2, 3)))},
+    ]
+    return (
+        released,
+        before,
+        oracle.Question(
+            quasi_identifiers=columns,
+            sensitive=[sensitive],
+            entity=names[6],
+            sensitive_nulls=draw(st.sampled_from(["value", "unknown"])),
+            numeric=_numeric([sensitive], [kind]),
+            earlier_releases={
+                "before": oracle.Earlier(
+                    before.records,
+                    columns={} if theirs == sensitive else {sensitive: theirs},
+                    quasi_identifiers=own,
+                )
+            },
+            checks=draw(st.lists(st.sampled_from(checks), max_size=2)),
         ),
     )

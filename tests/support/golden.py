@@ -24,5 +24,13 @@ select * from (values
     ('v2', '02139', 51, 1),
     ('v3', '02139', null, 4),
     ('v4', '02140', null, 7)
-) as voters (voter, zip_code, age, people)
+) as voters (voter, zip_code, age, people);
+
+create table patients_before as
+select * from (values
+    ('p1', '02138', 'flu'),
+    ('p2', '02138', 'cold'),
+    ('p3', '02139', 'flu'),
+    ('p5', null, 'flu')
+) as patients_before (person, zip_code, dx)
 """

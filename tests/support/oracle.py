@@ -121,10 +121,10 @@ class Found:
     violating: Sequence[Class] | None
     holds: bool | None = None
     outside: Sequence[int] | None = None
-    together: tuple[int, int] | None = None
-    """How many joint classes of two releases violate, and how many people."""
     outsiders: int | None = None
     """How many people of the reference are in these, each once; None where nobody says who."""
+    together: tuple[int, int] | None = None
+    """How many joint classes of two releases violate, and how many people."""
 
 
 def audit(records: Sequence[Record], question: Question) -> dict[str, Any]:
@@ -163,19 +163,7 @@ def check(
     if not gates:
         return stated | found.figures | nothing
     if found.together:
-        classes_of_both, people_of_both = (
-            found.together if found.holds is not None else (None, None)
-        )
-        return (
-            stated
-            | found.figures
-            | {
-                "holds": found.holds,
-                "violating_classes": classes_of_both,
-                "violating_records": None,
-                "violating_people": people_of_both,
-            }
-        )
+        return stated | found.figures | _of_both_releases(found)
     violating, outside = found.violating, found.outside
     counts = outside if violating is None else [len(each.records) for each in violating]
     verdict: dict[str, Any] = {

@@ -24,6 +24,7 @@ from generated import (
     released_and_referred,
     surveys,
     tables_with_a_tree,
+    two_releases,
 )
 from hypothesis import strategies as st
 from searches import Drawn, questions
@@ -42,21 +43,35 @@ class Asked:
     reference: Filled | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     """What else kanon-sql is told."""
+    earlier: Filled | None = None
+    """What was released before, where something was."""
 
     @classmethod
-    def of(cls, table: Filled, question: oracle.Question, reference: Filled | None = None) -> Asked:
-        return cls(table, question, table.records, reference)
+    def of(
+        cls,
+        table: Filled,
+        question: oracle.Question,
+        reference: Filled | None = None,
+        earlier: Filled | None = None,
+    ) -> Asked:
+        return cls(table, question, table.records, reference, earlier=earlier)
 
     @property
     def expected(self) -> Any:
         return asking.near(oracle.audit(self.records, self.question))
 
-    def found(self, people: Any, voters: Any, **options: Any) -> dict[str, Any]:
-        """The answer, where `people` is the table and `voters` the reference."""
-        references = {"people": voters}
+    def found(self, people: Any, voters: Any, before: Any = None, **options: Any) -> dict[str, Any]:
+        """The answer, where `people` is the table, `voters` the reference and `before` the
+        earlier release."""
+        beside = {"references": {"people": voters}, "earlier_releases": {"before": before}}
         return asking.figures(
-            asking.audit(people, self.question, references, **self.options, **options)
+            asking.audit(people, self.question, **beside, **self.options, **options)
         )
+
+    def found_here(self) -> dict[str, Any]:
+        """The answer, where all of them are Arrow tables."""
+        beside = (each.arrow if each else None for each in (self.reference, self.earlier))
+        return self.found(self.table.arrow, *beside)
 
 
 # --- some of the records --------------------------------------------------------------------
@@ -188,6 +203,7 @@ DRAWN: dict[str, st.SearchStrategy[Asked]] = {
         lambda asked: Asked.of(asked[0], asked[2], reference=asked[1])
     ),
     "conditions on both": some_of_both(),
+    "releases": two_releases().map(lambda asked: Asked.of(asked[0], asked[2], earlier=asked[1])),
 }
 
 # --- nothing left out -----------------------------------------------------------------------
@@ -284,6 +300,30 @@ def alone(table: Filled, checks: Sequence[Mapping[str, Any]], **more: Any) -> As
 
 
 SENSITIVE = ["{{ x }}", "k"]
+BEFORE = Filled(
+    (*NAMES[:2], "dx", "person"),
+    (TEXT.type, pyarrow.date32(), pyarrow.int64(), TEXT.type),
+    tuple(
+        (row[0] if n % 4 else None, row[1], row[3] if n % 5 else 1, row[4])
+        for n, row in enumerate(PEOPLE.rows)
+        if n % 6 != 5
+    ),
+)
+"""What was released of the people before: some left, and some values changed."""
+
+
+def after(earlier: Filled, columns: Mapping[str, str], **more: Any) -> Asked:
+    """People beside an earlier release of them."""
+    releases = {"before": oracle.Earlier(earlier.records, columns, **more)}
+    checks = of({"composed_k_anonymity": {"k": 2}}) + of(
+        {"composed_l_diversity": {"l": 2}}, sensitive="k"
+    )
+    question = oracle.Question(
+        quasi_identifiers=BOTH, entity="it's", earlier_releases=releases, checks=checks
+    )
+    return Asked.of(PEOPLE, question, earlier=earlier)
+
+
 STRICT = {"match": "containment", "missing": "strict"}
 EXACT = {"match": "exact", "missing": "strict"}
 UNION = {"match": "exact", "missing": "union"}
@@ -311,6 +351,11 @@ EVERYTHING = {
     "beside a union": beside(of(OF_REFERENCES, **UNION), entity="it's"),
     "beside people": beside(of(OF_REFERENCES, **EXACT), whose="it's", entity="it's"),
     "beside weights": beside(of(OF_REFERENCES, **EXACT), weight="n"),
+    "after a release": after(BEFORE, {"it's": "person", "k": "dx"}),
+    "after another release": after(
+        BEFORE, {"k": "dx"}, quasi_identifiers=["zip ☃"], entity="person"
+    ),
+    "after the same release": after(PEOPLE, {}),
     "beside wildcards": beside(of({"k_map": {"k": 2}}, **STRICT), nulls="wildcard"),
 }
 """A question each that has every model that can be in it."""

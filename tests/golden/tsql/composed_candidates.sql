@@ -1,0 +1,147 @@
+-- Question   How many values of diagnosis are left of someone who is in both patients and
+--            patients_before, by the classes of either?
+-- Model      composed l-diversity. Whoever looks for a person in both releases, and knows that the
+--            sensitive value is the same in both, is left with at least l values. (Ganta,
+--            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
+--            privacy, ACM KDD, section 2 (intersection attack))
+-- Dialect    tsql, generated and not executed
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+-- Table      "patients_before" stands for patients_before; its columns are taken to have the types
+--            that they have here.
+
+with
+
+release_people as (
+    select distinct
+        [zip] as [zip],
+        [age] as [age],
+        [patient] as kanon_entity
+    from [patients]
+),
+
+earlier_people as (
+    select distinct
+        [zip_code] as kanon_earlier_1,
+        [person] as kanon_entity
+    from [patients_before]
+),
+
+pairs as (
+    select
+        release_people.[zip] as [zip],
+        release_people.[age] as [age],
+        earlier_people.kanon_earlier_1 as kanon_earlier_1,
+        count_big(*) as kanon_size
+    from release_people
+    inner join earlier_people
+        on earlier_people.kanon_entity = release_people.kanon_entity
+    group by
+        release_people.[zip],
+        release_people.[age],
+        earlier_people.kanon_earlier_1
+),
+
+release_values as (
+    select distinct
+        [zip] as [zip],
+        [age] as [age],
+        [diagnosis] as kanon_value
+    from [patients]
+),
+
+earlier_values as (
+    select distinct
+        [zip_code] as kanon_earlier_1,
+        [dx] as kanon_value
+    from [patients_before]
+),
+
+candidates as (
+    select
+        pairs.[zip] as [zip],
+        pairs.[age] as [age],
+        pairs.kanon_earlier_1 as kanon_earlier_1,
+        count_big(*) as kanon_candidates
+    from pairs
+    inner join release_values
+        on exists(
+            select
+                release_values.[zip]
+            intersect
+            select
+                pairs.[zip]
+        )
+        and exists(
+            select
+                release_values.[age]
+            intersect
+            select
+                pairs.[age]
+        )
+    inner join earlier_values
+        on exists(
+            select
+                earlier_values.kanon_earlier_1
+            intersect
+            select
+                pairs.kanon_earlier_1
+        )
+        and exists(
+            select
+                earlier_values.kanon_value
+            intersect
+            select
+                release_values.kanon_value
+        )
+    group by
+        pairs.[zip],
+        pairs.[age],
+        pairs.kanon_earlier_1
+),
+
+pair_sides as (
+    select
+        [zip],
+        [age],
+        kanon_earlier_1,
+        kanon_size,
+        0 as kanon_candidates
+    from pairs
+    union all
+    select
+        [zip],
+        [age],
+        kanon_earlier_1,
+        0 as kanon_size,
+        kanon_candidates
+    from candidates
+),
+
+measured_pairs as (
+    select
+        [zip] as [zip],
+        [age] as [age],
+        kanon_earlier_1 as kanon_earlier_1,
+        sum(kanon_size) as kanon_size,
+        sum(kanon_candidates) as kanon_candidates
+    from pair_sides
+    group by
+        [zip],
+        [age],
+        kanon_earlier_1
+)
+
+select
+    count_big(*) as kanon_classes,
+    coalesce(sum(kanon_size), 0) as kanon_memberships,
+    min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least,
+    sum(case when kanon_candidates = 1 then 1 else 0 end) as kanon_certain_classes,
+    sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_people,
+    sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_classes,
+    sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_people,
+    sum(case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end) as kanon_composed_l_diversity_violated_classes,
+    sum(
+        case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
+    ) as kanon_composed_l_diversity_violated_people
+from measured_pairs
