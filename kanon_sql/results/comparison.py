@@ -131,7 +131,9 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
             continue
         of = totals(_part_of(name, after), sizes) if sizes else None
         twin = _IN_RECORDS.get((after.model, name)) or _IN_RECORDS.get(name, "")
-        is_told = None not in (then.get(twin), now.get(twin))
+        # Where people violate and no records, as in two releases together, they are what is told.
+        twins = (twin, "violating_people") if name == "violating_classes" else (twin,)
+        is_told = any(None not in (then.get(each), now.get(each)) for each in twins)
         is_judged = (as_before or name not in VIOLATING) and not (of and is_told)
         yield figure(name, then.get(name), now.get(name), worst if is_judged else None, of)
 

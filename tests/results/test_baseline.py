@@ -108,6 +108,13 @@ WORSE: dict[str, list[tuple[dict[str, Any], dict[str, str]]]] = {
     "sample_uniqueness": [({"max_share": 0.1}, {"achieved": "more"})],
     "population_uniqueness": [({"max_share": 0.1, "population": 900}, {"achieved": "more"})],
     "k_map_estimate": [({"k": 5, "population": 900}, {"achieved": "less"})],
+    "composed_k_anonymity": [({"k": 5, "earlier": "r2024"}, {"achieved": "less"})],
+    "composed_l_diversity": [
+        (
+            {"l": 2, "earlier": "r2024", **SENSITIVE},
+            {"achieved": "less", "certain_people": "more"},
+        )
+    ],
 }
 """For each model and what may be demanded of it: the figures that count, and which way is worse."""
 CASES = [
@@ -115,7 +122,7 @@ CASES = [
     for model, cases in WORSE.items()
     for number, (parameters, worse) in enumerate(cases)
 ]
-OTHERS = ("average", "at_risk", "k", "distinct", *LACKED)
+OTHERS = ("average", "at_risk", "k", "distinct", "certain_people", *LACKED)
 BEFORE = 10
 
 
