@@ -13,6 +13,7 @@ from kanon_sql.plan.bound import BoundCheck
 from kanon_sql.plan.check_sql import LabelledCheck
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.results.table import CheckResult
+from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.sql.tables import Row
 
@@ -38,16 +39,14 @@ def rows_with_earlier(plan: Plan, ask: Session) -> Iterator[tuple[str, Row]]:
 def _nobody_in_both(plan: Plan, each: EarlierStep, crowds: Row) -> str:
     release, earlier = plan.bound.table.name, plan.bound.earlier[each.earlier]
     if not crowds["kanon_leavers"]:
-        return (
-            f"{earlier.table.name}: earlier release {earlier.name} has no record to compare with."
-        )
-    assert plan.bound.entity is not None
+        return f"{earlier.table.name}: {the_earlier(earlier.name)} has no record to compare with."
+    own = plan.bound.entity.name if plan.bound.entity else earlier.entity.name
+    keys = " and ".join(f'"{name}"' for name in dict.fromkeys([own, earlier.entity.name]))
     return (
         f"nobody is in both {release} ({int(crowds['kanon_joiners']):,} people) and "
         f"{earlier.table.name} ({int(crowds['kanon_leavers']):,} people), so nothing can be said "
-        f'of them together. Are the keys in "{plan.bound.entity.name}" and '
-        f'"{earlier.entity.name}" the same ones, or were they drawn anew for each release? The '
-        "audit needs the keys from before that."
+        f"of them together. Are the keys in {keys} the same in both, or were they drawn anew for "
+        "each release? The audit needs the keys from before that."
     )
 
 

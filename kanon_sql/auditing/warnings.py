@@ -9,7 +9,8 @@ from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import FIRST_RECORDS, SURVEY_CLASSES, Look, Plan, ReferenceStep
 from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.earlier_plan import EarlierStep
-from kanon_sql.report.words.numbers import the_earlier, the_reference
+from kanon_sql.report.words.numbers import the_reference
+from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
 from kanon_sql.sql.tables import Row
 
@@ -205,10 +206,11 @@ def _with_earlier(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[s
     for which, where in (("joiners", "this release"), ("leavers", name)):
         alone = row[f"kanon_{which}_k"]
         if alone is not None and alone < k:
+            people = int(row[f"kanon_{which}"])
             yield (
-                f"{plural(int(row[f'kanon_{which}']), 'person')} are only in {where}, and the "
-                f"fewest of them who share their classes are {int(alone):,}, against a composed k "
-                f"of {k:,}: whoever knows that someone "
+                f"{plural(people, 'person')} {'is' if people == 1 else 'are'} only in {where}, and "
+                f"the fewest of them who share their classes are {int(alone):,}, against a "
+                f"composed k of {k:,}: whoever knows that someone "
                 f"{'came' if which == 'joiners' else 'left'} looks among them alone."
             )
     for column in plan.bound.sensitive:
@@ -216,7 +218,7 @@ def _with_earlier(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[s
             yield (
                 f'{earlier.table.name} has no column "{column.name}", so nothing is said of it '
                 "together with this release. If it has another name there, say which: columns of "
-                f"the earlier release {step.earlier}."
+                f"{name}."
             )
     for each in step.candidates:
         if answers.earlier[each.step.name]["kanon_least"] is None:

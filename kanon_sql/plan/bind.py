@@ -23,6 +23,7 @@ from kanon_sql.plan.bound import (
     Roles,
 )
 from kanon_sql.plan.levels import ColumnLevels, rows_of
+from kanon_sql.spec.earlier_release import the_earlier
 
 
 def bind(roles: Roles, facts: Facts | None = None) -> BoundSpec:
@@ -154,7 +155,7 @@ def _earlier_levels(release: EarlierRoles, roles: Roles, facts: Facts) -> Iterat
     here = ("earlier_releases", release.name, "levels")
     longest = facts.longest_earlier.get(release.name, {})
     yield from _levels_beside(
-        here, f"earlier release {release.name}: ", release, roles, facts, longest
+        here, f"{the_earlier(release.name)}: ", release, roles, facts, longest
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kanon_sql.errors import SpecError, did_you_mean, located
 from kanon_sql.plan.bound import BoundCheck, BoundColumn, EarlierRoles
+from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import read_tree
 from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
@@ -128,7 +129,7 @@ def _composed(
     name = _sensitive_name(named, table, sensitive)
     if name not in release.sensitive:
         raise SpecError(
-            f'{model.name()}: earlier release {release.name} has no column "{name}". If it has '
+            f'{model.name()}: {the_earlier(release.name)} has no column "{name}". If it has '
             f'another name there, say which: columns={{"{name}": …}}. Its columns: '
             f"{', '.join(release.table.column_names)}."
         )

@@ -16,7 +16,7 @@ from kanon_sql.plan.columns import (
     refuse_two_parts,
     refuse_uncomparable,
 )
-from kanon_sql.spec.earlier_release import EarlierReleaseSpec
+from kanon_sql.spec.earlier_release import EarlierReleaseSpec, the_earlier
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.conditions import columns_of
 from kanon_sql.sql.tables import Table
@@ -39,7 +39,7 @@ def resolve_earlier(
     if entity is None:
         with located(*here):
             raise SpecError(
-                f"earlier release {name}: nobody knows who is in both. Name the column that says "
+                f"{the_earlier(name)}: nobody knows who is in both. Name the column that says "
                 'which person a record is about: entity="person".'
             )
     owns = [*quasi_identifiers, *sensitive, entity]
@@ -70,7 +70,10 @@ def resolve_earlier(
         levels={},
     )
     with located(*here):
-        _refuse_unusable(found)
+        try:
+            _refuse_unusable(found)
+        except SpecError as error:
+            raise SpecError(f"{the_earlier(name)}: {error}") from None
     with located(*here, "levels"):
         return _at_levels(found, spec, quasi_identifiers)
 
@@ -84,7 +87,7 @@ def _renamed(name: str, spec: EarlierReleaseSpec, owns: Sequence[str]) -> dict[s
         ]
         if len(matches) != 1:
             raise SpecError(
-                f'earlier release {name}: columns: "{own}" is no quasi-identifier, no sensitive '
+                f'{the_earlier(name)}: columns: "{own}" is no quasi-identifier, no sensitive '
                 f"attribute and not the entity. These are {', '.join(owns)}."
                 f"{did_you_mean(own, owns)}"
             )
@@ -126,7 +129,7 @@ def _refuse_unusable(found: EarlierRoles) -> None:
 def _at_levels(
     found: EarlierRoles, spec: EarlierReleaseSpec, quasi_identifiers: Sequence[BoundColumn]
 ) -> EarlierRoles:
-    prefix = f"earlier release {found.name}: "
+    prefix = f"{the_earlier(found.name)}: "
     levels = levels_of(prefix, spec.levels, quasi_identifiers)
     for name in levels:
         if name not in found.columns:

@@ -11,6 +11,7 @@ from kanon_sql.plan.bound import (
     Comparison,
     Pair,
 )
+from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.sql.column_types import family
 
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
@@ -58,7 +59,7 @@ def of_both_releases(
     here, there = family(column.type), family(other.type)
     if here and there and here != there:
         raise SpecError(
-            f'earlier release {earlier.name}: column "{other.name}" is {other.type}, and '
+            f'{the_earlier(earlier.name)}: column "{other.name}" is {other.type}, and '
             f'"{column.name}" of {bound.table.name} is {column.type}, so nobody could be found in '
             "both. Give both the same type."
         )

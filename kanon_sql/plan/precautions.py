@@ -11,6 +11,7 @@ from kanon_sql.plan.check_sql import labelled
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.pairs import pairs
 from kanon_sql.plan.steps import Precaution, earlier_records, records, reference_records, step
+from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.models.base import Model, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.diversity import KEAnonymity
@@ -80,7 +81,7 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
 def _of_earlier(bound: BoundSpec, earlier: BoundEarlier) -> Iterator[Precaution]:
     """What must be so of an earlier release: labels for its values, a person for each record."""
     name, table = f"earlier_{earlier.name}", earlier.table
-    place = f"earlier release {earlier.name}: "
+    place = f"{the_earlier(earlier.name)}: "
     yield from _castable(bound, name, place, earlier.where, table)
     for each in earlier.levels:
         raw = earlier_records(earlier, [each.raw])

@@ -32,3 +32,12 @@ class EarlierReleaseSpec(Described, BaseModel):
     levels: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Generalise it to what was released: quasi-identifiers of the table at these levels of its
     hierarchies."""
+
+
+def the_earlier(name: str) -> str:
+    """What a sentence calls an earlier release.
+
+    >>> the_earlier("earlier"), the_earlier("r2024")
+    ('the earlier release', 'earlier release r2024')
+    """
+    return "the earlier release" if name == "earlier" else f"earlier release {name}"

@@ -6,11 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def the_earlier(name: str) -> str:
-    """What a sentence calls an earlier release."""
-    return "the earlier release" if name == "earlier" else f"earlier release {name}"
-
-
 def the_reference(name: str) -> str:
     """What a sentence calls a reference."""
     return "the reference" if name == "reference" else f"reference {name}"
