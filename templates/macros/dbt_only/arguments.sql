@@ -304,7 +304,7 @@
 {{ kanon_sql.refuse(test ~ ": earlier_quasi_identifiers must be a list, as in [zip, age]; found " ~ own) }}
 {%- endif %}
 {% set found = namespace(columns=[]) %}
-{% for name in own if own is not none else quasi_identifiers %}
+{% for name in (own if own is not none else quasi_identifiers) %}
 {% set found.columns = found.columns + [kanon_sql.column_of(
     test, "each of earlier_quasi_identifiers", named[name] if name in named else name, quoted
 )] %}
