@@ -360,7 +360,10 @@ class EngineUnderTest:
     """Which of all questions it refuses, or can't hold the tables of."""
 
 
-_OF_PEOPLE = ("people", "a survey of people", "beside a union", "beside people")
+_OF_PEOPLE = (
+    *("people", "a survey of people", "beside a union", "beside people", "releases"),
+    *("after a release", "after another release", "after the same release"),
+)
 
 ENGINES = {
     "postgres": EngineUnderTest(postgres),
