@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.anonymizing.alternative import one_level_for_all
 from kanon_sql.anonymizing.choosing import Choice, Deadline
+from kanon_sql.anonymizing.cuts import cuts_of
 from kanon_sql.anonymizing.datafly import SearchPath, datafly
 from kanon_sql.anonymizing.datafly import Step as Taken
 from kanon_sql.anonymizing.dbt_model import name_of
@@ -19,9 +22,16 @@ from kanon_sql.anonymizing.delivery import delivered, new_file, refuse_described
 from kanon_sql.anonymizing.exploring import Nodes, bounds_of
 from kanon_sql.anonymizing.frequency_sets import FrequencySets, first_set
 from kanon_sql.anonymizing.lattice import Levels
+from kanon_sql.anonymizing.local_recoding import local_recoding
 from kanon_sql.anonymizing.losses import associations, losses, metrics
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.preferences import Preferences, preferences_of
+from kanon_sql.anonymizing.recoded_release import RecodedSets
+from kanon_sql.anonymizing.recoded_views import (
+    RecodedChain,
+    refuse_equality,
+    said_of_recoding,
+)
 from kanon_sql.anonymizing.result import AnonymizationResult
 from kanon_sql.anonymizing.suppression import (
     IN_ORDER,
@@ -49,7 +59,14 @@ from kanon_sql.plan.steps import counted, spoken
 from kanon_sql.plan.violating_classes import class_size, is_judged_by_class
 from kanon_sql.plan.withholding import texts_of_files
 from kanon_sql.results.expected import ExpectedSearch, ExpectedTable
-from kanon_sql.results.release import Anonymization, Before, GeneralizationStep, Metrics, Untouched
+from kanon_sql.results.release import (
+    Anonymization,
+    Before,
+    GeneralizationStep,
+    Metrics,
+    Recoded,
+    Untouched,
+)
 from kanon_sql.results.table import Rows, TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import check_writable, refuse_to_overwrite
@@ -152,6 +169,7 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
             },
             masked,
             keeps_rows=database.keeps_rows or wanted.pull_frequencies,
+            by_class=wanted.algorithm == "local",
         )
         if not search.keeps_rows:
             when = "as the beginning of every statement of the search"
@@ -179,6 +197,11 @@ def _refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
         raise SpecError(
             "pull_frequencies is for a table in a warehouse; this one is read by DuckDB, where "
             "nothing has to be fetched. Leave it out."
+        )
+    if wanted.algorithm == "local" and not (database.keeps_rows or wanted.pull_frequencies):
+        raise SpecError(
+            f"local recoding splits classes round by round, over rows that {database.name} may not "
+            "keep for it. Let the combinations of values be fetched, each once: pull_frequencies."
         )
     if wanted.writes_records and not isinstance(database, Hub):
         raise _records_stay(wanted, database.name)
@@ -275,6 +298,8 @@ class _Run:
         _refuse_names(self._plan.bound, wanted)
         refuse_untouched(self._plan.bound, wanted)
         self._preferred = preferences_of(wanted, self._plan.bound)
+        if wanted.algorithm == "local":
+            refuse_equality(self._plan.bound)
         self.chain: ViewChain | None = None
         """The views of the release, where there is one."""
 
@@ -291,6 +316,8 @@ class _Run:
         self._refuse_large_k(before)
         sets = self._sets()
         allowed = self._wanted.allowed(records=before.summary.records or 0, k=self._k)
+        if self._wanted.algorithm == "local":
+            return self._recoded(before, sets, allowed, new)
         path, made = self._levels_found(sets, allowed)
         chain = ViewChain(
             self._plan.bound,
@@ -327,6 +354,7 @@ class _Run:
             suppressed=left_out.records,
             weights=self._preferred.weights,
         )
+        generalised = [name for name, level in path.levels.items() if level]
         return AnonymizationResult(
             (
                 replace(
@@ -337,7 +365,9 @@ class _Run:
                     insensitive=before.insensitive,
                     unassigned=(),
                     warnings=tuple(
-                        dict.fromkeys((*self._warnings(sets, path, untouched), *after.warnings))
+                        dict.fromkeys(
+                            (*self._warnings(sets, generalised, untouched), *after.warnings)
+                        )
                     ),
                     seconds=time.monotonic() - self._started,
                 ),
@@ -401,6 +431,152 @@ class _Run:
         if self._wanted.minimal_nodes:
             found["minimal_nodes"] = choice.minimal(self._k, allowed)
         return path, found
+
+    def _recoded(
+        self, before: TableResult, sets: FrequencySets, allowed: int, new: Path | None
+    ) -> AnonymizationResult:
+        """The release in which each class has levels of its own."""
+        starts = {
+            each.name: self._preferred.highest(each.name, each.levels.height)
+            for each in sets.quasi_identifiers
+        }
+        recoding = local_recoding(
+            sets,
+            starts=starts,
+            records=before.summary.records or 0,
+            max_suppressed=allowed,
+            least_suppressed=self._k if self._wanted.suppressed == "star" else 0,
+            weights={
+                name: Fraction(str(weight)) for name, weight in self._preferred.weights.items()
+            },
+        )
+        recoded = RecodedSets(sets, recoding)
+        untouched = Untouched(tuple(each.name for each in self._untouched_columns))
+        if recoding.fails:
+            left_out = nothing_suppressed(sets, starts)
+            after = self._audited_at(sets, starts)
+            lost = list(losses(sets, starts))
+            associated = tuple(associations(sets, self._plan.bound, starts))
+            reached = {name: {level: before.summary.records or 0} for name, level in starts.items()}
+        else:
+            left_out = recoded.suppression
+            chain = self._recoded_chain(recoded)
+            self.chain = chain
+            self._keep_recoded(recoded, chain)
+            published = self._published(chain, new)
+            mixed = {
+                each.name: each.levels
+                for each in sets.quasi_identifiers
+                if each.name in chain.published_as_text
+            }
+            after = self._audited(published, mixed)
+            untouched = replace(untouched, alone=self._alone(chain, published))
+            self._refuse_another_count(before, after, left_out.records)
+            self._refuse_other_classes(before, after, left_out)
+            lost = list(recoded.losses())
+            associated = tuple(recoded.associations())
+            reached = recoded.levels_by_records
+        generalised = [name for name, levels in reached.items() if any(levels)]
+        return AnonymizationResult(
+            (
+                replace(
+                    after,
+                    why=before.why,
+                    release=before.release,
+                    clip=clips(self._plan.bound, dict.fromkeys(generalised, 1)),
+                    insensitive=before.insensitive,
+                    unassigned=(),
+                    warnings=tuple(
+                        dict.fromkeys(
+                            (
+                                *self._warnings(sets, generalised, untouched),
+                                *said_of_recoding(self._plan.bound, self.chain),
+                                *after.warnings,
+                            )
+                        )
+                    ),
+                    seconds=time.monotonic() - self._started,
+                ),
+            ),
+            VERSION,
+            audited=today(),
+            anonymization=Anonymization(
+                algorithm=self._wanted.algorithm,
+                levels=None,
+                labels={},
+                steps=Rows(),
+                reached_top=recoding.fails,
+                max_suppressed=allowed,
+                records_violating=recoding.records_violating,
+                suppressed=left_out.records,
+                step4=0,
+                suppressed_as=self._wanted.suppressed,
+                k=after.summary.k,
+                classes=after.summary.classes,
+                metrics=metrics(
+                    lost,
+                    left_out.classes,
+                    records=before.summary.records or 0,
+                    suppressed=left_out.records,
+                    weights=self._preferred.weights,
+                ),
+                associations=associated,
+                views=self.statements,
+                views_without_values=self._without_values(self.statements),
+                before=Before(before.name, before.summary, before.checks),
+                untouched=untouched,
+                recoded=Recoded(
+                    len(recoding.rounds),
+                    reached,
+                    {
+                        each.name: {
+                            level: each.levels.label(level)
+                            for level in range(starts[each.name] + 1)
+                        }
+                        for each in sets.quasi_identifiers
+                    },
+                    one_level_for_all(
+                        sets,
+                        self._preferred,
+                        self._wanted.suppressed,
+                        k=self._k,
+                        max_suppressed=allowed,
+                        combinations=before.summary.classes or 0,
+                    ),
+                ),
+            ),
+        )
+
+    def _recoded_chain(self, recoded: RecodedSets) -> RecodedChain:
+        return RecodedChain(
+            self._plan.bound,
+            recoded.sets.quasi_identifiers,
+            (),
+            self._k,
+            max(self._k, class_size(self._plan.bound.checks) or 0),
+            self._wanted.suppressed,
+            has_donors=False,
+            name=_view_name(self._plan.bound, self._wanted),
+            dropped=dropped_columns(self._plan.bound, untouched=self._unassigned == "drop"),
+            keeps_order=self._wanted.keep_order,
+            is_single=self._wanted.single_view,
+            dialect=self._engine.dialect,
+            algorithm="local",
+            cuts=cuts_of(recoded),
+            mixed=recoded.generalised,
+        )
+
+    def _keep_recoded(self, recoded: RecodedSets, chain: RecodedChain) -> None:
+        """Let the release be read under the name that a run gives it."""
+        sets = recoded.sets
+        if sets.hold_records:
+            recoded.keep_recodings()
+        run = replace(chain, kept=sets.hold_records)
+        for view in run.views_to_run:
+            sets.keep_view_of_records(view.name, " ".join(view.words), view.sql)
+        if sets.hold_records and not chain.keeps_order:
+            question = "Which records are written, in which order?"
+            sets.keep_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
 
     @property
     def _unassigned(self) -> Unassigned:
@@ -510,8 +686,10 @@ class _Run:
         asked = Statement("untouched", question, sql, tables=frozenset([table.sql]))
         return int(self._session().row(asked)["kanon_alone"])
 
-    def _audited(self, table: Table) -> TableResult:
-        """The audit of the release."""
+    def _audited(
+        self, table: Table, recoded: Mapping[str, ColumnLevels] | None = None
+    ) -> TableResult:
+        """The audit of the release, of which each cell of some columns is `recoded` by itself."""
         bound = self._plan.bound
         writes = self._wanted.output is not None and self._wanted.writes_records
         named = self._wanted.output.name if writes and self._wanted.output else _name(self._plan)
@@ -529,14 +707,14 @@ class _Run:
         references = {name: each.table for name, each in bound.references.items()}
         earlier = {name: each.table for name, each in bound.earlier.items()}
         released = bind(resolve(asked, table, references, earlier), bound.facts)
-        return answered(plan_audit(released), self._session())
+        return answered(plan_audit(replace(released, recoded=recoded or {})), self._session())
 
     def _without_values(self, statements: tuple[str, ...]) -> tuple[str, ...]:
         withheld = texts_of_files(self._plan.bound)
         return tuple(without_texts(each, self._engine.dialect, withheld) for each in statements)
 
     def _warnings(
-        self, sets: FrequencySets, path: SearchPath, untouched: Untouched
+        self, sets: FrequencySets, generalised: Sequence[str], untouched: Untouched
     ) -> Iterator[str]:
         yield from left_out(self._plan.bound)
         yield from said_of(untouched, self._plan.bound)
@@ -547,7 +725,7 @@ class _Run:
                 "as it is by default."
             )
         for each in sets.quasi_identifiers:
-            if path.levels[each.name]:
+            if each.name in generalised:
                 yield from summary_of_faults(each.levels.faults).splitlines()
         unsearched = [
             check.model.name()
@@ -614,6 +792,7 @@ def _name(plan: Plan) -> str:
 
 def _without_data(before: TableResult, wanted: ReleaseOptions) -> AnonymizationResult:
     """What is said of a table without records: nothing was searched."""
+    by_class = wanted.algorithm == "local"
     levels = dict.fromkeys(before.quasi_identifiers, 0)
     nothing = Metrics(None, None, None, None, None, None, None, {})
     return AnonymizationResult(
@@ -622,8 +801,9 @@ def _without_data(before: TableResult, wanted: ReleaseOptions) -> AnonymizationR
         audited=today(),
         anonymization=Anonymization(
             algorithm=wanted.algorithm,
-            levels=levels,
-            labels=dict.fromkeys(levels, "raw value"),
+            levels=None if by_class else levels,
+            labels={} if by_class else dict.fromkeys(levels, "raw value"),
+            recoded=Recoded(0, {name: {} for name in levels}, {}) if by_class else None,
             steps=Rows(),
             reached_top=False,
             max_suppressed=0,

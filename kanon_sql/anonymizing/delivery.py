@@ -11,9 +11,11 @@ from kanon_sql.anonymizing.dbt_model import dbt_model, name_of
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.result import AnonymizationResult
 from kanon_sql.anonymizing.views import ViewChain, as_text
-from kanon_sql.errors import SpecError, plural
+from kanon_sql.errors import InputError, SpecError, plural
 from kanon_sql.results.release import Release
 from kanon_sql.results.writing import beside, put_in_place, write_whole
+
+_LEVELS_OF_THEIR_OWN = "Levels: each class has its own, so that a column shows several."
 
 
 @contextmanager
@@ -49,9 +51,14 @@ def delivered(
         with _writing(wanted.output):
             put_in_place(new, wanted.output)
         release = Release(str(wanted.output), table.summary.records, len(chain.columns))
+    elif not chain.views:
+        raise InputError(
+            f"{wanted.output}: there are too many classes for views. Ask for a larger k, or write "
+            "the release itself, --output release.parquet."
+        )
     elif wanted.emit == "dbt-model":
         source = name_of(chain.bound.spec.name or chain.bound.table.name)
-        model = dbt_model(chain, wanted.output.stem, source, result.anonymization.levels)
+        model = dbt_model(chain, wanted.output.stem, source, result.anonymization.levels or {})
         result = _with_description_kept(result, wanted)
         write_whole(wanted.properties, model.yaml)
         write_whole(wanted.output, model.sql + "\n")
@@ -100,11 +107,12 @@ def _closing(result: AnonymizationResult) -> list[str]:
     """What a file of views says of the release."""
     found, summary = result.anonymization, result.tables[0].summary
     levels = "; ".join(
-        f"{name} {level} ({found.labels[name]})" for name, level in found.levels.items()
+        f"{name} {level} ({found.labels[name]})" for name, level in (found.levels or {}).items()
     )
+    reached = f"Levels: {levels}." if found.levels is not None else _LEVELS_OF_THEIR_OWN
     donated = f", {found.step4:,} of them donated" if found.step4 else ""
     return [
-        f"Levels: {levels}.",
+        reached,
         f"Released: {summary.records:,} records in {summary.classes:,} classes, k = "
         f"{summary.k:,}. Suppressed: {plural(found.suppressed, 'record')}{donated}; at most "
         f"{found.max_suppressed:,} might be.",

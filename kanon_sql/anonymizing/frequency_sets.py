@@ -34,6 +34,7 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.precautions import no_label
 from kanon_sql.plan.steps import records, spoken, step
 from kanon_sql.plan.violating_classes import (
+    class_size,
     sensitive_demands,
     too_small_classes,
     violating_classes,
@@ -158,7 +159,7 @@ class FrequencySets:
     def violating(self, node: NodeSet, k: int | None = None) -> str:
         """The violating classes of a node, by their places; for another `k` than is demanded."""
         keyed = self._keyed if k is None else with_k(self._keyed, k)
-        if not self._searched_beside:
+        if not self.searched_beside:
             # Every row of the set is a class already.
             return too_small_classes(keyed, node.name)
         return violating_classes(keyed, node.name, rolled_up=True)
@@ -167,7 +168,7 @@ class FrequencySets:
         """Keep the set of the raw values with the place of each at every level up to the highest,
         so that any node is a choice of columns. It holds the people, and no sensitive value."""
         raw = next(iter(self._nodes.values())).name
-        if len(self._searched_beside) > len(self._entity):
+        if len(self.searched_beside) > len(self._entity):
             raw = self._rolled_up(RECORDS, self._new_name(), {}, self._entity)
         sets = [
             LevelsOf(each.key, each.values, highest[each.name]) for each in self.quasi_identifiers
@@ -177,6 +178,31 @@ class FrequencySets:
             "What is each combination of values at every level?",
             render("set_at_all_levels", set=raw, sets=sets, carried=self._entity),
         )
+
+    @property
+    def raw(self) -> NodeSet:
+        """The set of the raw values that is searched."""
+        return next(iter(self._nodes.values()))
+
+    @property
+    def least_records(self) -> int:
+        """How many records a class must have for any demand on sizes."""
+        return class_size(self.bound.checks) or 1
+
+    def violating_among(self, keys: Sequence[str], kept: str) -> str:
+        """The violating classes of a kept set whose classes are told apart by `keys`."""
+        columns = tuple(BoundColumn(key, "INTEGER", key) for key in keys)
+        bound = replace(self._keyed, quasi_identifiers=columns, keys=columns)
+        return violating_classes(bound, kept, rolled_up=True, whole=self._whole)
+
+    def keeps(self, name: str) -> bool:
+        """Whether something is kept under this name."""
+        return name in self._kept
+
+    def forget(self, name: str) -> None:
+        """Let go of what is kept."""
+        self._ask.engine.forget(name)
+        self._kept.remove(name)
 
     @property
     def carried(self) -> list[BoundColumn]:
@@ -338,7 +364,7 @@ class FrequencySets:
 
     def _searched(self) -> str:
         """The set of the raw values that is searched: what no demand reads is added up."""
-        if len(self._searched_beside) == len(self.carried):
+        if len(self.searched_beside) == len(self.carried):
             return RECORDS
         return self._rolled_up(RECORDS, self._new_name(), {})
 
@@ -366,7 +392,7 @@ class FrequencySets:
     def _violating_records(self, levels: Levels) -> str:
         """The violating classes at some levels, counted in the records."""
         columns = tuple(at_level(each, levels[each.name]) for each in self.quasi_identifiers)
-        relation = records(self.bound, [*columns, *self._searched_beside])
+        relation = records(self.bound, [*columns, *self.searched_beside])
         bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
         return violating_classes(bound, relation)
 
@@ -386,16 +412,33 @@ class FrequencySets:
             if start[each.name] != end[each.name]
         }
 
+    @cached_property
+    def _whole(self) -> dict[str, str]:
+        """How often the whole table has each value of a sensitive attribute that is demanded of."""
+        return {
+            column.alias: self._keep(
+                f"{PRIVATE}whole_{column.alias}",
+                f"How often has {self.bound.table.name} each value of {column.name}?",
+                render(
+                    "whole_values",
+                    records=RECORDS,
+                    sensitive=column,
+                    entity=self.bound.entity,
+                    unknown=self.bound.unknown,
+                ),
+            )
+            for column in self.searched_beside
+            if column in self.bound.sensitive
+        }
+
     def _let_go(self) -> None:
         """Keep no more sets than may be kept; that of the raw values goes never."""
         _, *others = self._nodes
         for node in others[: max(0, len(others) - self._most_kept)]:
-            name = self._nodes.pop(node).name
-            self._ask.engine.forget(name)
-            self._kept.remove(name)
+            self.forget(self._nodes.pop(node).name)
 
     @cached_property
-    def _searched_beside(self) -> list[BoundColumn]:
+    def searched_beside(self) -> list[BoundColumn]:
         """What a set that is searched holds beside the quasi-identifiers: what a demand reads."""
         demanded = {check.column for check in sensitive_demands(self.bound)}
         read = [column for column in self.bound.sensitive if column in demanded]
@@ -422,7 +465,7 @@ class FrequencySets:
                 finer=finer,
                 keys=[each.key for each in self.quasi_identifiers],
                 moves=moves,
-                carried=self._searched_beside if carried is None else carried,
+                carried=self.searched_beside if carried is None else carried,
             ),
         )
 

@@ -115,24 +115,27 @@ def _mean(values: Iterable[float]) -> float:
     return math.fsum(numbers) / len(numbers)
 
 
-def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> Asked:
+def leaves_under(sets: FrequencySets, each: QuasiIdentifier, level: int) -> str | None:
+    """Keep how many leaves lie under each label of a level, where the hierarchy lists them."""
     table = each.levels.table
-    leaves = None
-    if table and level:
-        suppressed = level > table.height
-        under = {"*": each.leaves} if suppressed else Counter(table.labels(level).values())
-        leaves = sets.keep_rows(
-            f"{PRIVATE}leaves_{each.place}",
-            ("kanon_label", "kanon_leaves"),
-            list(under.items()),
-        )
+    if not table or not level:
+        return None
+    suppressed = level > table.height
+    under = {"*": each.leaves} if suppressed else Counter(table.labels(level).values())
+    name = f"{PRIVATE}leaves_{each.place}_{level}"
+    if sets.keeps(name):
+        return name
+    return sets.keep_rows(name, ("kanon_label", "kanon_leaves"), list(under.items()))
+
+
+def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> Asked:
     sql = render(
         "loss_of_values",
         values=each.values,
         marked=MARKED,
         key=each.key,
         level=level,
-        leaves=leaves,
+        leaves=leaves_under(sets, each, level),
     )
     question = f"How much is lost of {each.name} at level {level}?"
     return Asked(f"loss_{each.place}", question, sql)

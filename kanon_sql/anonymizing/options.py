@@ -17,7 +17,7 @@ from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.spec.spec import Unassigned
 
 _RECORDS = (".parquet", ".csv", ".tsv")
-ALGORITHMS: tuple[Algorithm, ...] = ("datafly", "optimal")
+ALGORITHMS: tuple[Algorithm, ...] = ("datafly", "optimal", "local")
 METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
 
 
@@ -82,6 +82,11 @@ class ReleaseOptions:
             raise SpecError("a dbt model is a .sql file without a dialect: --output released.sql.")
         if self.is_translated and not self.writes_views:
             raise SpecError("a dialect is for views: --output release.sql.")
+        if self.emit == "dbt-model" and self.algorithm == "local":
+            raise SpecError(
+                "a local recoding is no dbt model: each class has levels of its own. Write the "
+                "views, or take the algorithm datafly."
+            )
         if self.emit == "dbt-model" and (self.view_name or self.single_view):
             raise SpecError(
                 "a dbt model is one SELECT that is called as its file is: leave out what the views "
@@ -165,6 +170,11 @@ class ReleaseOptions:
         if self.algorithm == "datafly":
             raise SpecError(
                 "Datafly chooses by no metric. Leave out metric, or ask for the algorithm optimal."
+            )
+        if self.algorithm == "local" and self.metric != "loss":
+            raise SpecError(
+                f"local recoding goes by the metric loss, not by {self.metric}. Leave out metric, "
+                "or ask for the algorithm optimal."
             )
 
     @property

@@ -34,7 +34,9 @@ IN_ORDER = "release_in_order"
 LONGEST_NAME = 40
 """How many characters the name of a release may have: Postgres cuts off those of a view's after 63,
 and what stands after it must stay."""
-_STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED})"
+_STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED}|labels|levels|round_\d+)"
+_BESIDE = re.compile(r"kanon_(label_\d+_\d+|class_\d+|levels)", re.IGNORECASE)
+"""What the views of a local recoding call what travels beside the columns."""
 PUBLISHED = "published_records"
 _RAW = "kanon_raw_"
 _FOUND_BY: dict[Algorithm, str] = {
@@ -42,6 +44,8 @@ _FOUND_BY: dict[Algorithm, str] = {
     "generalization and suppression, IJUFKS 10(5))",
     "optimal": "with the levels that lose least (full-domain generalisation: Samarati 2001, "
     "Protecting respondents' identities in microdata release, IEEE TKDE 13(6))",
+    "local": "with local recoding (after Fung, Wang, Yu 2005, Top-down specialization for "
+    "information and privacy preservation, ICDE; that a rest stays is a rule of kanon-sql)",
 }
 _UNORDERED = ("tsql",)
 """The dialects whose views can have no order."""
@@ -256,13 +260,18 @@ class ViewChain:
         """What is shipped, in the order in which it can be created."""
         if self.is_single:
             return (self._all_in_one,)
-        return (*self.records, self.violating, *self.donors, self.shipped_release)
+        return (*self.before_release, self.shipped_release)
+
+    @property
+    def before_release(self) -> tuple[View, ...]:
+        """Those that the last one stands on."""
+        return (*self.records, self.violating, *self.donors)
 
     @property
     def _all_in_one(self) -> View:
         """The release with the views before it as sets of its own."""
         refuse_single_view(self.dialect)
-        before, last = (*self.records, self.violating, *self.donors), self.shipped_release
+        before, last = self.before_release, self.shipped_release
         sets = [(view.name, view.sql) for view in before]
         if self.is_ordered:
             sets.append((PUBLISHED, self.release.sql))
@@ -278,7 +287,7 @@ class ViewChain:
     def views_to_run(self) -> tuple[View, ...]:
         """Those that a run defines: the classes are known where it has kept them."""
         if not self.kept:
-            return (*self.records, self.violating, *self.donors, self.release)
+            return (*self.before_release, self.release)
         return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
 
     def statements(self, in_own_words: Callable[[str], str]) -> tuple[str, ...]:
@@ -288,13 +297,13 @@ class ViewChain:
     @property
     def published(self) -> Table:
         """The last view as a table to ask of."""
-        generalised = {step.attribute for step in self.steps}
+        texts = self.generalised
         if self.suppressed_as == "star":
-            generalised |= {each.name for each in self.bound.quasi_identifiers}
+            texts |= {each.name for each in self.bound.quasi_identifiers}
         columns = tuple(
             Column(
                 each.name,
-                "VARCHAR" if each.name in generalised else each.type,
+                "VARCHAR" if each.name in texts else each.type,
                 unusable_because=each.unusable_because,
             )
             for each in self.columns
@@ -308,11 +317,15 @@ class ViewChain:
         )
 
     @property
+    def generalised(self) -> frozenset[str]:
+        """The quasi-identifiers that are published as labels."""
+        return frozenset(step.attribute for step in self.steps)
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that are published, in the order of the table; a label is a text."""
-        generalised = {step.attribute for step in self.steps}
         return tuple(
-            replace(each, type="VARCHAR") if each.name in generalised else each
+            replace(each, type="VARCHAR") if each.name in self.generalised else each
             for each in self.bound.table.columns
             if each.name not in self.dropped
         )
@@ -320,9 +333,8 @@ class ViewChain:
     @property
     def released(self) -> BoundSpec:
         """The same question of the records at the levels of the release."""
-        generalised = {step.attribute for step in self.steps}
         quasi_identifiers = tuple(
-            replace(each, type="VARCHAR") if each.name in generalised else each
+            replace(each, type="VARCHAR") if each.name in self.generalised else each
             for each in self.bound.quasi_identifiers
         )
         table = Table(self.bound.table.name, self.last, self.columns, self.bound.table.text)
@@ -337,12 +349,11 @@ class ViewChain:
     def raw(self) -> dict[str, Column]:
         """What travels along, by the name that it has in the table: the raw values of what is
         generalised, and for step 4, which looks at all columns, the identifiers."""
-        generalised = {step.attribute for step in self.steps}
         published = {column.name for column in self.columns}
         return {
             column.name: column
             for column in self.bound.table.columns
-            if column.name in generalised or (self.has_donors and column.name not in published)
+            if column.name in self.generalised or (self.has_donors and column.name not in published)
         }
 
     def raw_name(self, column: BoundColumn) -> str:
@@ -361,20 +372,26 @@ class ViewChain:
             travels = column.name in self.raw
             yield Ordered(f"{_RAW}{column.name}" if travels else column.name, column.type)
 
-    def _generalised(self) -> Iterator[View]:
-        bound, raw = self.bound, list(self.raw.values())
-        yield View(
+    @property
+    def raw_records(self) -> View:
+        """The records as they lie, with the raw values of what is generalised."""
+        bound = self.bound
+        return View(
             self.named("step_0"),
             (f"The records of {bound.table.name} as they lie.",),
             render(
                 "raw_records",
                 relation=self._source,
                 columns=list(self.columns),
-                raw=raw,
+                raw=list(self.raw.values()),
                 where=bound.where.sql if bound.where else None,
                 first=bound.spec.first,
             ),
         )
+
+    def _generalised(self) -> Iterator[View]:
+        raw = list(self.raw.values())
+        yield self.raw_records
         by_name = {each.name: each for each in self.quasi_identifiers}
         reached = dict.fromkeys(by_name, 0)
         for number, step in enumerate(self.steps, start=1):
@@ -467,7 +484,7 @@ def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
     needed = {"kanon_donated", "kanon_number"}
     needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}
     for column in table.columns:
-        if column.name.casefold() in needed:
+        if column.name.casefold() in needed or _BESIDE.fullmatch(column.name):
             raise SpecError(
                 f'{table.name} has a column "{column.name}", a name that the views of a release '
                 "need for themselves. Rename it."

@@ -56,12 +56,22 @@ class BoundColumn:
 
 
 @dataclass(frozen=True)
+class LabelOfText:
+    """The SQL of the label that a text has at a level, and the table to join for it, if any."""
+
+    sql: str
+    joined: JoinedLabels | None
+
+
+@dataclass(frozen=True)
 class Pair:
     """A quasi-identifier, the reference's column for it, and how their cells are compared."""
 
     column: BoundColumn
     reference: BoundColumn
     how: Comparison
+    labels: tuple[LabelOfText, ...] = ()
+    """What a value of the reference may be shown as, where cells are at levels of their own."""
 
 
 @dataclass(frozen=True)
@@ -265,6 +275,8 @@ class BoundSpec:
     checks: tuple[BoundCheck, ...]
     levels: tuple[AtLevel, ...] = ()
     """The quasi-identifiers that are looked at as they would be at a level above the raw value."""
+    recoded: Mapping[str, ColumnLevels] = field(default_factory=dict)
+    """The quasi-identifiers of which each cell is at a level of its own, with their levels."""
 
     @property
     def spec(self) -> TableSpec:

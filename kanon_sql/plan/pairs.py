@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.bound import (
     BoundColumn,
@@ -9,6 +12,8 @@ from kanon_sql.plan.bound import (
     BoundReference,
     BoundSpec,
     Comparison,
+    JoinedLabels,
+    LabelOfText,
     Pair,
 )
 from kanon_sql.spec.earlier_release import the_earlier
@@ -23,9 +28,30 @@ def pairs(bound: BoundSpec, reference: BoundReference, match: str) -> tuple[Pair
     Raises `SpecError` where the two hold values that can never be equal.
     """
     return tuple(
-        Pair(column, reference.columns[column.name], _comparison(bound, reference, column, match))
+        Pair(
+            column,
+            reference.columns[column.name],
+            _comparison(bound, reference, column, match),
+            tuple(_labels(bound, column)),
+        )
         for column in bound.quasi_identifiers
     )
+
+
+def _labels(bound: BoundSpec, column: BoundColumn) -> Iterator[LabelOfText]:
+    """What a value may be shown as, where each cell of a column is at a level of its own: the text
+    of a value has the label that the value has."""
+    recoded = bound.recoded.get(column.name)
+    if recoded is None:
+        return
+    levels = replace(recoded, type="VARCHAR")
+    for level in range(1, levels.height + 1):
+        if not levels.is_joined(level):
+            yield LabelOfText(levels.sql(level, "kanon_text"), None)
+            continue
+        labels = levels.labels_sql(level, portable=not bound.table.embedded)
+        joined = JoinedLabels("kanon_hierarchy", labels, levels.key("kanon_text"))
+        yield LabelOfText("kanon_hierarchy.kanon_label", joined)
 
 
 def _comparison(

@@ -73,6 +73,9 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
                 partial(_not_a_weight, table.name, reference.weight.name),
             )
         for pair in pairs(bound, reference, "containment"):
+            if pair.labels:
+                # Labels need be no numbers.
+                continue
             yield from _comparable(bound, reference, pair)
     for earlier in bound.earlier.values():
         yield from _of_earlier(bound, earlier)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -92,13 +92,21 @@ def with_k(bound: BoundSpec, k: int) -> BoundSpec:
     return replace(bound, checks=checks)
 
 
-def violating_classes(bound: BoundSpec, relation: str, *, rolled_up: bool = False) -> str:
+def violating_classes(
+    bound: BoundSpec,
+    relation: str,
+    *,
+    rolled_up: bool = False,
+    whole: Mapping[str, str] | None = None,
+) -> str:
     """One SELECT of the violating classes by their quasi-identifiers, each with its records.
 
     `relation` holds records, or where it is `rolled_up` a frequency set over the
-    quasi-identifiers, the sensitive attributes demanded of and the entity.
+    quasi-identifiers, the sensitive attributes demanded of and the entity. Where it has only some
+    of the classes, `whole` has for each sensitive attribute what tells how often the whole table
+    has each value.
     """
-    statements = list(_statements(bound, relation, rolled_up))
+    statements = list(_statements(bound, relation, rolled_up, whole or {}))
     return statements[0] if len(statements) == 1 else render("union_of", statements=statements)
 
 
@@ -112,7 +120,9 @@ def too_small_classes(bound: BoundSpec, classes: str) -> str:
     )
 
 
-def _statements(bound: BoundSpec, relation: str, rolled_up: bool) -> Iterator[str]:
+def _statements(
+    bound: BoundSpec, relation: str, rolled_up: bool, whole: Mapping[str, str]
+) -> Iterator[str]:
     """A statement for each sensitive attribute and each distance of its own; the first one looks
     at the sizes too, where it knows them."""
     size = class_size(bound.checks)
@@ -121,10 +131,12 @@ def _statements(bound: BoundSpec, relation: str, rolled_up: bool) -> Iterator[st
     together = [each for each in demands if not _has_own_statement(each)]
     for sensitive in dict.fromkeys(check.column for check in together):
         asked = labelled(check for check in together if check.column == sensitive)
-        yield _statement(bound, relation, rolled_up, "sensitive_values", asked, also=too_small)
+        yield _statement(
+            bound, relation, rolled_up, whole, "sensitive_values", asked, also=too_small
+        )
         too_small = None
     for each in labelled(check for check in demands if _has_own_statement(check)):
-        yield _statement(bound, relation, rolled_up, _distance(each), [each])
+        yield _statement(bound, relation, rolled_up, whole, _distance(each), [each])
     if too_small:
         yield render(
             "k_anonymity",
@@ -149,6 +161,7 @@ def _statement(
     bound: BoundSpec,
     relation: str,
     rolled_up: bool,
+    whole: Mapping[str, str],
     macro: str,
     asked: Sequence[LabelledCheck],
     *,
@@ -180,6 +193,7 @@ def _statement(
         class_measures=list(class_measures(bound, sensitive, asked)),
         class_verdicts=verdicts,
         rolled_up=rolled_up,
+        whole=whole.get(sensitive.alias),
         violating=render("any_of", predicates=[*([also] if also else []), *failed]),
         **own,
     )

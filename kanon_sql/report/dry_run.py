@@ -33,12 +33,21 @@ def _section(table: ExpectedTable) -> Iterator[Block]:
 
 def _of_search(search: ExpectedSearch) -> Iterator[str]:
     """How many steps there may be, and what each is like."""
-    most = plural(sum(search.heights.values()), "step")
+    most = plural(sum(search.heights.values()), "round" if search.by_class else "step")
     masks = ", and one for each character of a mask" if search.masked else ""
     heights = ", ".join(
         f"{printable(name)} {_high(height, masked=name in search.masked)}"
         for name, height in search.heights.items()
     )
+    if search.by_class:
+        yield from [
+            "Rounds of at most six statements each for sizes alone, and a few more for checks of "
+            f"sensitive values, as many as it takes: about {most}{masks} ({heights}).",
+            "In each every class that can be split goes down a level in one quasi-identifier.",
+            "They read the first frequency set, which is kept here, and not the records.",
+            "The release is then audited by the same statements as the table.",
+        ]
+        return
     yield from [
         f"At most {most}{masks}: {heights}.",
         "Each raises one quasi-identifier by a level, and asks how many records are in violating "

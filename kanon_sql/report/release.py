@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kanon_sql.report import audit
@@ -29,12 +29,23 @@ from kanon_sql.report.words.numbers import (
     printable,
 )
 from kanon_sql.results.metrics import METRICS
-from kanon_sql.results.release import Anonymization, GeneralizationStep, Release, ReleaseFindings
+from kanon_sql.results.release import (
+    Anonymization,
+    GeneralizationStep,
+    Metrics,
+    Recoded,
+    Release,
+    ReleaseFindings,
+)
 from kanon_sql.results.table import CheckResult, TableResult
 
 _BY_DATAFLY = (
     "Datafly generalises one quasi-identifier at a time, the one with most distinct values. Before "
     "each step, and at the end:"
+)
+_BY_CLASS = (
+    "Local recoding lets each class go down the hierarchies by itself, as far as what is demanded "
+    "allows. At the tops, where all begin:"
 )
 _NOTHING_TO_DO = (
     "No more records violate what is demanded than may be suppressed, so Datafly generalises "
@@ -48,6 +59,10 @@ _HOW_TO_WRITE_VIEWS = (
     "Nothing was asked to be written. --output release.sql writes the views that make the release "
     "where the table lies."
 )
+_MIXED_LEVELS = (
+    "A column that shows several levels can't be grouped by as it is: see kanon-sql explain local."
+)
+_LONGEST_BAR = 12
 _WHAT_HELPS = (
     "What would help: allow more with --max-suppressed, give a quasi-identifier a coarser level, "
     "or leave out one that nobody could know."
@@ -102,11 +117,12 @@ def headline(result: ReleaseFindings) -> list[str]:
 
 def grids(result: ReleaseFindings) -> Iterator[Grid]:
     """How the release was made, and what it cost."""
+    made = result.anonymization
     yield _steps(result)
     yield _before_and_after(result)
-    yield _by_attribute(result)
-    if result.anonymization.minimal_nodes is not None:
-        yield minimal_nodes(result.anonymization.minimal_nodes)
+    yield _by_attribute(result) if made.recoded is None else _by_level(result, made.recoded)
+    if made.minimal_nodes is not None:
+        yield minimal_nodes(made.minimal_nodes)
     if result.anonymization.associations:
         yield _associations(result)
 
@@ -133,6 +149,8 @@ def _steps(result: ReleaseFindings) -> Grid:
 
 
 def _how_found(made: Anonymization) -> str:
+    if made.recoded is not None:
+        return _BY_CLASS
     return _BY_DATAFLY if made.algorithm == "datafly" else how_found(made)
 
 
@@ -159,7 +177,7 @@ def _ends(result: ReleaseFindings) -> Iterator[Row]:
     whole = made.before.summary.records or 0
     kept = " as *" if made.suppressed_as == "star" else ""
     for words, records in (
-        ("at the end", made.records_violating),
+        ("at the tops" if made.recoded else "at the end", made.records_violating),
         (f"suppressed{kept} (at most {number(made.max_suppressed)} allowed)", made.suppressed),
         ("of them in step 4", made.step4),
     ):
@@ -210,9 +228,61 @@ def _by_attribute(result: ReleaseFindings) -> Grid:
                 (printable(name), f"{level:>5}", printable(made.labels[name])),
                 (_percentage(made.metrics.loss_by_quasi_identifier.get(name)),),
             )
-            for name, level in made.levels.items()
+            for name, level in (made.levels or {}).items()
         ),
     )
+
+
+def _by_level(result: ReleaseFindings, recoded: Recoded) -> Grid:
+    made = result.anonymization
+    return Grid(
+        f"Which level the records show, after {counted(recoded.rounds, 'round')}, and what each "
+        "quasi-identifier lost:",
+        Row(("quasi-identifier", "level", ""), ("records", "share", "lost")),
+        tuple(
+            row
+            for name, reached in recoded.levels_by_records.items()
+            for row in _levels_of(name, reached, recoded.labels_of_levels[name], made.metrics)
+        ),
+        below=" ".join(_beside(recoded, made)),
+    )
+
+
+def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
+    """What one level for all would have lost, and what mixed ones ask of whoever uses them."""
+    other = recoded.one_level_for_all
+    if other is not None and not made.reached_top:
+        suppressed = f" and suppress {counted(other.suppressed, 'record')}" * (other.suppressed > 0)
+        yield (
+            f"One level for each column would lose {_percentage(other.metrics.loss)} at least"
+            f"{suppressed}, with {counted(other.classes, 'class')} (--algorithm optimal)."
+        )
+    if any(len(each) > 1 for each in recoded.levels_by_records.values()):
+        yield _MIXED_LEVELS
+
+
+def _levels_of(
+    name: str, reached: Mapping[int, int], labels: Mapping[int, str], metrics: Metrics
+) -> Iterator[Row]:
+    """A row for each level that records show, with a bar as long as their share."""
+    whole = sum(reached.values())
+    for place, (level, records) in enumerate(sorted(reached.items())):
+        yield Row(
+            (
+                printable(name),
+                f"{level:>2} {_bar(records, whole):<{_LONGEST_BAR}}",
+                printable(labels[level]),
+            ),
+            (
+                number(records),
+                _share(records, whole),
+                _percentage(metrics.loss_by_quasi_identifier.get(name)) if place == 0 else "",
+            ),
+        )
+
+
+def _bar(part: int, whole: int) -> str:
+    return ("█" * round(_LONGEST_BAR * part / whole) or "▏") if whole else ""
 
 
 def _associations(result: ReleaseFindings) -> Grid:
@@ -263,10 +333,10 @@ def other_metrics(result: ReleaseFindings) -> str:
 def verdicts(result: ReleaseFindings) -> list[Verdict]:
     """The checks of the release, each with what the table had before."""
     [table] = result.tables
-    return [_beside(check, result) for check in table.checks]
+    return [_compared(check, result) for check in table.checks]
 
 
-def _beside(check: CheckResult, result: ReleaseFindings) -> Verdict:
+def _compared(check: CheckResult, result: ReleaseFindings) -> Verdict:
     [table], before = result.tables, result.anonymization.before
     verdict = models.verdict(check, table)
     for earlier in before.checks:

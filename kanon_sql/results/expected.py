@@ -26,6 +26,8 @@ class ExpectedSearch:
     """Which have one level more for each character of their longest value."""
     keeps_rows: bool
     """Whether the records are read for the first set alone, and not for each step."""
+    by_class: bool = False
+    """Whether it is each class that goes down the levels, and not the table that goes up."""
 
 
 @dataclass(frozen=True)

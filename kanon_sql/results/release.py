@@ -160,6 +160,36 @@ class Release:
 
 
 @dataclass(frozen=True)
+class Recoded:
+    """Where the classes of a local recoding ended, each at levels of its own."""
+
+    rounds: int
+    """How many rounds it took, with the last one, in which no class could be split."""
+    levels_by_records: Mapping[str, Mapping[int, int]]
+    """How many released records ended at which level of each quasi-identifier."""
+    labels_of_levels: Mapping[str, Mapping[int, str]]
+    """What people call each level of each quasi-identifier."""
+    one_level_for_all: MinimalNode | None = None
+    """The levels for the whole table that lose least, where they were looked for."""
+
+    def to_dict(self) -> dict[str, Any]:
+        beside = self.one_level_for_all
+        return {
+            "one_level_for_all": beside.to_dict() if beside else None,
+            "rounds": self.rounds,
+            "levels_by_records": _by_level(self.levels_by_records),
+            "labels_of_levels": _by_level(self.labels_of_levels),
+        }
+
+
+def _by_level(said: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[str, Any]]:
+    """The same as JSON has it, where every key is a text."""
+    return {
+        name: {str(level): each for level, each in levels.items()} for name, levels in said.items()
+    }
+
+
+@dataclass(frozen=True)
 class Anonymization:
     """The levels that were chosen, how, and what they cost.
 
@@ -168,7 +198,8 @@ class Anonymization:
     """
 
     algorithm: Algorithm
-    levels: Mapping[str, int]
+    levels: Mapping[str, int] | None
+    """The level of each quasi-identifier; None where each class has levels of its own."""
     labels: Mapping[str, str]
     """What people call each quasi-identifier's level."""
     steps: Rows[GeneralizationStep]
@@ -203,6 +234,8 @@ class Anonymization:
     views_without_values: tuple[str, ...] | None = None
     """The views for reading: the values of a hierarchy's file or table are withheld. None where
     nobody withheld any."""
+    recoded: Recoded | None = None
+    """Where each class ended, if each has levels of its own."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))
@@ -215,7 +248,8 @@ class Anonymization:
     def to_dict(self) -> dict[str, Any]:
         return {
             "algorithm": self.algorithm,
-            "levels": dict(self.levels),
+            "levels": None if self.levels is None else dict(self.levels),
+            **(self.recoded.to_dict() if self.recoded else {}),
             "labels": dict(self.labels),
             "steps": [step.to_dict() for step in self.steps],
             "reached_top": self.reached_top,

@@ -198,3 +198,16 @@ from (
 {% endfor %}
 ) as kanon_rows ({{ columns | join(", ") }})
 {%- endmacro %}
+
+
+{# How often the whole table has each value of a sensitive attribute, in records or in people. #}
+{% macro whole_values(records, sensitive, entity=none, unknown=false) %}
+select
+    {{ kanon_sql.alias(sensitive) }},
+    {{ "cast(sum(kanon_records) as bigint)" if entity is none else "count(distinct kanon_entity)" }} as kanon_value_total
+from {{ records }}
+{% if unknown %}
+where {{ kanon_sql.is_known(sensitive) }}
+{% endif %}
+group by {{ kanon_sql.alias(sensitive) }}
+{%- endmacro %}

@@ -272,7 +272,7 @@ def _treatment(name: str, table: TableResult, signed: Signed) -> str:
     made = signed.made
     clipped = _clipped(table.clip.get(name))
     if made:
-        level = made.levels.get(name)
+        level = (made.levels or {}).get(name)
         if level is None:
             return f"{clipped}as coarse as each group must be (local recoding)"
         label = printable(made.labels.get(name, ""))

@@ -11,7 +11,7 @@
 #}
 {% macro hierarchical_distance(
     relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[],
-    class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[]
+    class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[], whole=none
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set heights = range(paths[0] | length) %}
@@ -44,20 +44,65 @@ class_nodes as (
 {% endfor %}
 ),
 
+{% if whole is not none %}
+whole_nodes as (
+    select
+        kanon_height,
+        kanon_node,
+        sum(kanon_value_total) as kanon_in_all
+    from (
+{% for height in heights %}
+        select
+            {{ height }} as kanon_height,
+            {{ kanon_sql.node(sensitive, height) }} as kanon_node,
+            class_values.kanon_value_total
+        from {{ whole }} as class_values
+        left join paths
+            on paths.kanon_node_0 = {{ kanon_sql.as_text(
+                "class_values." ~ kanon_sql.alias(sensitive), kanon_sql.type_of(sensitive)
+            ) }}
+{% if not loop.last %}
+
+        union all
+
+{% endif %}
+{% endfor %}
+    ) as nodes_of_values
+    group by
+        kanon_height,
+        kanon_node
+),
+
+{% endif %}
 nodes as (
     select
         class_nodes.*,
         {{ kanon_sql.quotient(
             "kanon_held",
-            "sum(kanon_held) over (partition by kanon_height, " ~ (
+            "sum(kanon_held) over (partition by class_nodes.kanon_height, " ~ (
+                kanon_sql.aliases(columns) | replace("\n    ", " ") | trim
+            ) ~ ")"
+            if whole is not none
+            else "sum(kanon_held) over (partition by kanon_height, " ~ (
                 kanon_sql.aliases(columns) | replace("\n    ", " ") | trim
             ) ~ ")"
         ) }} as kanon_class_share,
+{% if whole is none %}
         {{ kanon_sql.quotient(
             "sum(kanon_held) over (partition by kanon_height, kanon_node)",
             "sum(kanon_held) over (partition by kanon_height)"
         ) }} as kanon_share
     from class_nodes
+{% else %}
+        {{ kanon_sql.quotient(
+            "whole_nodes.kanon_in_all",
+            "(select sum(kanon_value_total) from " ~ whole ~ ")"
+        ) }} as kanon_share
+    from class_nodes
+    inner join whole_nodes
+        on whole_nodes.kanon_height = class_nodes.kanon_height
+        and {{ kanon_sql.same("whole_nodes.kanon_node", "class_nodes.kanon_node") }}
+{% endif %}
 ),
 
 class_distances as (

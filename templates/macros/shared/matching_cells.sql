@@ -10,6 +10,9 @@
 
     Cells travel as text with '=' before them, and NULL as the empty text, so that they can be
     joined by equality.
+
+    Where each cell of the release is at a level of its own, it stands for the values that have it
+    as their label at any level: `pair.labels`.
 #}
 {% macro matching_cells(place, pair, wildcard=false) -%}
 {% if pair.how == "by_pattern" -%}
@@ -140,6 +143,19 @@ stems_{{ place }} as (
         on masks.kanon_length = cells.kanon_length
 ),
 
+{% for label in pair.labels %}
+labelled_cells_{{ place }}_{{ loop.index }} as (
+    select
+        kanon_cell,
+        {{ label.sql | indent(8) }} as kanon_label
+    from cell_texts_{{ place }}
+{% if label.joined %}
+    {{ kanon_sql.join_labels(label.joined) | indent(4) }}
+{% endif %}
+    where kanon_referred = 1
+),
+
+{% endfor %}
 matching_cells_{{ place }} as (
     select
         released.kanon_cell as kanon_released,
@@ -194,6 +210,20 @@ matching_cells_{{ place }} as (
         referred.kanon_referred = 1
         and (referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0)
         and (referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0)
+{%- for label in pair.labels %}
+
+
+    union
+
+    select
+        released.kanon_cell as kanon_released,
+        referred.kanon_cell as kanon_referred
+    from {{ cells }} as released
+    inner join labelled_cells_{{ place }}_{{ loop.index }} as referred
+        on referred.kanon_label = released.kanon_text
+    where released.kanon_released = 1
+{%- endfor %}
+
 )
 {%- endmacro %}
 

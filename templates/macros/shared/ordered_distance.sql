@@ -15,7 +15,7 @@
 #}
 {% macro ordered_distance(
     relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
-    class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[]
+    class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[], whole=none
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 with
@@ -26,7 +26,7 @@ with
 {{ kanon_sql.inline_values("listed_values", ["kanon_value", "kanon_place"], order) }},
 
 {% endif %}
-{{ kanon_sql.value_totals(sensitive, counted, unknown) }},
+{{ kanon_sql.value_totals(sensitive, counted, unknown, whole) }},
 
 ranked_values as (
     select

@@ -15,7 +15,8 @@
 #}
 {% macro sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
-    class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[]
+    class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[],
+    whole=none
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set values_read = "compared_values" if "shares" in needs or "ranks" in needs else "class_values" %}
@@ -24,7 +25,7 @@ with
 {{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
 {% if "shares" in needs %}
 
-{{ kanon_sql.value_shares(sensitive, counted, unknown) }},
+{{ kanon_sql.value_shares(sensitive, counted, unknown, whole) }},
 {% endif %}
 {% if values_read == "compared_values" %}
 
@@ -230,8 +231,8 @@ sum(case when {{ kanon_sql.is_null(sensitive) }} then 0 else 1 end)
     The share that each sensitive value has of the table, and how many values there are. It is
     what whoever knows the published table knows of everyone in it.
 #}
-{% macro value_shares(sensitive, counted, unknown=false) %}
-{{ kanon_sql.value_totals(sensitive, counted, unknown) }},
+{% macro value_shares(sensitive, counted, unknown=false, whole=none) %}
+{{ kanon_sql.value_totals(sensitive, counted, unknown, whole) }},
 
 value_shares as (
     select
@@ -243,8 +244,17 @@ value_shares as (
 {%- endmacro %}
 
 
-{# How often the table has each sensitive value. #}
-{% macro value_totals(sensitive, counted, unknown=false) %}
+{# How often the table has each sensitive value; `whole` has that where only some classes are
+   read. #}
+{% macro value_totals(sensitive, counted, unknown=false, whole=none) %}
+{% if whole is not none %}
+value_totals as (
+    select
+        {{ kanon_sql.alias(sensitive) }},
+        kanon_value_total
+    from {{ whole }}
+)
+{%- else %}
 value_totals as (
     select
         {{ kanon_sql.alias(sensitive) }},
@@ -255,4 +265,5 @@ value_totals as (
 {% endif %}
     group by {{ kanon_sql.alias(sensitive) }}
 )
+{%- endif %}
 {%- endmacro %}

@@ -1,0 +1,206 @@
+"""The cuts of a local recoding: how the classes were split, as plain values that views are made of.
+
+A class is told from the others by the labels at which it was split off. Its path is a list of
+them, so nothing of a value that never stood for a class of its own is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
+
+from kanon_sql.anonymizing.recoded_release import RecodedSets
+from kanon_sql.sql.macros import render
+
+MOST_PARTS = 50_000
+"""Of how many parts views are still made."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A class that another one was split into: by a label, or as the rest."""
+
+    of: int
+    number: int
+    qi: int
+    level: int | None
+    """That of the label; None for the rest, which stays where it was."""
+    label: str | None
+
+    @property
+    def is_rest(self) -> bool:
+        return self.level is None
+
+
+@dataclass(frozen=True)
+class Fits:
+    """A label that a record has in a quasi-identifier, which is counted from 1."""
+
+    qi: int
+    level: int
+    label: str | None
+
+    @property
+    def name(self) -> str:
+        return label_name(self.qi, self.level)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A record that fits them all has this value."""
+
+    conditions: tuple[Fits, ...]
+    value: str
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """All classes of a recoding, from the first ones to those that are released."""
+
+    starts: tuple[int, ...]
+    """The level at which each quasi-identifier began."""
+    nested: tuple[bool, ...]
+    """Whether a label of each says which one it has at every level above."""
+    first: Mapping[int, tuple[Fits, ...]]
+    """The classes before the first round, by the labels that tell them apart."""
+    rounds: tuple[tuple[Part, ...], ...]
+
+    @cached_property
+    def parts(self) -> Mapping[int, tuple[Part, ...]]:
+        """What each class was split into: the children in their order, then the rest."""
+        return {
+            of: tuple(parts)
+            for each in self.rounds
+            for of, parts in groupby(each, key=attrgetter("of"))
+        }
+
+    @cached_property
+    def released(self) -> tuple[Case, ...]:
+        """The classes that are released, so that the first one that fits a record is its own: a
+        class stands before the rest that it was split off from."""
+        return tuple(
+            case
+            for number, conditions in self.first.items()
+            for case in self._under(number, conditions, self.starts)
+        )
+
+    def value(self, number: int, levels: Sequence[int]) -> str:
+        """What a class is called in the views: by which label it is split, or its levels."""
+        parts = self.parts.get(number)
+        if parts is None:
+            return self.spelled(levels)
+        return f"{number} by {self.mark(parts, levels)}"
+
+    def spelled(self, levels: Sequence[int]) -> str:
+        return "".join(f"{level:0{self.digits}}" for level in levels)
+
+    @property
+    def digits(self) -> int:
+        return len(str(max(self.starts, default=0)))
+
+    @staticmethod
+    def mark(parts: Sequence[Part], levels: Sequence[int]) -> str:
+        """Which label a class is split by."""
+        qi = parts[0].qi
+        return f"{qi}.{levels[qi - 1] - 1}"
+
+    def steps(self) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
+        """For each round which labels are looked at, and what each class becomes."""
+        levels = dict.fromkeys(self.first, self.starts)
+        for parts in self.rounds:
+            looks: dict[str, None] = {}
+            for part in parts:
+                levels[part.number] = lowered(levels[part.of], part)
+            rows = []
+            for part in parts:
+                of = self.value(part.of, levels[part.of])
+                looks[of.rpartition(" by ")[2]] = None
+                key = "" if part.is_rest else " null" if part.label is None else f"={part.label}"
+                rows.append((f"{of}{key}", self.value(part.number, levels[part.number])))
+            yield list(looks), rows
+
+    def _under(
+        self, number: int, conditions: tuple[Fits, ...], levels: tuple[int, ...]
+    ) -> Iterator[Case]:
+        """The released classes that a class was split into at last."""
+        open_ = [(number, conditions, levels)]
+        while open_:
+            number, conditions, levels = open_.pop()
+            parts = self.parts.get(number)
+            if parts is None:
+                yield Case(conditions, self.spelled(levels))
+                continue
+            for part in reversed(parts):
+                lower = lowered(levels, part)
+                open_.append((part.number, self._narrowed(conditions, part), lower))
+
+    def _narrowed(self, conditions: tuple[Fits, ...], part: Part) -> tuple[Fits, ...]:
+        """The conditions of a class, with that of a part; one that follows from it is left out."""
+        if part.level is None:
+            return conditions
+        kept = [each for each in conditions if each.qi != part.qi or not self.nested[part.qi - 1]]
+        return (*kept, Fits(part.qi, part.level, part.label))
+
+
+def lowered(levels: tuple[int, ...], part: Part) -> tuple[int, ...]:
+    """The levels of a part of a class at these levels."""
+    if part.level is None:
+        return levels
+    return (*levels[: part.qi - 1], part.level, *levels[part.qi :])
+
+
+def label_name(qi: int, level: int) -> str:
+    """What the views call the label of a quasi-identifier at a level."""
+    return f"kanon_label_{qi}_{level}"
+
+
+def cuts_of(recoded: RecodedSets) -> Cuts | None:
+    """The cuts of a recoding, or None where they are too many for a view."""
+    sets, recoding = recoded.sets, recoded.recoding
+    if recoding.splits:
+        sql = render("parts_in_all", splits=list(recoding.splits))
+        [found] = sets.ask("parts_in_all", "How many parts are there?", sql)
+        if int(found["kanon_total"]) > MOST_PARTS:
+            return None
+    sql = render("starts_as_texts", class_levels=recoding.starting_levels, texts=recoded.texts)
+    starts = sets.ask("starts_as_texts", "With which labels does each class begin?", sql)
+    several = {
+        qi
+        for qi in {row["kanon_qi"] for row in starts}
+        if len({row["kanon_text"] for row in starts if row["kanon_qi"] == qi}) > 1
+        or recoding.suppressed
+    }
+    levels = [recoding.starts[each.name] for each in sets.quasi_identifiers]
+    first: dict[int, tuple[Fits, ...]] = {}
+    for row in starts:
+        number, qi = int(row["kanon_class"]), int(row["kanon_qi"])
+        fits = [Fits(qi, levels[qi - 1], row["kanon_text"])] if qi in several else []
+        first[number] = (*first.get(number, ()), *fits)
+    return Cuts(
+        tuple(levels),
+        tuple(
+            all(each.nested(level) for level in range(1, top + 1))
+            for each, top in zip(sets.quasi_identifiers, levels, strict=True)
+        ),
+        first,
+        tuple(_parts(recoded, splits) for splits in recoding.splits),
+    )
+
+
+def _parts(recoded: RecodedSets, splits: str) -> tuple[Part, ...]:
+    sql = render("parts_as_texts", splits=splits, texts=recoded.texts)
+    rows = recoded.sets.ask(f"parts_of_{splits}", "Which labels went?", sql)
+    parts = (
+        Part(
+            int(row["kanon_class"]),
+            int(row["kanon_part"]),
+            int(row["kanon_qi"]),
+            None if row["kanon_is_rest"] else int(row["kanon_level"]),
+            row["kanon_text"],
+        )
+        for row in rows
+    )
+    return tuple(sorted(parts, key=lambda part: (part.of, part.is_rest, part.number)))

@@ -1,0 +1,430 @@
+"""Local recoding by SQL: the worked example, plain Python on generated tables, laws, real data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+import oracle_datafly
+import oracle_local
+import pyarrow
+import pytest
+from generated import few, fewer
+from hypothesis import given, settings
+from oracle_local import Hierarchy, Recoding
+from pyarrow import parquet
+from real_data import DATA
+from searches import Drawn, anonymize, as_text, questions
+
+import kanon_sql as kanon
+from kanon_sql.cli.main import main
+
+Cells = Counter[tuple[str | None, ...]]
+SIX = ("sex", "age", "race", "marital-status", "education", "native-country")
+NINE = (*SIX, "workclass", "occupation", "salary-class")
+ADULT = DATA / "arx_adult"
+
+
+# --- the same in plain Python ---------------------------------------------------------------
+
+
+def expected(
+    drawn: Drawn,
+    *,
+    starts: Mapping[str, int] | None = None,
+    weights: Mapping[str, Any] | None = None,
+) -> tuple[oracle_local.Table, Recoding]:
+    """What the definition makes of a drawn question."""
+    asked, names = drawn.asked, drawn.asked.quasi_identifiers
+    hierarchies = [
+        Hierarchy(
+            asked.hierarchies[name],
+            listed=name in asked.listed,
+            start=(starts or {}).get(name),
+            weight=Fraction(str((weights or {}).get(name, 1))),
+        )
+        for name in names
+    ]
+    by_combination: dict[tuple[Any, ...], list[Any]] = {}
+    for record in drawn.records:
+        by_combination.setdefault(tuple(record[name] for name in names), []).append(record)
+    table = oracle_local.Table(
+        [tuple(record[name] for name in names) for record in drawn.records], hierarchies
+    )
+
+    def holds(members: Sequence[tuple[Any, ...]]) -> bool:
+        records = [record for member in members for record in by_combination[member]]
+        return not oracle_datafly._violates((), records, drawn.records, asked)
+
+    allowed = (
+        0
+        if asked.max_suppressed is None
+        else oracle_datafly.max_suppressed(asked, len(drawn.records))
+    )
+    least = asked.k if asked.suppressed == "star" else 0
+    return table, oracle_local.recode(table, holds, range(least, allowed + 1))
+
+
+def released(path: Path, names: Sequence[str]) -> Cells:
+    rows = parquet.read_table(path).to_pylist()
+    return Counter(tuple(as_text(row[name]) for name in names) for row in rows)
+
+
+def by_views(result: kanon.AnonymizationResult, names: Sequence[str], **tables: Any) -> Cells:
+    """The cells of the last view in a DuckDB that knows nothing else."""
+    connection = duckdb.connect()
+    for name, table in tables.items():
+        connection.register(name, table)
+    for view in result.anonymization.views:
+        connection.execute(view)
+    [(last,)] = connection.execute(
+        "select view_name from duckdb_views() where not internal order by view_oid desc limit 1"
+    ).fetchall()
+    rows = connection.sql(f'from "{last}"').to_arrow_table().to_pylist()
+    return Counter(tuple(as_text(row[name]) for name in names) for row in rows)
+
+
+def reached(found: Mapping[str, Mapping[str, int]]) -> list[dict[int, int]]:
+    return [{int(level): n for level, n in levels.items()} for levels in found.values()]
+
+
+def expected_cells(drawn: Drawn, table: oracle_local.Table, recoding: Recoding) -> Cells:
+    cells = table.released(recoding)
+    if drawn.asked.suppressed == "star":
+        for each in recoding.suppressed:
+            cells[("*",) * len(table.hierarchies)] += table.records(each.members)
+    return cells
+
+
+@settings(few, max_examples=25)
+@given(questions(nested=True))
+def test_against_plain_python(drawn: Drawn) -> None:
+    check(drawn)
+
+
+@settings(fewer, max_examples=12)
+@given(questions(checks=False, people=False))
+def test_hierarchies_that_are_not_nested(drawn: Drawn) -> None:
+    check(drawn)
+
+
+def check(drawn: Drawn) -> None:
+    table, recoding = expected(drawn)
+    names = drawn.asked.quasi_identifiers
+    with TemporaryDirectory() as folder:
+        raw, path = Path(folder, "raw.parquet"), Path(folder, "release.parquet")
+        parquet.write_table(drawn.table, raw)
+        result = anonymize(raw, drawn.question, algorithm="local", output=path, force=True)
+        made = result.to_dict()["anonymization"]
+        assert made["reached_top"] == recoding.in_vain
+        if recoding.in_vain:
+            assert not path.exists()
+            return
+        assert made["rounds"] == recoding.rounds
+        assert reached(made["levels_by_records"]) == table.levels_by_records(recoding)
+        assert made["levels"] is None
+        assert made["suppressed"] == sum(table.records(c.members) for c in recoding.suppressed)
+        loss = table.loss(recoding)
+        assert made["metrics"]["loss"] == (None if loss is None else pytest.approx(float(loss)))
+        assert made["metrics"]["discernibility"] == table.discernibility(recoding)
+        if result.status in ("holds", "violated"):
+            assert released(path, names) == expected_cells(drawn, table, recoding)
+            assert by_views(result, names) == expected_cells(drawn, table, recoding)
+
+
+# --- the worked example ---------------------------------------------------------------------
+
+PEOPLE = (
+    *((31, "FR"), (33, "FR"), (34, "DE"), (36, "DE"), (38, "IT"), (45, "FR"), (47, "IT")),
+    *((52, "US"), (55, "US"), (58, "CA")),
+)
+DECADES = {str(age): [f"{age // 10}0s", "*"] for age, _ in PEOPLE}
+CONTINENTS = {
+    **{country: ["Europe", "*"] for country in ("FR", "DE", "IT")},
+    **{country: ["America", "*"] for country in ("US", "CA")},
+}
+QUESTION = {"age": {"hierarchy": DECADES}, "country": {"hierarchy": CONTINENTS}}
+RELEASED = Counter(
+    {("30s", "FR"): 2, ("30s", "Europe"): 3, ("40s", "Europe"): 2, ("50s", "America"): 3}
+)
+
+
+def people(rows: Sequence[tuple[int, str]] = PEOPLE) -> pyarrow.Table:
+    ages, countries = zip(*rows, strict=True)
+    return pyarrow.table(
+        {"age": list(map(str, ages)), "country": list(countries), "n": list(range(len(rows)))}
+    )
+
+
+def test_the_worked_example_round_by_round() -> None:
+    table = oracle_local.Table(
+        [(str(age), country) for age, country in PEOPLE],
+        [Hierarchy(DECADES), Hierarchy(CONTINENTS)],
+    )
+    recoding = oracle_local.recode(table, oracle_local.at_least(table, 2))
+
+    assert recoding.offers == [
+        {(0, 0): Fraction(62, 9), (0, 1): Fraction(23, 4)},
+        {(0, 1): Fraction(5, 2), (1, 1): 1, (2, 1): Fraction(9, 4)},
+        {(0, 1): 1},
+        {},
+    ]
+    assert table.loss(recoding) == Fraction(229, 720)
+    assert table.released(recoding) == RELEASED
+
+
+def test_the_worked_example(tmp_path: Path) -> None:
+    result = kanon.anonymize(
+        people(),
+        name="people",
+        quasi_identifiers=QUESTION,
+        k=2,
+        algorithm="local",
+        output=tmp_path / "r.parquet",
+    )
+    made = result.to_dict()["anonymization"]
+
+    assert (result.status, made["k"], made["classes"], made["rounds"]) == ("holds", 2, 4, 4)
+    assert made["metrics"]["loss"] == pytest.approx(229 / 720, abs=1e-15)
+    assert (made["metrics"]["discernibility"], made["suppressed"], made["steps"]) == (26, 0, [])
+    assert made["levels"] is None
+    assert made["levels_by_records"] == {"age": {"1": 10}, "country": {"0": 2, "1": 8}}
+    beside = made["one_level_for_all"]
+    assert beside["levels"] == {"age": 1, "country": 1}
+    assert beside["metrics"]["loss"] == pytest.approx(265 / 720)
+    assert "would lose 36.8 % at least" in " ".join(str(result).split())
+    assert released(tmp_path / "r.parquet", ["age", "country"]) == RELEASED
+    assert by_views(result, ["age", "country"], people=people()) == RELEASED
+
+
+@pytest.mark.parametrize("order", [slice(None, None, -1), slice(3, None), slice(None, None, 2)])
+def test_the_order_of_rows_and_columns_changes_nothing(order: slice, tmp_path: Path) -> None:
+    rows = [*PEOPLE[order], *(row for row in PEOPLE if row not in PEOPLE[order])]
+    table = people(rows).select(["country", "n", "age"])
+
+    kanon.anonymize(
+        table, quasi_identifiers=QUESTION, k=2, algorithm="local", output=tmp_path / "r.parquet"
+    )
+
+    assert released(tmp_path / "r.parquet", ["age", "country"]) == RELEASED
+
+
+def test_other_columns_are_untouched(tmp_path: Path) -> None:
+    kanon.anonymize(
+        people(), quasi_identifiers=QUESTION, k=2, algorithm="local", output=tmp_path / "r.parquet"
+    )
+
+    ages = dict(zip(range(10), PEOPLE, strict=True))
+    for row in parquet.read_table(tmp_path / "r.parquet").to_pylist():
+        age, country = ages[row["n"]]
+        assert row["age"] == f"{age // 10}0s"
+        assert row["country"] in (country, CONTINENTS[country][0])
+
+
+# --- preferences ----------------------------------------------------------------------------
+
+
+def test_a_pinned_column_stays_raw_and_a_bounded_one_below_its_bound() -> None:
+    result = kanon.anonymize(
+        people(),
+        quasi_identifiers=QUESTION,
+        k=2,
+        algorithm="local",
+        keep=["country"],
+        max_suppressed=5,
+    )
+    made = result.to_dict()["anonymization"]
+    assert made["levels_by_records"]["country"] == {"0": 9}
+    assert (made["suppressed"], made["records_violating"]) == (1, 1)
+
+    result = kanon.anonymize(
+        people(), quasi_identifiers=QUESTION, k=2, algorithm="local", at_most={"age": 1}
+    )
+    assert set(result.to_dict()["anonymization"]["levels_by_records"]["age"]) <= {"0", "1"}
+
+
+@settings(fewer, max_examples=12)
+@given(questions(nested=True, checks=False, people=False))
+def test_weights_and_bounds_against_plain_python(drawn: Drawn) -> None:
+    names = drawn.asked.quasi_identifiers
+    weights = {names[0]: 3.5}
+    bounds = {names[-1]: 1}
+    table, recoding = expected(drawn, starts=bounds, weights=weights)
+
+    result = anonymize(
+        drawn.table, drawn.question, algorithm="local", weights=weights, at_most=bounds
+    )
+
+    made = result.to_dict()["anonymization"]
+    assert made["reached_top"] == recoding.in_vain
+    if not recoding.in_vain:
+        assert reached(made["levels_by_records"]) == table.levels_by_records(recoding)
+
+
+# --- what is refused, and what is said ------------------------------------------------------
+
+
+def test_a_top_that_differs_and_can_not_be_joined_is_in_vain() -> None:
+    tops = {"country": {"hierarchy": {name: [each[0]] for name, each in CONTINENTS.items()}}}
+
+    result = kanon.anonymize(people(), quasi_identifiers=tops, k=4, algorithm="local")
+
+    made = result.to_dict()["anonymization"]
+    assert (result.exit_code, made["reached_top"], made["suppressed"]) == (1, True, 0)
+    assert made["records_violating"] == 3
+    assert made["views"] == []
+
+
+def test_a_table_without_records_has_no_levels() -> None:
+    nobody = people().slice(0, 0)
+
+    result = kanon.anonymize(nobody, quasi_identifiers=QUESTION, k=2, algorithm="local")
+
+    made = result.to_dict()["anonymization"]
+    assert (result.exit_code, made["levels"], made["rounds"]) == (4, None, 0)
+    assert made["levels_by_records"] == {"age": {}, "country": {}}
+
+
+def test_it_goes_by_loss_alone() -> None:
+    with pytest.raises(kanon.KanonError, match="goes by the metric loss"):
+        kanon.anonymize(
+            people(), quasi_identifiers=QUESTION, k=2, algorithm="local", metric="precision"
+        )
+
+
+def test_a_check_that_reads_sensitive_values_is_warned_of() -> None:
+    asked = {"quasi_identifiers": QUESTION, "k": 2, "algorithm": "local", "sensitive": ["n"]}
+
+    without = kanon.anonymize(people(), **asked)
+    with_l = kanon.anonymize(people(), **asked, l=2)
+
+    assert not any("minimality" in each for each in without.tables[0].warnings)
+    assert any("minimality" in each for each in with_l.tables[0].warnings)
+
+
+# --- real data ------------------------------------------------------------------------------
+
+ON_ADULT = [
+    (SIX, 5, 0.034533, 1_067_336, 2_194, 15),
+    (SIX, 10, 0.058822, None, 1_259, None),
+    (SIX, 50, 0.163914, None, 337, None),
+    (NINE, 5, 0.075772, 291_342, 3_736, 20),
+    (NINE, 10, 0.119082, None, 1_903, None),
+    (NINE, 50, 0.278990, None, 388, None),
+]
+
+
+@pytest.mark.skipif(not ADULT.exists(), reason="needs the public Adult data")
+@pytest.mark.parametrize(("names", "k", "loss", "squares", "classes", "rounds"), ON_ADULT)
+def test_adult(
+    names: Sequence[str],
+    k: int,
+    loss: float,
+    squares: int | None,
+    classes: int,
+    rounds: int | None,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "release.parquet"
+
+    result = kanon.anonymize(
+        ADULT / "adult.csv",
+        quasi_identifiers={
+            name: {"hierarchy": str(ADULT / f"adult_hierarchy_{name}.csv")} for name in names
+        },
+        k=k,
+        delimiter=";",
+        algorithm="local",
+        output=path,
+    )
+
+    made = result.to_dict()["anonymization"]
+    assert made["metrics"]["loss"] == pytest.approx(loss, abs=5e-7)
+    assert (made["classes"], made["suppressed"]) == (classes, 0)
+    assert squares in (None, made["metrics"]["discernibility"])
+    assert rounds in (None, made["rounds"])
+    cells = released(path, names)
+    assert (len(cells), sum(cells.values())) == (classes, 30_162)
+    assert min(cells.values()) >= k
+    assert by_views(result, names) == cells
+
+
+# --- a reference ----------------------------------------------------------------------------
+
+
+def test_a_reference_is_looked_up_by_what_each_cell_stands_for() -> None:
+    more = [(38, "FR"), (38, "IT"), (47, "DE"), (58, "US"), (58, "US"), (31, "US")]
+    voters = pyarrow.table(
+        {
+            "age": [str(age) for age, _ in (*PEOPLE, *more)],
+            "country": [country for _, country in (*PEOPLE, *more)],
+        }
+    )
+
+    result = kanon.anonymize(
+        people(),
+        quasi_identifiers=QUESTION,
+        k=2,
+        algorithm="local",
+        checks=[kanon.KMap(k=3), kanon.MarketerRisk()],
+        references=voters,
+    )
+
+    # 31-38 in France; in Europe; 45 and 47 in Europe; 52-58 in America.
+    found = {(("30s", "FR"), 3), (("30s", "Europe"), 7), (("40s", "Europe"), 3)}
+    found |= {(("50s", "America"), 5)}
+    expected = sum(Fraction(RELEASED[cells], size) for cells, size in found) / 10
+    k_map, marketer = (
+        next(check for check in result.tables[0].checks if check.model == model)
+        for model in ("k_map", "marketer_risk")
+    )
+    assert (k_map.achieved, k_map.holds) == (3, True)
+    assert k_map.details["unmatched_classes"] == 0
+    assert marketer.achieved == pytest.approx(float(expected))
+    assert any("by containment" in each for each in result.tables[0].warnings)
+
+
+def test_equality_with_a_reference_is_refused() -> None:
+    with pytest.raises(kanon.KanonError, match="match: exact"):
+        kanon.anonymize(
+            people(),
+            quasi_identifiers=QUESTION,
+            k=2,
+            algorithm="local",
+            checks=[kanon.KMap(k=3, match="exact")],
+            references=people(),
+        )
+
+
+# --- the command ----------------------------------------------------------------------------
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw, path = tmp_path / "raw.csv", tmp_path / "release.csv"
+    raw.write_text("age,country\n" + "".join(f"{a},{c}\n" for a, c in PEOPLE), encoding="utf-8")
+    hierarchy = tmp_path / "countries.csv"
+    hierarchy.write_text(
+        "".join(f"{name},{','.join(each)}\n" for name, each in CONTINENTS.items()), encoding="utf-8"
+    )
+    asked = ["anonymize", str(raw), "--qi", "age,country", "--hierarchy", "age=width:10"]
+    asked += ["--hierarchy", f"country={hierarchy}", "--k", "2", "--algorithm", "local"]
+
+    with pytest.raises(SystemExit) as stopped:
+        main([*asked, "--output", str(path)])
+
+    told = capsys.readouterr().out
+    assert stopped.value.code == 0
+    assert "Local recoding" in told
+    assert "explain local" in told
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        "age,country",
+        *['"[30,40)",Europe'] * 3,
+        *['"[30,40)",FR'] * 2,
+        *['"[40,50)",Europe'] * 2,
+        *['"[50,60)",America'] * 3,
+    ]
