@@ -27,6 +27,7 @@ MOST_OF_A_SIZE = 6
 MOST_COLUMNS = 40
 """How many columns people are shown."""
 _WIDEST_BAR = 24
+_LARGE = 10**15
 _IN_TURN = 3
 _KINDS = (
     "quasi_identifier",
@@ -254,13 +255,21 @@ def _special(found: SpecialUniques, table: TableProfile) -> Iterator[str]:
     yield (
         f"At most {size} single out {counted(found.records, 'record')} "
         f"({_share(found.records, records)}): special uniques (SUDA2). The score of all is "
-        f"{number(found.score)}, the highest of a record {number(found.highest)}."
+        f"{_large(found.score)}, the highest of a record {_large(found.highest)}."
     )
     nulls = "NULL counts as a value." if found.nulls == "value" else "A NULL makes nobody special."
     yield (
         f"DIS-SUDA at a sampling fraction of {number(found.sampling_fraction)} sums to "
         f"{number(found.dis)}: a heuristic, and not a probability. {nulls}"
     )
+
+
+def _large(score: int) -> str:
+    """
+    >>> _large(16_869_600), _large(10**40 + 1)
+    ('16,869,600', 'about 1.0e+40')
+    """
+    return number(score) if score < _LARGE else f"about {score:.1e}"
 
 
 def _factorial(found: SpecialUniques, size: int) -> str:

@@ -1,0 +1,3 @@
+select
+    count(*) as kanon_records
+from "main"."patients"

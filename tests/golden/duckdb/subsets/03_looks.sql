@@ -1,0 +1,72 @@
+select
+    1 as kanon_column,
+    count(kanon_text) as kanon_known,
+    min(length(kanon_text)) as kanon_shortest,
+    max(length(kanon_text)) as kanon_longest,
+    avg(length(kanon_text)) as kanon_length,
+    coalesce(sum(case when kanon_text like '% % %' then 1 else 0 end), 0) as kanon_phrases,
+    coalesce(sum(case when kanon_number is not null then 1 else 0 end), 0) as kanon_numbers,
+    coalesce(sum(case when kanon_number = floor(kanon_number) then 1 else 0 end), 0) as kanon_whole,
+    coalesce(sum(case when kanon_text like '0%' and length(kanon_text) > 1 and kanon_text not like '0.%' then 1 else 0 end), 0) as kanon_codes,
+    coalesce(sum(case when try_cast(kanon_text as date) is not null then 1 else 0 end), 0) as kanon_dates,
+    min(kanon_number) as kanon_least,
+    max(kanon_number) as kanon_most
+from (
+    select
+        kanon_text,
+        try_cast(kanon_text as double) as kanon_number
+    from (
+        select distinct cast("zip" as varchar) as kanon_text
+        from "main"."patients"
+    ) as texts
+) as numbers
+
+union all
+
+select
+    2 as kanon_column,
+    count(kanon_text) as kanon_known,
+    min(length(kanon_text)) as kanon_shortest,
+    max(length(kanon_text)) as kanon_longest,
+    avg(length(kanon_text)) as kanon_length,
+    coalesce(sum(case when kanon_text like '% % %' then 1 else 0 end), 0) as kanon_phrases,
+    coalesce(sum(case when kanon_number is not null then 1 else 0 end), 0) as kanon_numbers,
+    coalesce(sum(case when kanon_number = floor(kanon_number) then 1 else 0 end), 0) as kanon_whole,
+    coalesce(sum(case when kanon_text like '0%' and length(kanon_text) > 1 and kanon_text not like '0.%' then 1 else 0 end), 0) as kanon_codes,
+    coalesce(sum(case when try_cast(kanon_text as date) is not null then 1 else 0 end), 0) as kanon_dates,
+    min(kanon_number) as kanon_least,
+    max(kanon_number) as kanon_most
+from (
+    select
+        kanon_text,
+        try_cast(kanon_text as double) as kanon_number
+    from (
+        select distinct cast("age" as varchar) as kanon_text
+        from "main"."patients"
+    ) as texts
+) as numbers
+
+union all
+
+select
+    3 as kanon_column,
+    count(kanon_text) as kanon_known,
+    min(length(kanon_text)) as kanon_shortest,
+    max(length(kanon_text)) as kanon_longest,
+    avg(length(kanon_text)) as kanon_length,
+    coalesce(sum(case when kanon_text like '% % %' then 1 else 0 end), 0) as kanon_phrases,
+    coalesce(sum(case when kanon_number is not null then 1 else 0 end), 0) as kanon_numbers,
+    coalesce(sum(case when kanon_number = floor(kanon_number) then 1 else 0 end), 0) as kanon_whole,
+    coalesce(sum(case when kanon_text like '0%' and length(kanon_text) > 1 and kanon_text not like '0.%' then 1 else 0 end), 0) as kanon_codes,
+    coalesce(sum(case when try_cast(kanon_text as date) is not null then 1 else 0 end), 0) as kanon_dates,
+    min(kanon_number) as kanon_least,
+    max(kanon_number) as kanon_most
+from (
+    select
+        kanon_text,
+        try_cast(kanon_text as double) as kanon_number
+    from (
+        select distinct cast("diagnosis" as varchar) as kanon_text
+        from "main"."patients"
+    ) as texts
+) as numbers

@@ -1,0 +1,7 @@
+select
+    kanon_key_2 as kanon_value,
+    case when kanon_key_2 is null then null else cast(row_number() over () as integer) end as kanon_code
+from (
+    select distinct kanon_key_2
+    from kanon_private_raw_combinations
+) as known

@@ -1,0 +1,2 @@
+select *
+from kanon_private_uniques_1_1
