@@ -128,9 +128,9 @@ def open_profile(
     in_all, identified = None, Identified()
     if candidates:
         combinations = Combinations(ask, bound, candidates, relation, tables, counted.records)
+        identified = identified_by(combinations, asked, k)
         in_all = together(combinations, k)
         profiles = list(_ranked(profiles, combinations, k))
-        identified = identified_by(combinations, asked, k)
     passed_over = len(candidates) - MOST_RANKED
     if passed_over > 0:
         more = (

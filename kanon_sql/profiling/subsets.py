@@ -43,6 +43,14 @@ MOST_SPOKEN = 12
 """How many columns a question names."""
 
 
+_Named = tuple[int, frozenset[int]]
+"""The size below which classes are small, and the columns of a set."""
+
+
+def _named(subset: Subset, k: int) -> _Named:
+    return k, frozenset(subset.places)
+
+
 @dataclass
 class Combinations:
     """The combinations of the values of some columns with the records that have each, which every
@@ -58,6 +66,7 @@ class Combinations:
     """How many records there are; who finds more or fewer has read another table."""
     name: str = "combinations"
     _kept: list[str] = field(default_factory=list)
+    _found: dict[_Named, Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         raw = self._keep(
@@ -90,9 +99,9 @@ class Combinations:
         return [key_of(place) for place in range(1, len(self.columns) + 1)]
 
     def classes(self, name: str, subsets: Sequence[Subset], k: int) -> dict[int, Row]:
-        """The classes of each set, by its number."""
-        found: dict[int, Row] = {}
-        for place, some in enumerate(in_batches(subsets), start=1):
+        """The classes of each set, by its number; what was asked before is not asked again."""
+        new = [each for each in subsets if _named(each, k) not in self._found]
+        for place, some in enumerate(in_batches(new), start=1):
             rows = self.ask.rows(
                 self.step(
                     name if place == 1 else f"{name}_{place}",
@@ -107,14 +116,15 @@ class Combinations:
                     ),
                 )
             )
+            by_number = {each.number: each for each in some}
             for row in rows:
                 if int(row["kanon_all_records"]) != self.records:
                     raise EngineError(
                         f"{self.bound.table.name} changed while it was being profiled; run it "
                         "again."
                     )
-                found[int(row["kanon_set"])] = row
-        return found
+                self._found[_named(by_number[int(row["kanon_set"])], k)] = row
+        return {each.number: self._found[_named(each, k)] for each in subsets}
 
     def whole(self, k: int) -> Row:
         """The classes of all columns together."""
