@@ -25,7 +25,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Output": (
         "--format", "--output", "--result", "--output-dir", "--force", "--show-values", "--dialect",
         "--quote", "--table", "--step", "--emit", "--name", "--single-view", "--keep-order",
-        "--untouched", "--scores", "--dry-run",
+        "--untouched", "--scores", "--dry-run", "--sample", "--seed", "--read",
     ),
     "Limits": ("--memory-limit", "--threads", "--timeout"),
     "Messages": ("--verbose", "--quiet", "--help"),

@@ -32,6 +32,7 @@ from kanon_sql.cli.options import (
     profile_options,
     report_options,
     validate_options,
+    worksheet_options,
 )
 from kanon_sql.cli.output import (
     ENGINE_FAILED,
@@ -593,6 +594,60 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     text = rendered(result, report.page(result), form, to_terminal=to_terminal)
     deliver(text, output)
     return int(values["fail_on_worse"] and result.is_worse)
+
+
+@main.command(cls=Grouped)
+@click.argument("targets", nargs=-1, metavar="TARGET", callback=_at_most_one)
+@worksheet_options
+@click.pass_context
+def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> int:
+    """Draw the riskiest records, to be tried by hand.
+
+    People who know nothing but what is public try to find whom each record is about, and fill in
+    what came of it; --read says how many they found, with the interval of that share. The riskiest
+    records are those with the fewest people in the reference, else those in the smallest classes.
+    The file is personal data, and needs --show-values.
+
+    Exit codes: 0 written or read; 2 a bad question or input; 3 the engine failed; 4 no data.
+    """
+    if values["read"] is not None:
+        return _read_worksheet(targets, values)
+    if targets is None:
+        raise SpecError("name a table or a spec file, or a filled worksheet with --read FILE.")
+    spec = question(context, targets, values)
+    output = result_file_of(context, values["output"], spec.files(), values)
+    if output is None:
+        raise SpecError("name the file to write with --output.")
+    with watching(context) as watch:
+        from kanon_sql.auditing.worksheet import write_worksheet
+
+        found = write_worksheet(
+            spec,
+            output,
+            sample=values["sample"],
+            seed=values["seed"],
+            watch=watch,
+            **limits_of(values),
+        )
+    say_written(output, f"{plural(found, 'record')}, personal data")
+    return 0
+
+
+def _read_worksheet(target: str | None, values: dict[str, Any]) -> int:
+    """Say what came of a worksheet that was filled in."""
+    from kanon_sql.report.attempts import as_json, in_words
+    from kanon_sql.results.worksheet import read_worksheet
+
+    if target is not None:
+        raise SpecError(
+            f"--read {values['read']} reads a worksheet, so {target} has no place here."
+        )
+    file = Path(values["read"])
+    attempts = read_worksheet(file)
+    output = writable(values["output"], [str(file)], values)
+    write = as_json if values["format"] == "json" else in_words
+    deliver(write(attempts), output)
+    return 0
 
 
 @main.command()

@@ -218,6 +218,9 @@ _EARLIER = (
         help="Its quasi-identifiers, where it published others.",
     ),
     _asked(
+        "--earlier-entity", multiple=True, metavar="[NAME:]COL", help="Whom its record is about."
+    ),
+    _asked(
         "--earlier-where", multiple=True, metavar="[NAME:]EXPR", help="Only these of its records."
     ),
     _asked(
@@ -365,6 +368,27 @@ _INITIAL_PARTS = (
 _VALUES_OF = (
     _run("--from", "target", required=True, metavar="TARGET", help="The table of the column."),
     _run("--output", required=True, metavar="FILE.csv", help="Write the hierarchy there."),
+    _run("--force", is_flag=True, help="Overwrite the file."),
+)
+_WORKSHEET = (
+    _run(
+        "--sample",
+        type=WholeNumber(),
+        metavar="N",
+        default=20,
+        show_default=True,
+        help="How many records are to be tried.",
+    ),
+    _run(
+        "--seed",
+        type=WholeNumber(),
+        metavar="N",
+        default=1,
+        show_default=True,
+        help="Chooses between records of the same risk.",
+    ),
+    _run("--read", metavar="FILE", help="In place of TARGET: what came of a filled worksheet."),
+    _run("--output", metavar="FILE.csv", help="Write the worksheet, or what came of it, there."),
     _run("--force", is_flag=True, help="Overwrite the file."),
 )
 _WRITTEN_SPEC = (
@@ -666,5 +690,6 @@ profile_options = _together(
 )
 init_options = _together(_INITIAL_PARTS, _RECORDS_READ, _SOURCE, _WRITTEN_SPEC, _LIMITS, _TELL)
 hierarchy_options = _together(_VALUES_OF, _RECORDS_READ, _SOURCE, _SHOWN, _LIMITS, _TELL)
+worksheet_options = _together(_QUESTION, _WORKSHEET, (_format(("human", "json")),), _RUN, _TELL)
 report_options = _together(_REPORT, _TELL)
 demo_options = _together(_TELL)

@@ -101,6 +101,7 @@ def form_of(
 
 
 _ENDINGS = {
+    "worksheet": (".csv",),
     "audit": (".json", ".md", ".sarif", ".xml", ".txt"),
     "anonymize": (".json", ".md", ".txt"),
     "profile": (".json", ".md", ".txt"),

@@ -400,7 +400,7 @@ REFERENCES = _Kind(
     r"[A-Za-z_]\w*",
 )
 EARLIER = _Kind(
-    "--earlier", "earlier release", DEFAULT_EARLIER, "r2024.parquet", ("where",), r"\w+"
+    "--earlier", "earlier release", DEFAULT_EARLIER, "r2024.parquet", ("where", "entity"), r"\w+"
 )
 
 

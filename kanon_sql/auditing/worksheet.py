@@ -1,0 +1,177 @@
+"""The riskiest records of a release, for people who try to find whom they are about.
+
+The motivated intruder of the UK regulator's guidance; exception 3 to k-map. A worksheet has the
+quasi-identifiers as they are released, so it is personal data, and only its owner may read it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kanon_sql.auditing.opening import open_table, opening
+from kanon_sql.engines.session import Session, Watch, asked_within
+from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError
+from kanon_sql.plan.bound import BoundReference, BoundSpec, Pair
+from kanon_sql.plan.pairs import pairs
+from kanon_sql.plan.precautions import precautions, without_entity
+from kanon_sql.plan.steps import records, reference_records, spoken, step, with_entity
+from kanon_sql.results.worksheet import FILLED_IN
+from kanon_sql.results.writing import refuse_to_overwrite, write_whole
+from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.statement import Statement
+from kanon_sql.sql.tables import Row
+
+PERSONAL_DATA = (
+    "# Personal data: the riskiest records, to be tried by hand. Keep it where only those can read "
+    "it who try."
+)
+UNHASHED = ("sqlite",)
+"""Engines without the hash that chooses between records of the same risk."""
+
+
+def write_worksheet(
+    spec: AuditSpec,
+    output: Path,
+    *,
+    sample: int = 20,
+    seed: int = 1,
+    show_values: bool = False,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    watch: Watch | None = None,
+) -> int:
+    """Write the `sample` riskiest records of a table into `output`, a CSV file with empty columns
+    for what came of trying each; gives how many there are.
+
+    The riskiest have the fewest people in the reference, or the smallest class without one; of
+    equals the `seed` chooses, whatever their order in the table. Where there is an entity a class
+    has a row for each of its people.
+
+    Raises `SpecError` without `show_values`, `NoDataError` for a table without records.
+    """
+    if not show_values:
+        raise SpecError(
+            "a worksheet holds the values of the riskiest records: it is personal data. Ask for it "
+            "with show_values (--show-values)."
+        )
+    if len(spec.tables) > 1:
+        raise SpecError("a worksheet is of one table, and the spec has several.")
+    with opening(engine, memory_limit, threads) as engine_of:
+        hub = engine_of(spec.tables[0])
+        if hub.dialect in UNHASHED:
+            raise SpecError(f"a worksheet can't be drawn in {hub.name}, which has no md5().")
+        table = open_table(spec, 0, hub, timeout)
+        refuse_to_overwrite([output], hub.files_read())
+        bound = table.bound
+        if bound.wildcard:
+            raise SpecError(
+                "nulls: wildcard forms no classes of which the riskiest could be named."
+            )
+        found = asked_within(
+            hub,
+            timeout,
+            watch,
+            lambda session: _rows(session, bound, sample, seed),
+            lambda session, error: error,
+            spent=table.seconds,
+        )
+    if isinstance(found, str):
+        raise EngineError(f"{bound.table.name}: {found}")
+    write_whole(output, _text(bound, found), private=True)
+    return len(found)
+
+
+def _rows(ask: Session, bound: BoundSpec, sample: int, seed: int) -> list[list[str]]:
+    """A row for each record, or each person, of the riskiest classes."""
+    for precaution in precautions(bound):
+        fault = precaution.fault(ask.row(precaution.step))
+        if fault is not None:
+            raise InputError(fault)
+    if bound.entity:
+        fault = without_entity(bound.table.name, bound.entity.name, ask.row(_nobody(bound)))
+        if fault is not None:
+            raise InputError(fault)
+    reference = next(iter(bound.references.values()), None)
+    compared = pairs(bound, reference, "containment") if reference else ()
+    classes = ask.rows(_riskiest(bound, reference, compared, sample, seed))
+    if not classes:
+        raise NoDataError(f"{bound.table.name} has no record to try.")
+    rows = [row for each in classes for row in _of_class(each, compared, bound)]
+    return rows[:sample]
+
+
+def _nobody(bound: BoundSpec) -> Statement:
+    assert bound.entity is not None
+    return step(
+        bound,
+        "people",
+        f"How many records in {bound.table.name} belong to no one?",
+        render("without_entity", relation=records(bound, [bound.entity]), entity=bound.entity),
+    )
+
+
+def _riskiest(
+    bound: BoundSpec,
+    reference: BoundReference | None,
+    compared: Sequence[Pair],
+    sample: int,
+    seed: int,
+) -> Statement:
+    columns = list(bound.quasi_identifiers)
+    relation = records(bound, with_entity(bound, columns))
+    asked: dict[str, Any] = {
+        "columns": columns, "entity": bound.entity, "seed": seed, "first": sample,
+    }  # fmt: skip
+    sql = (
+        render(
+            "riskiest_classes_beside",
+            release=relation,
+            reference=reference_records(reference),
+            pairs=list(compared),
+            reference_entity=reference.entity,
+            reference_weight=reference.weight,
+            **asked,
+        )
+        if reference
+        else render("riskiest_classes", relation=relation, **asked)
+    )
+    return step(
+        bound,
+        "riskiest_classes",
+        f"Which classes of {bound.table.name} by {spoken(columns)} are riskiest?",
+        sql,
+        only="with --show-values only: its rows are personal data",
+    )
+
+
+def _of_class(found: Row, compared: Sequence[Pair], bound: BoundSpec) -> Iterator[list[str]]:
+    cells = [found[f"kanon_cell_{place + 1}"] for place in range(len(bound.quasi_identifiers))]
+    for place, pair in enumerate(compared):
+        if pair.how == "by_pattern":
+            cells[place] = cells[place].removeprefix("=") if cells[place] else None
+    sizes = [str(int(found["kanon_size"]))]
+    if compared:
+        sizes.append(str(int(found["kanon_population"])))
+    row = ["" if cell is None else str(cell) for cell in cells]
+    for _ in range(int(found["kanon_size"])):
+        yield [*row, *sizes]
+
+
+def _text(bound: BoundSpec, rows: Sequence[Sequence[str]]) -> str:
+    """The file: what it is, its columns, and a numbered row for each record."""
+    file = io.StringIO()
+    sizes = ["class_size", *(["reference_count"] if bound.references else [])]
+    names = [column.name for column in bound.quasi_identifiers]
+    writer = csv.writer(file, lineterminator="\n")
+    file.write(f"{PERSONAL_DATA}\n")
+    writer.writerow(["number", *names, *sizes, *FILLED_IN])
+    for number, row in enumerate(rows, start=1):
+        writer.writerow([number, *row, *("" for _ in FILLED_IN)])
+    return file.getvalue()
