@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.result import AnonymizationResult
-    from kanon_sql.api import anonymize, audit, compile, from_json, init, profile
+    from kanon_sql.anonymizing.tradeoff import TradeoffResult
+    from kanon_sql.api import anonymize, audit, compile, from_json, init, profile, tradeoff
     from kanon_sql.auditing.compiler import CompiledAudit
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines import connect
@@ -61,6 +62,8 @@ _HOMES = {
     "from_json": "api",
     "init": "api",
     "profile": "api",
+    "tradeoff": "api",
+    "TradeoffResult": "anonymizing.tradeoff",
     "CompiledAudit": "auditing.compiler",
     "connect": "engines",
     "EngineError": "errors",
@@ -142,6 +145,7 @@ __all__ = [
     "TCloseness",
     "TableResult",
     "TableSpec",
+    "TradeoffResult",
     "anonymize",
     "audit",
     "compile",
@@ -149,6 +153,7 @@ __all__ = [
     "from_json",
     "init",
     "profile",
+    "tradeoff",
 ]
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack
 
 from kanon_sql.anonymizing import anonymizer
+from kanon_sql.anonymizing import tradeoff as weighed
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.result import AnonymizationResult
+from kanon_sql.anonymizing.tradeoff import TradeoffResult
 from kanon_sql.auditing import auditor, compiler
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
@@ -443,6 +445,72 @@ def _scores_file(
         require_shown(show_values)
         check_writable(path, inputs=spec.files(engine), force=force)
     return path
+
+
+@_knows_its_parameters
+def tradeoff(
+    data: Any,
+    quasi_identifiers: QuasiIdentifiers = (),
+    *,
+    k: int | Iterable[int] | None = None,
+    l: int | None = None,  # noqa: E741 - the name that the field uses
+    t: float | None = None,
+    k_map: int | None = None,
+    sensitive: Names = (),
+    checks: Checks = (),
+    references: Any = None,
+    metric: MetricName | None = None,
+    max_suppressed: int | str | None = None,
+    keep: Names = (),
+    at_most: Mapping[str, int] | None = None,
+    weights: Mapping[str, float] | None = None,
+    gap: str | None = None,
+    pull_frequencies: bool = False,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    **parts: Unpack[Parts],
+) -> TradeoffResult:
+    """What each `k` would cost: the levels that lose least by `metric`, and what they lose.
+
+    `k` are the sizes of classes to weigh, 2 to 50 without it; one search answers all. Nothing is
+    released: `anonymize` with `algorithm="optimal"` and the same parameters makes one of them.
+    `max_suppressed` is how many records may be left out, none without it. A k for which no
+    levels will do has a point without levels.
+
+    All else is as for `anonymize`, and so are the errors.
+
+    LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"zip": ["02138", "02139", "02141", "02142"]})
+    >>> found = tradeoff(people, {"zip": {"levels": [{"mask": "right"}]}}, k=[2, 4])
+    >>> [(point.k, point.levels, point.metrics.loss) for point in found.tradeoff.points]
+    [(2, {'zip': 1}, 0.3333333333333333), (4, {'zip': 2}, 1.0)]
+    """
+    demands = {"l": l, "t": t, "k_map": k_map}
+    spec = _spec(data, quasi_identifiers, sensitive, checks, references, demands, **parts)
+    wanted = ReleaseOptions(
+        algorithm="optimal",
+        metric=metric,
+        max_suppressed=max_suppressed,
+        keep=tuple(_list("keep", keep)),
+        at_most=_by_column("at_most", at_most),
+        weights=_by_column("weights", weights),
+        gap=gap,
+        pull_frequencies=pull_frequencies,
+    )
+    return weighed.tradeoff(
+        spec, wanted, _ks(k), engine=engine, **_limits(memory_limit, threads, timeout)
+    )
+
+
+def _ks(k: Any) -> Sequence[int]:
+    """The sizes of classes that are asked for."""
+    if k is None:
+        return weighed.KS
+    return list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
 
 
 def _require_name(table: TableSpec, wanted: ReleaseOptions) -> None:

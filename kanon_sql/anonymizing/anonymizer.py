@@ -103,7 +103,7 @@ def anonymize(
     Raises `SpecError` or `InputError` for what can't be asked, `EngineError` where the engine
     fails; then nothing is written.
     """
-    asked = _the_table(spec)
+    asked = the_table(spec)
     k = _demanded_k(asked)
     refuse_described(wanted)
     for path in wanted.files:
@@ -125,9 +125,9 @@ def anonymize(
         expired = threading.Event()
         with (
             time_limit(database, timeout, expired) as lift,
-            _cancelled_too(here, timeout, expired) as lift_here,
+            cancelled_too(here, timeout, expired) as lift_here,
         ):
-            deadline = _deadline(wanted, timeout, lift, lift_here)
+            deadline = deadline_of(wanted, timeout, lift, lift_here)
             run = _Run(spec, asked, k, wanted, database, here, expired, watch, tell, deadline)
             refuse_to_overwrite([*wanted.files, *writes], database.files_read())
             result = unless_changed(database, lambda: run.anonymized(new))
@@ -147,7 +147,7 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
 
     Raises what `anonymize` would before it asks anything.
     """
-    asked = _the_table(spec)
+    asked = the_table(spec)
     _demanded_k(asked)
     _refuse_before_connecting(asked, engine, wanted)
     with opened(asked, engine) as database:
@@ -223,7 +223,7 @@ def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOpti
 
 
 @contextmanager
-def _cancelled_too(
+def cancelled_too(
     engine: Engine | None, timeout: float | None, expired: threading.Event
 ) -> Iterator[Callable[[], None]]:
     """Hold the engine that frequencies are fetched into, if there is one, to the same limit."""
@@ -234,7 +234,7 @@ def _cancelled_too(
         yield lift
 
 
-def _deadline(
+def deadline_of(
     wanted: ReleaseOptions, timeout: float | None, *lifts: Callable[[], None]
 ) -> Deadline:
     """When an optimal search ends with the best that it found: what comes after it may take its
@@ -249,7 +249,8 @@ def _deadline(
     return Deadline(time.monotonic() + timeout, lift)
 
 
-def _the_table(spec: AuditSpec) -> TableSpec:
+def the_table(spec: AuditSpec) -> TableSpec:
+    """The one table that a release is made of. Raises `SpecError`."""
     if len(spec.tables) > 1:
         raise SpecError(
             f"a release is made of one table, and the spec has {len(spec.tables)}. Give each its "

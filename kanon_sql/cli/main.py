@@ -31,6 +31,7 @@ from kanon_sql.cli.options import (
     init_options,
     profile_options,
     report_options,
+    tradeoff_options,
     validate_options,
     worksheet_options,
 )
@@ -65,6 +66,7 @@ from kanon_sql.cli.question import (
     profile_question,
     question,
     selected,
+    sizes,
     table_question,
 )
 from kanon_sql.cli.stops import INTERRUPTED, stops
@@ -408,6 +410,42 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     form = form_of(context, values, output)
     to_terminal = output is None
     text = rendered(result, result.page(), form, to_terminal=to_terminal)
+    deliver(text, output)
+    return result.exit_code
+
+
+@main.command(cls=Grouped)
+@click.argument("target", nargs=-1, required=True, callback=_only_one)
+@tradeoff_options
+@click.pass_context
+def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
+    """See what each k would cost.
+
+    TARGET is as for audit. For each k the levels that lose least, found by one search, and what
+    they lose. Nothing is released.
+
+    Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
+    """
+    from kanon_sql.anonymizing.options import ReleaseOptions
+    from kanon_sql.anonymizing.tradeoff import KS
+    from kanon_sql.anonymizing.tradeoff import tradeoff as run
+
+    ks = sizes(values) or KS
+    spec = question(context, target, {**values, "k": None})
+    output = output_of(context, spec, values)
+    wanted = ReleaseOptions(
+        algorithm="optimal",
+        metric=values["metric"],
+        max_suppressed=values["max_suppressed"],
+        **preferences(values),
+        gap=values["gap"],
+        pull_frequencies=values["pull_frequencies"],
+    )
+    with watching(context) as watch:
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        result = run(spec, wanted, ks, watch=watch, writes=files_of(output), **limits)
+    form = form_of(context, values, output)
+    text = rendered(result, result.page(), form, to_terminal=output is None)
     deliver(text, output)
     return result.exit_code
 

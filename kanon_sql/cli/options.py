@@ -444,6 +444,31 @@ _PREFERENCES = (
         help="What the loss of a quasi-identifier weighs, where it is not 1: age=2.5.",
     ),
 )
+_SIZES = (
+    _run(
+        "--k",
+        multiple=True,
+        type=OneALine(),
+        metavar="N,…",
+        help="The sizes of classes to weigh; 2,3,5,8,11,15,20,50 without it.",
+    ),
+)
+_WEIGHED = (
+    _run("--metric", metavar="NAME", help="What the best levels lose least of: loss without it."),
+    _run(
+        "--max-suppressed",
+        metavar="N|P%",
+        help="How many records may be left out, as a number or a share: 5%. None without it.",
+    ),
+    *_PREFERENCES,
+    _run("--gap", metavar="P%", help="End once at most this share of each loss could be saved."),
+    _run(
+        "--pull-frequencies",
+        is_flag=True,
+        help="Fetch a warehouse's frequency set, with the values of its quasi-identifiers, and "
+        "search here.",
+    ),
+)
 _SEARCH = (
     _run(
         "--algorithm",
@@ -674,6 +699,20 @@ compile_options = _together(_QUESTION, _COMPILED, _OUTPUT, _RUN, _TELL)
 validate_options = _together(_QUESTION, _TELL)
 anonymize_options = _together(
     _RELEASE_QUESTION, _SEARCH, _RELEASE, _FORMAT, _LIMITS, _DRY_RUN, _TELL
+)
+tradeoff_options = _together(
+    _PARTS,
+    _SIZES,
+    _DEMANDS[1:],
+    _HIERARCHIES,
+    _RECORDS,
+    _OTHERS_KNOWN,
+    _SOURCE,
+    _WEIGHED,
+    _FORMAT,
+    _OUTPUT,
+    _LIMITS,
+    _TELL,
 )
 profile_options = _together(
     _PARTS,

@@ -16,6 +16,7 @@ from kanon_sql.cli.options import QUIET, VERBOSITY
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
+    from kanon_sql.anonymizing.tradeoff import TradeoffResult
     from kanon_sql.auditing.compiler import CompiledAudit
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines.session import Watch
@@ -106,6 +107,7 @@ _ENDINGS = {
     "anonymize": (".json", ".md", ".txt"),
     "profile": (".json", ".md", ".txt"),
     "diff": (".json", ".md", ".txt"),
+    "tradeoff": (".json", ".md", ".txt"),
     "init": (".yml", ".yaml"),
     "new": (".csv",),
     "compile": (".sql", ".txt"),
@@ -216,7 +218,7 @@ def refuse_failed(result: AuditResult | ProfileResult) -> None:
 
 
 def rendered(
-    result: AuditResult | ProfileResult | Diff,
+    result: AuditResult | ProfileResult | TradeoffResult | Diff,
     page: Iterable[Block],
     form: str,
     *,

@@ -268,6 +268,17 @@ def preferences(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def sizes(values: Mapping[str, Any]) -> list[int] | None:
+    """The sizes of classes that --k names; None where it names none."""
+    numbers = [number for text in values["k"] for number in column_names("--k", text)]
+    for number in numbers:
+        if not re.fullmatch(r"0*[1-9][0-9]*", number):
+            raise SpecError(
+                f"--k must be whole numbers, 1 or more, as in 2,5,10; found {number!r}."
+            )
+    return [int(number) for number in numbers] or None
+
+
 def _weights(flag: str, texts: Iterable[str]) -> dict[str, float]:
     """The weight of each column that an option names."""
     weights: dict[str, float] = {}

@@ -1,0 +1,243 @@
+"""What each k would cost: one search of the lattice for all of them."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kanon_sql.anonymizing.anonymizer import cancelled_too, deadline_of, the_table
+from kanon_sql.anonymizing.choosing import Choice, Chosen
+from kanon_sql.anonymizing.exploring import Nodes, bounds_of
+from kanon_sql.anonymizing.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.options import ReleaseOptions
+from kanon_sql.anonymizing.preferences import preferences_of
+from kanon_sql.auditing.auditor import answered
+from kanon_sql.auditing.opening import opened, planned
+from kanon_sql.auditing.warnings import left_out
+from kanon_sql.engines import connect
+from kanon_sql.engines.session import Session, Watch, refuse_time_limit, time_limit, unless_changed
+from kanon_sql.errors import SpecError, found_instead
+from kanon_sql.plan.bind import column_levels
+from kanon_sql.plan.violating_classes import is_judged_by_class
+from kanon_sql.results.release import Search
+from kanon_sql.results.table import EXIT_CODES, in_a_line
+from kanon_sql.results.tradeoff import Point, Tradeoff
+from kanon_sql.results.version import VERSION
+from kanon_sql.results.writing import refuse_to_overwrite
+from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.spec import AuditSpec
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
+
+KS = (2, 3, 5, 8, 11, 15, 20, 50)
+"""The sizes of classes that are looked at where nobody says which."""
+
+
+@dataclass(frozen=True, repr=False)
+class TradeoffResult:
+    """What each k would cost. Prints itself as the command does."""
+
+    tradeoff: Tradeoff
+    version: str
+
+    @property
+    def status(self) -> str:
+        return self.tradeoff.status
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.tradeoff.status]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as the JSON has it: plain values."""
+        return {
+            "kanon_sql": self.version,
+            "status": self.status,
+            "tradeoff": self.tradeoff.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def page(self) -> Iterator[Block]:
+        """The costs in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import tradeoff
+
+        return tradeoff.page(self.tradeoff)
+
+    def __str__(self) -> str:
+        from kanon_sql.report import terminal
+
+        return terminal.write(self.page())
+
+    def __repr__(self) -> str:
+        """One line; `print` and notebooks show the whole."""
+        return in_a_line(self, self.status, [f"k {each.k}" for each in self.tradeoff.points])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows in a terminal."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        from kanon_sql.report import html
+
+        return html.write(self.page())
+
+
+def tradeoff(
+    spec: AuditSpec,
+    wanted: ReleaseOptions,
+    ks: Sequence[int] = KS,
+    *,
+    engine: Any = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    watch: Watch | None = None,
+    writes: Sequence[Path] = (),
+) -> TradeoffResult:
+    """The best levels for each of some k, and what each loses. Nothing is released.
+
+    Raises `SpecError` or `InputError` for what can't be asked, `EngineError` where the engine
+    fails or the time is over before levels are found.
+    """
+    ks = _sizes(ks)
+    asked = _asking(spec, max(ks))
+    started = time.monotonic()
+    table = the_table(asked)
+    with ExitStack() as stack:
+        database = stack.enter_context(opened(table, engine, memory_limit, threads))
+        refuse_time_limit(database, timeout)
+        if database.keeps_rows and wanted.pull_frequencies:
+            raise SpecError("pull_frequencies is for a table in a warehouse. Leave it out.")
+        here = (
+            connect(memory_limit=memory_limit, threads=threads) if wanted.pull_frequencies else None
+        )
+        if here:
+            stack.callback(here.close)
+        expired = threading.Event()
+        with (
+            time_limit(database, timeout, expired) as lift,
+            cancelled_too(here, timeout, expired) as lift_here,
+        ):
+            deadline = deadline_of(wanted, timeout, lift, lift_here)
+            plan = planned(asked, 0, database).plan
+            preferred = preferences_of(wanted, plan.bound)
+            refuse_to_overwrite(list(writes), database.files_read())
+
+            def found() -> Tradeoff:
+                session = Session(database, watch, expired, started=started)
+                before = answered(plan, session)
+                name = plan.bound.spec.name or plan.bound.table.name
+                metric = wanted.metric or "loss"
+                if before.status == "no_data":
+                    return Tradeoff(
+                        name, database.name, 0, metric, 0, "optimal", (), None,
+                        time.monotonic() - started,
+                    )  # fmt: skip
+                allowed = wanted.allowed(records=before.summary.records or 0, k=1)
+                levels = column_levels(plan.bound.roles, plan.bound.facts)
+                kept = Session(here, watch, expired, started=started) if here else None
+                sets = FrequencySets(plan.bound, kept or session, levels, kept and session)
+                nodes = Nodes(sets, preferred, ks)
+                choice = Choice(
+                    nodes,
+                    metric,
+                    preferred,
+                    wanted.suppressed,
+                    gap=wanted.share_of_gap,
+                    deadline=deadline,
+                )
+                # A larger k rules out more, and what was counted for it answers the others.
+                by_k = {k: choice.best(k, allowed) for k in sorted(ks, reverse=True)}
+                unsearched = [
+                    check.model.name()
+                    for check in plan.bound.checks
+                    if check.gates
+                    and not is_judged_by_class(check)
+                    and not bounds_of(plan.bound, check)
+                ]
+                warnings = [*left_out(plan.bound)]
+                if unsearched:
+                    warnings.append(
+                        f"{' and '.join(unsearched)}: no class alone can say whether this holds, "
+                        "so the search does not look for it. Only a release is judged by it."
+                    )
+                return Tradeoff(
+                    name,
+                    database.name,
+                    nodes.records,
+                    metric,
+                    allowed,
+                    "optimal",
+                    tuple(_point(nodes, k, by_k[k], preferred.weights) for k in ks),
+                    _search(list(by_k.values()), len(nodes.looked_at)),
+                    time.monotonic() - started,
+                    tuple(dict.fromkeys(warnings)),
+                )
+
+            result = unless_changed(database, found)
+            database.verify_unchanged()
+            database.forget_all()
+    return TradeoffResult(result, VERSION)
+
+
+def _sizes(ks: Sequence[int]) -> tuple[int, ...]:
+    """The sizes asked for, ascending, each once."""
+    for k in ks:
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise SpecError(f"k must be whole numbers, 1 or more; found {found_instead(k)}.")
+    if not ks:
+        raise SpecError("name the sizes of classes to look at, as in k=[2, 5, 10].")
+    return tuple(sorted(set(ks)))
+
+
+def _asking(spec: AuditSpec, k: int) -> AuditSpec:
+    """The same question, with a demand of k in place of those that it may have."""
+
+    def other(check: Any) -> bool:
+        return not isinstance(check, KAnonymity)
+
+    tables = [
+        each.model_copy(update={"checks": [KAnonymity(k=k), *filter(other, each.checks)]})
+        for each in spec.tables
+    ]
+    return spec.model_copy(update={"tables": tables})
+
+
+def _point(nodes: Nodes, k: int, chosen: Chosen, weights: Any) -> Point:
+    if not chosen.satisfies:
+        return Point(k, None, None, None, None, None, None)
+    counted, levels = nodes.counted(chosen.node, k), nodes.levels(chosen.node)
+    labels = {
+        each.name: each.levels.label(levels[each.name]) for each in nodes.sets.quasi_identifiers
+    }
+    return Point(
+        k,
+        levels,
+        labels,
+        counted.violating,
+        counted.classes,
+        nodes.metrics(chosen.node, k, weights),
+        chosen.search.gap,
+    )
+
+
+def _search(found: Sequence[Chosen], looked_at: int) -> Search:
+    """The searches for all k as one: proved where all are, and as far off as the farthest."""
+    with_levels = [each.search for each in found if each.satisfies]
+    gaps = [each.gap for each in with_levels]
+    return Search(
+        nodes=found[0].search.nodes,
+        looked_at=looked_at,
+        bound=with_levels[0].bound if len(found) == 1 and with_levels else None,
+        gap=None if None in gaps or not gaps else max(each for each in gaps if each is not None),
+        optimal=bool(with_levels) and all(each.optimal for each in with_levels),
+    )

@@ -1,0 +1,167 @@
+"""What each k would cost as a page: a bar for each, its levels, and where more costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kanon_sql.report.document import (
+    NONE,
+    Block,
+    Footer,
+    Grid,
+    Heading,
+    Prose,
+    Row,
+    Strong,
+    Warnings,
+)
+from kanon_sql.report.search import share
+from kanon_sql.report.words.numbers import counted, number, printable
+from kanon_sql.results.metrics import METRICS
+from kanon_sql.results.tradeoff import Point, Tradeoff
+
+_WIDEST_BAR = 20
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_HARDLY = 0.02
+"""Which part of a loss more is hardly any."""
+
+
+def page(found: Tradeoff) -> Iterator[Block]:
+    """The best levels for each k, and what each loses."""
+    if found.status == "no_data":
+        yield Strong(f"{printable(found.name)} has no records, so there is nothing to weigh.")
+        return
+    search = found.search
+    looked = (
+        f"{counted(search.nodes, 'choice')} of levels, {number(search.looked_at)} looked at"
+        if search
+        else ""
+    )
+    title = METRICS[found.metric].title.lower()
+    yield Heading(
+        [
+            printable(found.name),
+            counted(found.records, "record"),
+            looked,
+            f"best by {title}",
+            f"at most {counted(found.max_suppressed, 'record')} suppressed",
+        ]
+    )
+    yield _costs(found)
+    yield _levels(found)
+    if found.warnings:
+        yield Warnings(found.warnings)
+    yield Prose([*_remarks(found), _proof(found)])
+    yield Prose([_next(found)])
+    yield Footer(f"{found.seconds:.1f} s · {found.engine}")
+
+
+def _costs(found: Tradeoff) -> Grid:
+    values = {each.k: _cost(found, each) for each in found.points}
+    most = max([each for each in values.values() if each is not None], default=0.0)
+    in_shares = found.metric not in ("discernibility", "average_class_size")
+    whole = 1.0 if in_shares else most
+    return Grid(
+        "",
+        Row(("   k", ""), ("lost" if in_shares else found.metric, "suppressed", "", "classes")),
+        tuple(
+            Row(
+                (f"{each.k:>4}", _bar(values[each.k], whole)),
+                (
+                    _told(values[each.k], in_shares=in_shares),
+                    NONE if each.suppressed is None else number(each.suppressed),
+                    share(None if each.suppressed is None else each.suppressed / found.records),
+                    NONE if each.classes is None else number(each.classes),
+                ),
+            )
+            for each in found.points
+        ),
+    )
+
+
+def _levels(found: Tradeoff) -> Grid:
+    rows, before = [], None
+    for each in found.points:
+        words = _levels_in_words(each)
+        precision = share(each.metrics.precision if each.metrics else None)
+        rows.append(Row((f"{each.k:>4}", "the same" if words == before else words), (precision,)))
+        before = words
+    return Grid("At these levels:", Row(("   k", "levels"), ("precision",)), tuple(rows))
+
+
+def _levels_in_words(point: Point) -> str:
+    if point.levels is None or point.labels is None:
+        return "no levels will do"
+    raised = [
+        f"{printable(name)} {level}{_label(point.labels[name])}"
+        for name, level in point.levels.items()
+        if level
+    ]
+    return ", ".join(raised) or "all raw"
+
+
+def _label(label: str) -> str:
+    """What a level is, unless that is no more than its number in a file."""
+    return "" if label.startswith("column ") else f" ({printable(label)})"
+
+
+def _cost(found: Tradeoff, point: Point) -> float | None:
+    """What is lost by the metric that the levels were chosen by."""
+    if point.metrics is None:
+        return None
+    if found.metric == "loss" and point.metrics.loss_weighted is not None:
+        return point.metrics.loss_weighted
+    value: float | None = getattr(point.metrics, found.metric)
+    if value is None:
+        return None
+    return 1 - value if found.metric == "precision" else float(value)
+
+
+def _told(value: float | None, *, in_shares: bool) -> str:
+    if value is None:
+        return NONE
+    return share(value) if in_shares else f"{value:,.1f}"
+
+
+def _bar(value: float | None, whole: float) -> str:
+    if not value or not whole:
+        return ""
+    full, eighths = divmod(round(min(value / whole, 1) * _WIDEST_BAR * 8), 8)
+    return ("█" * full + _EIGHTHS[eighths]).rstrip()
+
+
+def _remarks(found: Tradeoff) -> Iterator[str]:
+    """Where a larger k costs nothing more, or hardly anything."""
+    first: Point | None = None
+    last: Point | None = None
+    for point in [*found.points, None]:
+        cost = _cost(found, point) if point else None
+        start = _cost(found, first) if first else None
+        if point and cost is not None and start is not None and cost <= start * (1 + _HARDLY):
+            last = point
+            continue
+        if first and last and start is not None:
+            end = _cost(found, last)
+            much = "nothing more" if end is not None and end <= start + 1e-12 else "hardly more"
+            yield f"k = {number(last.k)} costs {much} than k = {number(first.k)}."
+        first, last = point, None
+
+
+def _proof(found: Tradeoff) -> str:
+    if found.search is None or not any(each.levels is not None for each in found.points):
+        return (
+            "No levels will do. Allow more to be suppressed (--max-suppressed), or give a "
+            "quasi-identifier a coarser level."
+        )
+    if found.search.optimal:
+        return "Each row is the least that any choice of these levels loses, which is proved."
+    return "Not every row is proved to be the least possible: the search was ended before."
+
+
+def _next(found: Tradeoff) -> str:
+    with_levels = [each.k for each in found.points if each.levels is not None]
+    k = with_levels[-1] if with_levels else found.points[-1].k
+    return (
+        f"To make one: kanon-sql anonymize … --k {k} --algorithm optimal --metric {found.metric} "
+        f"--max-suppressed {found.max_suppressed} --output release.parquet"
+    )

@@ -1,0 +1,134 @@
+"""What each k costs: for each the same levels as a search of its own, and told as they are."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import kanon_sql as kanon
+from kanon_sql.cli import main
+from kanon_sql.errors import SpecError
+
+LEVELS: dict[str, Any] = {
+    "zip": {"levels": [{"prefix": 4}, {"prefix": 3}, "suppress"]},
+    "age": {"levels": [{"width": 10}, {"width": 20}, "suppress"]},
+}
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    rng = random.Random(11)
+    rows = [
+        f"02{rng.choice('13')}{rng.randrange(30):02},{rng.randrange(20, 60)},{rng.choice('ab')}"
+        for _ in range(120)
+    ]
+    (tmp_path / "people.csv").write_text("\n".join(["zip,age,ill", *rows]) + "\n")
+    return tmp_path / "people.csv"
+
+
+def run(people: Path, *more: str) -> Result:
+    asked = [
+        "tradeoff", str(people), "--qi", "zip,age", "--hierarchy", "zip=prefix:4,3,suppress",
+        "--hierarchy", "age=width:10,20,suppress", *more,
+    ]  # fmt: skip
+    return CliRunner().invoke(main, asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"max_suppressed": "5%", "metric": "precision"},
+        {"max_suppressed": 6, "sensitive": "ill", "l": 2},
+        {"keep": "age", "max_suppressed": "50%"},
+    ],
+    ids=str,
+)
+def test_each_point_is_what_a_search_of_its_own_finds(people: Path, asked: dict[str, Any]) -> None:
+    found = kanon.tradeoff(people, LEVELS, k=[9, 2, 4, 4], **asked).tradeoff
+
+    assert [each.k for each in found.points] == [2, 4, 9]
+    for each in found.points:
+        alone = kanon.anonymize(people, LEVELS, k=each.k, algorithm="optimal", **asked)
+        made = alone.anonymization
+        assert each.levels == made.levels
+        assert (each.suppressed, each.classes) == (made.suppressed, made.classes)
+        assert each.metrics is not None
+        for name, value in made.metrics.to_dict().items():
+            assert each.metrics.to_dict()[name] == pytest.approx(value), name
+
+
+def test_the_json_has_the_points(people: Path) -> None:
+    done = run(people, "--k", "2,5", "--format", "json")
+    found = json.loads(done.stdout)
+
+    assert done.exit_code == 0
+    assert (found["status"], set(found)) == ("measured", {"kanon_sql", "status", "tradeoff"})
+    assert {"metric", "max_suppressed", "algorithm", "points", "search"} <= set(found["tradeoff"])
+    assert [each["k"] for each in found["tradeoff"]["points"]] == [2, 5]
+    assert found["tradeoff"]["search"]["optimal"]
+
+
+def test_one_search_answers_all(people: Path) -> None:
+    many = kanon.tradeoff(people, LEVELS).tradeoff
+
+    assert [each.k for each in many.points] == [2, 3, 5, 8, 11, 15, 20, 50]
+    assert many.search is not None
+    assert many.search.looked_at <= many.search.nodes == 16
+
+
+def test_people_see_a_bar_for_each(people: Path) -> None:
+    done = run(people, "--k", "2,5,20,500")
+
+    assert done.exit_code == 0
+    assert "█" in done.stdout
+    assert "no levels will do" in done.stdout
+    assert "--algorithm optimal" in done.stdout
+    assert not any(len(line) > 80 for line in done.stdout.splitlines())
+
+
+def test_where_a_larger_k_costs_nothing_more_it_is_said(people: Path) -> None:
+    found = kanon.tradeoff(people, {"zip": {}, "age": {}}, k=[2, 30])
+
+    assert "k = 30 costs nothing more than k = 2." in str(found)
+
+
+def test_one_k_is_one_point(people: Path) -> None:
+    assert len(kanon.tradeoff(people, LEVELS, k=5).tradeoff.points) == 1
+    assert run(people, "--k", "5").exit_code == 0
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 2.5, [], ["two"]], ids=repr)
+def test_what_is_no_k_is_refused(people: Path, k: Any) -> None:
+    with pytest.raises(SpecError, match="k"):
+        kanon.tradeoff(people, LEVELS, k=k)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [["--k", "0"], ["--k", "2,x"], ["--metric", "lost"], ["--gap", "0"], ["--keep", "sex"]],
+    ids=" ".join,
+)
+def test_a_bad_question_is_refused(people: Path, option: list[str]) -> None:
+    done = run(people, *option)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
+def test_a_table_without_records_has_no_data(tmp_path: Path) -> None:
+    (tmp_path / "none.csv").write_text("zip,age\n")
+    done = run(tmp_path / "none.csv", "--format", "json")
+
+    assert (done.exit_code, json.loads(done.stdout)["status"]) == (4, "no_data")
+
+
+def test_the_result_is_written_whole(people: Path, tmp_path: Path) -> None:
+    done = run(people, "--k", "2", "--output", str(tmp_path / "t.json"))
+
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert json.loads((tmp_path / "t.json").read_text())["tradeoff"]["points"]
