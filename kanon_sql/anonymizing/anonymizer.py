@@ -24,6 +24,7 @@ from kanon_sql.anonymizing.frequency_sets import FrequencySets, first_set
 from kanon_sql.anonymizing.lattice import Levels
 from kanon_sql.anonymizing.local_recoding import local_recoding
 from kanon_sql.anonymizing.losses import associations, losses, metrics
+from kanon_sql.anonymizing.optimal import AT_ONCE
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.preferences import Preferences, preferences_of
 from kanon_sql.anonymizing.recoded_release import RecodedSets
@@ -170,6 +171,7 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
             masked,
             keeps_rows=database.keeps_rows or wanted.pull_frequencies,
             by_class=wanted.algorithm == "local",
+            at_once=AT_ONCE if wanted.algorithm == "optimal" else None,
         )
         if not search.keeps_rows:
             when = "as the beginning of every statement of the search"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from kanon_sql.errors import plural
@@ -33,6 +34,9 @@ def _section(table: ExpectedTable) -> Iterator[Block]:
 
 def _of_search(search: ExpectedSearch) -> Iterator[str]:
     """How many steps there may be, and what each is like."""
+    if search.at_once:
+        yield from _of_best(search, search.at_once)
+        return
     most = plural(sum(search.heights.values()), "round" if search.by_class else "step")
     masks = ", and one for each character of a mask" if search.masked else ""
     heights = ", ".join(
@@ -52,6 +56,26 @@ def _of_search(search: ExpectedSearch) -> Iterator[str]:
         f"At most {most}{masks}: {heights}.",
         "Each raises one quasi-identifier by a level, and asks how many records are in violating "
         "classes then.",
+        "They read the first frequency set, which is kept here, and not the records."
+        if search.keeps_rows
+        else "Each reads the records, as the first frequency set does.",
+        "The release is then audited by the same statements as the table.",
+    ]
+
+
+def _of_best(search: ExpectedSearch, at_once: int) -> Iterator[str]:
+    """How many statements a search for the best levels may take."""
+    nodes = math.prod(height + 1 for height in search.heights.values())
+    masks = ", times the characters of each mask" if search.masked else ""
+    heights = ", ".join(
+        f"{printable(name)} {_high(height, masked=name in search.masked)}"
+        for name, height in search.heights.items()
+    )
+    yield from [
+        f"{plural(nodes, 'choice')} of levels{masks}: {heights}.",
+        f"A statement looks at {at_once} of them, so there are {-(-nodes // at_once):,} at most; "
+        "most choices are ruled out by others. What the suppressed records of some lose, and what "
+        "is demanded beside sizes, is asked of those alone that may be the best.",
         "They read the first frequency set, which is kept here, and not the records."
         if search.keeps_rows
         else "Each reads the records, as the first frequency set does.",

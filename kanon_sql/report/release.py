@@ -63,6 +63,8 @@ _MIXED_LEVELS = (
     "A column that shows several levels can't be grouped by as it is: see kanon-sql explain local."
 )
 _LONGEST_BAR = 12
+_A_LITTLE = 0.1
+"""Which share of the records is a little to suppress."""
 _WHAT_HELPS = (
     "What would help: allow more with --max-suppressed, give a quasi-identifier a coarser level, "
     "or leave out one that nobody could know."
@@ -86,7 +88,29 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
     yield from audit.warnings(table)
     yield from audit.limits(table)
     yield Prose(outcome(result))
+    if advice := list(after_datafly(result)):
+        yield Prose(advice)
     yield Footer(footer(result))
+
+
+def after_datafly(result: ReleaseFindings) -> Iterator[str]:
+    """What a little more suppression would have spared, and what may lose less."""
+    made = result.anonymization
+    if made.algorithm != "datafly" or made.reached_top or not made.steps:
+        return
+    whole = made.before.summary.records or 0
+    last = list(made.steps)[-1]
+    if 0 < last.records_violating <= whole * _A_LITTLE:
+        yield (
+            f"Allowing {counted(last.records_violating, 'record')} "
+            f"({percent(last.records_violating / whole)}) to be suppressed would have spared the "
+            f"last step: {printable(last.attribute)} from level {last.to_level - 1} to "
+            f"{last.to_level}."
+        )
+    yield (
+        "Datafly does not look for the least loss; --algorithm optimal does, and may lose less. "
+        "kanon-sql tradeoff shows what each k would cost."
+    )
 
 
 def unanswered(result: ReleaseFindings) -> str | None:

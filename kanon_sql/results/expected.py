@@ -28,6 +28,8 @@ class ExpectedSearch:
     """Whether the records are read for the first set alone, and not for each step."""
     by_class: bool = False
     """Whether it is each class that goes down the levels, and not the table that goes up."""
+    at_once: int | None = None
+    """How many choices of levels a statement looks at, where the best of all are searched."""
 
 
 @dataclass(frozen=True)
