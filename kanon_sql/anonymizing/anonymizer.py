@@ -399,7 +399,7 @@ class _Run:
                 views_without_values=self._without_values(self.statements),
                 before=Before(before.name, before.summary, before.checks, before.risk),
                 untouched=untouched,
-                **made,
+                **_at_best(made, lost),
             ),
         )
 
@@ -757,6 +757,17 @@ class _Run:
                 f"{' and '.join(unsearched)}: no class alone can say whether this holds, so the "
                 "search does not look for it. It is judged on the release."
             )
+
+
+def _at_best(made: dict[str, Any], lost: Metrics) -> dict[str, Any]:
+    """What is said of a search, where the bound of the best levels is what they lose: to the last
+    digit, however it was added up."""
+    search: Search | None = made.get("search")
+    if search is None or not search.optimal:
+        return made
+    weighted = made["metric"] == "loss" and lost.loss_weighted is not None
+    value = lost.loss_weighted if weighted else getattr(lost, made["metric"])
+    return made if value is None else {**made, "search": replace(search, bound=value)}
 
 
 def _straight(sets: FrequencySets, levels: Levels) -> list[Taken]:
