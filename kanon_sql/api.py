@@ -490,7 +490,7 @@ def tradeoff(
     [(2, {'zip': 1}, 0.3333333333333333), (4, {'zip': 2}, 1.0)]
     """
     demands = {"l": l, "t": t, "k_map": k_map}
-    spec = _spec(data, quasi_identifiers, sensitive, checks, references, demands, **parts)
+    spec = _spec(data, quasi_identifiers, sensitive, checks, references, None, demands, **parts)
     wanted = ReleaseOptions(
         algorithm="optimal",
         metric=metric,

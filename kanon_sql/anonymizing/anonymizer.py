@@ -66,6 +66,7 @@ from kanon_sql.results.release import (
     GeneralizationStep,
     Metrics,
     Recoded,
+    Search,
     Untouched,
 )
 from kanon_sql.results.table import Rows, TableResult, today
