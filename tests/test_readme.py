@@ -70,6 +70,7 @@ def clinic(tmp_path, monkeypatch, written):
     }
     voters = {"zip_code": zips * 2, "birth_year": years * 2, "sex": sexes * 2}
     pq.write_table(pa.table(patients), "patients.parquet")
+    pq.write_table(pa.table(patients).slice(0, 50), "patients_2024.parquet")
     masked = {"zip": [f"{zip[:3]}**" for zip in zips], "birth_year": years}
     pq.write_table(pa.table(masked), "release.parquet")
     pq.write_table(pa.table(voters), "voters.parquet")
