@@ -10,10 +10,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kanon_sql.anonymizing.lattice import QuasiIdentifier
+from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier
+from kanon_sql.anonymizing.recoded_views import RecodedChain
 from kanon_sql.anonymizing.views import PUBLISHED, VIOLATING, ViewChain
 from kanon_sql.errors import SpecError
 from kanon_sql.files import stem
@@ -29,6 +30,8 @@ from kanon_sql.sql.macros import render
 GENERALISED = "generalised"
 _SIGNED = "# Written by kanon-sql, which leaves this file alone once it is changed ({}).\n"
 _SUPPRESS = "suppress"
+_READ = f"{PRIVATE}source"
+"""What stands in SQL for what dbt refers to, until it is written."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,12 @@ def dbt_model(chain: ViewChain, name: str, source: str, levels: Mapping[str, int
     for check in demanded:
         _refuse_untestable(check)
     properties = as_yaml(_properties(chain, name, demanded))
-    return DbtModel(_sql(chain, source, levels), _signature(properties) + properties)
+    sql = (
+        _sql_of_classes(chain, source)
+        if isinstance(chain, RecodedChain)
+        else _sql(chain, source, levels)
+    )
+    return DbtModel(sql, _signature(properties) + properties)
 
 
 def is_unchanged(yaml: str) -> bool:
@@ -128,6 +136,20 @@ def _sql(chain: ViewChain, source: str, levels: Mapping[str, int]) -> str:
         released=translated(published, chain.dialect),
         in_order=in_order and translated(in_order, chain.dialect),
     )
+
+
+def _sql_of_classes(chain: RecodedChain, source: str) -> str:
+    """The views of a local recoding as sets of one statement, which reads what dbt refers to."""
+    [view] = replace(chain, is_single=True, reads=_READ).views
+    comment = [
+        f"{source} at the levels that make it {chain.k}-anonymous, each class at its own (local",
+        f"recoding), by SQL of {chain.dialect}, where they were found. kanon-sql explain local.",
+    ]
+    sql = translated(view.sql, chain.dialect)
+    _refuse_jinja([*comment, sql])
+    of_dbt = f"{{{{ ref({_jinja(source)}) }}}}"
+    lines = [*(f"-- {line}" for line in comment), re.sub(rf'["`]?{_READ}["`]?', of_dbt, sql)]
+    return "\n".join(lines)
 
 
 def _refuse_jinja(texts: Iterable[str]) -> None:

@@ -82,11 +82,6 @@ class ReleaseOptions:
             raise SpecError("a dbt model is a .sql file without a dialect: --output released.sql.")
         if self.is_translated and not self.writes_views:
             raise SpecError("a dialect is for views: --output release.sql.")
-        if self.emit == "dbt-model" and self.algorithm == "local":
-            raise SpecError(
-                "a local recoding is no dbt model: each class has levels of its own. Write the "
-                "views, or take the algorithm datafly."
-            )
         if self.emit == "dbt-model" and (self.view_name or self.single_view):
             raise SpecError(
                 "a dbt model is one SELECT that is called as its file is: leave out what the views "

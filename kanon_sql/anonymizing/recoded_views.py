@@ -73,6 +73,8 @@ class RecodedChain(ViewChain):
     """How the classes were split; None where they are too many for views."""
     mixed: frozenset[str] = frozenset()
     """The quasi-identifiers of which some record is shown above its raw value."""
+    reads: str | None = None
+    """What the first view reads, where it is not the table under its own name."""
 
     @property
     def generalised(self) -> frozenset[str]:
@@ -145,6 +147,10 @@ class RecodedChain(ViewChain):
             for level in sorted(self._levels_shown[qi - 1])
         )
         return _Published(column.name, column.type, shown, (qi - 1) * cuts.digits + 1)
+
+    @property
+    def _source(self) -> str:
+        return super()._source if self.reads is None else identifier(self.reads)
 
     @property
     def published_as_text(self) -> frozenset[str]:

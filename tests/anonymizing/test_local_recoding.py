@@ -22,6 +22,7 @@ from real_data import DATA
 from searches import Drawn, anonymize, as_text, questions
 
 import kanon_sql as kanon
+from kanon_sql.anonymizing import recoded_views
 from kanon_sql.cli.main import main
 
 Cells = Counter[tuple[str | None, ...]]
@@ -224,6 +225,30 @@ def test_other_columns_are_untouched(tmp_path: Path) -> None:
         age, country = ages[row["n"]]
         assert row["age"] == f"{age // 10}0s"
         assert row["country"] in (country, CONTINENTS[country][0])
+
+
+@pytest.mark.parametrize("most_cases", [0, 64], ids=["by rounds", "by case"])
+def test_a_dbt_model(most_cases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recoded_views, "MOST_CASES", most_cases)
+    path = tmp_path / "people_released.sql"
+
+    kanon.anonymize(
+        people(),
+        name="people",
+        quasi_identifiers=QUESTION,
+        k=2,
+        algorithm="local",
+        output=path,
+        emit="dbt-model",
+    )
+
+    model = path.read_text(encoding="utf-8")
+    assert model.count('{{ ref("people") }}') == 1
+    connection = duckdb.connect()
+    connection.register("people", people())
+    rows = connection.sql(model.replace('{{ ref("people") }}', "people")).fetchall()
+    assert Counter((age, country) for age, country, _ in rows) == RELEASED
+    assert "kanon_sql.k_anonymity" in path.with_suffix(".yml").read_text(encoding="utf-8")
 
 
 # --- preferences ----------------------------------------------------------------------------
