@@ -14,6 +14,10 @@
     is how many values are left and `kanon_size` how many people are in it. With `flags`, which are
     names of `pair_verdicts`, one row says how many people are in a pair that has one: each once, in
     however many.
+
+    The values of a pair are set apart before they are compared (`select distinct`, which changes no
+    row): no planner may then join the values of both releases first, which has a row for each two
+    classes that share a value.
 #}
 {% macro composed_l_diversity(
     release, columns, entities, values, earlier, earlier_columns, unknown=false, measures=[],
@@ -74,25 +78,34 @@ earlier_values as (
 {% endif %}
 ),
 
-candidates as (
-    select
+pair_values as (
+    select distinct
 {% for name in of_release + of_earlier %}
         pairs.{{ name }},
 {% endfor %}
-        count(*) as kanon_candidates
+        release_values.kanon_value
     from pairs
     inner join release_values
 {% for name in of_release %}
         {{ "on" if loop.first else "and" }} {{ kanon_sql.same("release_values." ~ name, "pairs." ~ name) }}
 {% endfor %}
+),
+
+candidates as (
+    select
+{% for name in of_release + of_earlier %}
+        pair_values.{{ name }},
+{% endfor %}
+        count(*) as kanon_candidates
+    from pair_values
     inner join earlier_values
 {% for name in of_earlier %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("earlier_values." ~ name, "pairs." ~ name) }}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("earlier_values." ~ name, "pair_values." ~ name) }}
 {% endfor %}
-        and {{ kanon_sql.same("earlier_values.kanon_value", "release_values.kanon_value") }}
+        and {{ kanon_sql.same("earlier_values.kanon_value", "pair_values.kanon_value") }}
     group by
 {% for name in of_release + of_earlier %}
-        pairs.{{ name }}{{ "," if not loop.last }}
+        pair_values.{{ name }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 

@@ -50,20 +50,28 @@ earlier_values as (
     from "main"."patients_before"
 ),
 
-candidates as (
-    select
+pair_values as (
+    select distinct
         pairs."diagnosis",
         pairs.kanon_earlier_1,
-        count(*) as kanon_candidates
+        release_values.kanon_value
     from pairs
     inner join release_values
         on release_values."diagnosis" is not distinct from pairs."diagnosis"
+),
+
+candidates as (
+    select
+        pair_values."diagnosis",
+        pair_values.kanon_earlier_1,
+        count(*) as kanon_candidates
+    from pair_values
     inner join earlier_values
-        on earlier_values.kanon_earlier_1 is not distinct from pairs.kanon_earlier_1
-        and earlier_values.kanon_value is not distinct from release_values.kanon_value
+        on earlier_values.kanon_earlier_1 is not distinct from pair_values.kanon_earlier_1
+        and earlier_values.kanon_value is not distinct from pair_values.kanon_value
     group by
-        pairs."diagnosis",
-        pairs.kanon_earlier_1
+        pair_values."diagnosis",
+        pair_values.kanon_earlier_1
 ),
 
 pair_sides as (

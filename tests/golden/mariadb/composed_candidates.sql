@@ -57,22 +57,31 @@ earlier_values as (
     from `patients_before`
 ),
 
-candidates as (
-    select
+pair_values as (
+    select distinct
         pairs.`zip`,
         pairs.`age`,
         pairs.kanon_earlier_1,
-        count(*) as kanon_candidates
+        release_values.kanon_value
     from pairs
     inner join release_values
         on release_values.`zip` <=> pairs.`zip` and release_values.`age` <=> pairs.`age`
+),
+
+candidates as (
+    select
+        pair_values.`zip`,
+        pair_values.`age`,
+        pair_values.kanon_earlier_1,
+        count(*) as kanon_candidates
+    from pair_values
     inner join earlier_values
-        on earlier_values.kanon_earlier_1 <=> pairs.kanon_earlier_1
-        and earlier_values.kanon_value <=> release_values.kanon_value
+        on earlier_values.kanon_earlier_1 <=> pair_values.kanon_earlier_1
+        and earlier_values.kanon_value <=> pair_values.kanon_value
     group by
-        pairs.`zip`,
-        pairs.`age`,
-        pairs.kanon_earlier_1
+        pair_values.`zip`,
+        pair_values.`age`,
+        pair_values.kanon_earlier_1
 ),
 
 pair_sides as (

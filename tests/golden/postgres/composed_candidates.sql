@@ -57,23 +57,32 @@ earlier_values as (
     from "patients_before"
 ),
 
-candidates as (
-    select
+pair_values as (
+    select distinct
         pairs."zip",
         pairs."age",
         pairs.kanon_earlier_1,
-        count(*) as kanon_candidates
+        release_values.kanon_value
     from pairs
     inner join release_values
         on array[release_values."zip"] = array[pairs."zip"]
         and array[release_values."age"] = array[pairs."age"]
+),
+
+candidates as (
+    select
+        pair_values."zip",
+        pair_values."age",
+        pair_values.kanon_earlier_1,
+        count(*) as kanon_candidates
+    from pair_values
     inner join earlier_values
-        on array[earlier_values.kanon_earlier_1] = array[pairs.kanon_earlier_1]
-        and array[earlier_values.kanon_value] = array[release_values.kanon_value]
+        on array[earlier_values.kanon_earlier_1] = array[pair_values.kanon_earlier_1]
+        and array[earlier_values.kanon_value] = array[pair_values.kanon_value]
     group by
-        pairs."zip",
-        pairs."age",
-        pairs.kanon_earlier_1
+        pair_values."zip",
+        pair_values."age",
+        pair_values.kanon_earlier_1
 ),
 
 pair_sides as (

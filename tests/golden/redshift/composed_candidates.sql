@@ -57,12 +57,12 @@ earlier_values as (
     from "patients_before"
 ),
 
-candidates as (
-    select
+pair_values as (
+    select distinct
         pairs."zip",
         pairs."age",
         pairs.kanon_earlier_1,
-        count(*) as kanon_candidates
+        release_values.kanon_value
     from pairs
     inner join release_values
         on (
@@ -77,23 +77,32 @@ candidates as (
                 release_values."age" is null and pairs."age" is null
             )
         )
+),
+
+candidates as (
+    select
+        pair_values."zip",
+        pair_values."age",
+        pair_values.kanon_earlier_1,
+        count(*) as kanon_candidates
+    from pair_values
     inner join earlier_values
         on (
-            earlier_values.kanon_earlier_1 = pairs.kanon_earlier_1
+            earlier_values.kanon_earlier_1 = pair_values.kanon_earlier_1
             or (
-                earlier_values.kanon_earlier_1 is null and pairs.kanon_earlier_1 is null
+                earlier_values.kanon_earlier_1 is null and pair_values.kanon_earlier_1 is null
             )
         )
         and (
-            earlier_values.kanon_value = release_values.kanon_value
+            earlier_values.kanon_value = pair_values.kanon_value
             or (
-                earlier_values.kanon_value is null and release_values.kanon_value is null
+                earlier_values.kanon_value is null and pair_values.kanon_value is null
             )
         )
     group by
-        pairs."zip",
-        pairs."age",
-        pairs.kanon_earlier_1
+        pair_values."zip",
+        pair_values."age",
+        pair_values.kanon_earlier_1
 ),
 
 pair_sides as (

@@ -57,12 +57,12 @@ earlier_values as (
     from [patients_before]
 ),
 
-candidates as (
-    select
+pair_values as (
+    select distinct
         pairs.[zip] as [zip],
         pairs.[age] as [age],
         pairs.kanon_earlier_1 as kanon_earlier_1,
-        count_big(*) as kanon_candidates
+        release_values.kanon_value as kanon_value
     from pairs
     inner join release_values
         on exists(
@@ -79,25 +79,34 @@ candidates as (
             select
                 pairs.[age]
         )
+),
+
+candidates as (
+    select
+        pair_values.[zip] as [zip],
+        pair_values.[age] as [age],
+        pair_values.kanon_earlier_1 as kanon_earlier_1,
+        count_big(*) as kanon_candidates
+    from pair_values
     inner join earlier_values
         on exists(
             select
                 earlier_values.kanon_earlier_1
             intersect
             select
-                pairs.kanon_earlier_1
+                pair_values.kanon_earlier_1
         )
         and exists(
             select
                 earlier_values.kanon_value
             intersect
             select
-                release_values.kanon_value
+                pair_values.kanon_value
         )
     group by
-        pairs.[zip],
-        pairs.[age],
-        pairs.kanon_earlier_1
+        pair_values.[zip],
+        pair_values.[age],
+        pair_values.kanon_earlier_1
 ),
 
 pair_sides as (
