@@ -291,7 +291,8 @@ def _curve(curve: Curve) -> Iterator[str]:
     """The curve as it is drawn, or its figures as a table where nothing here can draw."""
     svg = drawn(curve.chart)
     if svg is None:
-        yield from _grid(curve.table)
+        if curve.table.rows:
+            yield from _grid(curve.table)
         yield f'<p class="soft">{_text(curve.without)}</p>'
         return
     yield (f"<figure>\n{svg}\n<figcaption>{_text(curve.described)}</figcaption>\n</figure>")

@@ -113,7 +113,7 @@ def risk_curve(points: Sequence[RiskPoint], members: str, thresholds: Sequence[f
     )
 
 
-def cost_of_k(points: Sequence[CostPoint], metric: str) -> Chart:
+def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = True) -> Chart:
     """What each k loses; the chosen one is the large point."""
     values = [dict(each._asdict(), chosen="chosen" if each.chosen else "other") for each in points]
     shared = {
@@ -122,7 +122,8 @@ def cost_of_k(points: Sequence[CostPoint], metric: str) -> Chart:
             "scale": {"type": "log", "nice": False}, "axis": {"values": [p.k for p in points]},
         },
         "y": {"field": "lost", "type": "quantitative", "title": f"lost ({metric})",
-              "axis": {"format": "%", "tickCount": 5}, "scale": {"zero": True}},
+              "axis": {"tickCount": 5, **({"format": "%"} if are_shares else {})},
+              "scale": {"zero": True}},
     }  # fmt: skip
     line = {"mark": {"type": "line", "color": _BLUE, "strokeWidth": 2.5}, "encoding": shared}
     dots = {

@@ -12,7 +12,7 @@ class CostOfK:
 
     k: int
     lost: float | None
-    """What the metric of the search says."""
+    """What the metric of the search says, the more the worse: of precision what is missing to 1."""
     suppressed: int | None
     classes: int | None
     levels: Mapping[str, int] | None
@@ -26,3 +26,9 @@ class Costs:
     metric: str
     algorithm: str
     points: tuple[CostOfK, ...]
+    table: str = ""
+
+    @property
+    def are_shares(self) -> bool:
+        """Whether what is lost is a share of what could be."""
+        return self.metric not in ("discernibility", "average_class_size")

@@ -154,7 +154,12 @@ def _costs(whole: Part) -> Costs:
     found = whole.part("tradeoff")
     metric = found.get_or_none("metric", str) or "loss"
     points = tuple(_cost(each, metric) for each in found.part("points").items())
-    return Costs(metric, found.get_or_none("algorithm", str) or "optimal", points)
+    return Costs(
+        metric,
+        found.get_or_none("algorithm", str) or "optimal",
+        points,
+        found.get_or_none("name", str) or "",
+    )
 
 
 def _cost(part: Part, metric: str) -> CostOfK:
@@ -162,7 +167,7 @@ def _cost(part: Part, metric: str) -> CostOfK:
     lost = metrics.find(metric) if metrics else None
     return CostOfK(
         part.get("k", int),
-        _real(lost) if lost else None,
+        None if lost is None else (1 - _real(lost) if metric == "precision" else _real(lost)),
         part.get_or_none("suppressed", int),
         part.get_or_none("classes", int),
         {name: levels.get(name, int) for name in levels.object()} if levels else None,

@@ -371,10 +371,13 @@ def costs(signed: Signed) -> Iterator[Block]:
         if not points:
             continue
         chosen = chosen_k(signed)
-        caption = f"What each k loses, by {found.metric.replace('_', ' ')} ({found.algorithm})."
+        of_table = f" of {printable(found.table)}" if found.table else ""
+        caption = (
+            f"What each k{of_table} loses, by {found.metric.replace('_', ' ')} ({found.algorithm})."
+        )
         yield Curve(
             cost_chart(found, chosen),
-            f"{caption} {_cheapest(points)}"
+            f"{caption} {_cheapest(points, found)}"
             + (f" The diamond is the k that was demanded, {number(chosen)}." if chosen else ""),
             Grid("", Row(("",), ()), ()),
             WITHOUT_THE_EXTRA,
@@ -382,7 +385,7 @@ def costs(signed: Signed) -> Iterator[Block]:
         yield Bars(
             caption,
             ("k", "suppressed", "lost"),
-            [_cost(each, each.k == chosen) for each in points],
+            [_cost(each, found, each.k == chosen) for each in points],
         )
 
 
@@ -398,19 +401,24 @@ def cost_chart(found: Costs, chosen: int | None = None) -> Chart:
         for each in found.points
         if each.lost is not None
     ]
-    return cost_of_k(points, found.metric.replace("_", " "))
+    return cost_of_k(points, found.metric.replace("_", " "), are_shares=found.are_shares)
 
 
-def _cost(each: CostOfK, is_chosen: bool) -> Bin:
+def _lost(each: CostOfK, found: Costs) -> str:
+    return percent(each.lost or 0.0) if found.are_shares else number(each.lost or 0.0)
+
+
+def _cost(each: CostOfK, found: Costs, is_chosen: bool) -> Bin:
     lost = each.lost or 0.0
+    most = max(point.lost or 0.0 for point in found.points) or 1.0
     levels = ", ".join(f"{printable(name)} {level}" for name, level in (each.levels or {}).items())
     note = " · ".join(part for part in ("chosen" if is_chosen else "", levels) if part)
-    return Bin(number(each.k), each.suppressed or 0, percent(lost), min(lost, 1.0), False, note)
+    return Bin(number(each.k), each.suppressed or 0, _lost(each, found), lost / most, False, note)
 
 
-def _cheapest(points: Sequence[CostOfK]) -> str:
+def _cheapest(points: Sequence[CostOfK], found: Costs) -> str:
     first, last = points[0], points[-1]
     return (
-        f"From {percent(first.lost or 0)} at k = {number(first.k)} to {percent(last.lost or 0)} at "
+        f"From {_lost(first, found)} at k = {number(first.k)} to {_lost(last, found)} at "
         f"k = {number(last.k)}."
     )

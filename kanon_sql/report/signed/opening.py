@@ -142,7 +142,7 @@ def _demands(table: TableResult, signed: Signed) -> Grid:
     )
 
 
-_HEADER = Row(("verdict", "check", "asked", "found", "margin", "in violating classes"), ())
+_HEADER = Row(("verdict", "check", "asked", "found", "margin", "reach"), ())
 
 
 def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Row]:

@@ -81,18 +81,28 @@ def noun(table: TableResult) -> str:
 
 
 def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
-    """How many records, people and classes violate a check."""
-    if check.violating_records is None and check.violating_people is None:
-        return ""
+    """How many records, people and classes violate a check, and what a reference lacks."""
     parts = []
-    if check.violating_people is not None:
+    if check.violating_people:
         of_people = table.summary.people or 0
         parts.append(signed.portion(check.violating_people, of_people, "person"))
-    if check.violating_records is not None:
+    if check.violating_records:
         parts.append(signed.portion(check.violating_records, table.summary.records or 0, "record"))
-    if check.violating_classes is not None:
-        parts.append(f"in {signed.cell(check.violating_classes, 'class')}")
-    return " ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    reach = ", ".join(parts)
+    if check.violating_classes:
+        reach = f"{reach} in {signed.cell(check.violating_classes, 'class')}".strip()
+    return "; ".join([*([reach] if reach else []), *_lacking(check, signed)])
+
+
+def _lacking(check: CheckResult, signed: Signed) -> Iterator[str]:
+    """Why a reference can't be one that contains the release."""
+    for key, words in (
+        ("unmatched_classes", "the reference lacks"),
+        ("exceeding_classes", "the reference has fewer people than the release in"),
+    ):
+        count = check.details.get(key)
+        if isinstance(count, int) and count:
+            yield f"{words} {signed.cell(count, 'class')}"
 
 
 def digest_of(text: str) -> str:
