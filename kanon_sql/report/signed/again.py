@@ -34,25 +34,27 @@ def _options(table: TableResult) -> Iterator[str]:
         yield f"--sensitive-nulls {table.sensitive_nulls}"
     if table.levels:
         yield f"--level {_pairs(table.levels)}"
-    references = table.sources.get("references") or {}
-    for name, reference in references.items():
-        yield from _reference(name, reference)
+    for part, flag in (("references", "--reference"), ("earlier_releases", "--earlier")):
+        for name, beside in (table.sources.get(part) or {}).items():
+            yield from _beside(flag, name, beside)
     for check in table.checks:
         if check.holds is not None:
             yield f"--check {_quoted(_check(check))}"
 
 
-def _reference(name: str, reference: Mapping[str, Any]) -> Iterator[str]:
-    source, levels = reference.get("source"), reference.get("levels")
-    yield f"--reference {_quoted(f'{name}={source}')}"
-    columns = reference.get("columns")
-    if isinstance(columns, Mapping) and columns:
-        yield f"--reference-columns {_quoted(f'{name}:{_plain_pairs(columns)}')}"
-    for key in ("where", "entity", "weight"):
-        if reference.get(key):
-            yield f"--reference-{key} {_quoted(f'{name}:{reference[key]}')}"
-    if isinstance(levels, Mapping) and levels:
-        yield f"--reference-level {_quoted(f'{name}:{_plain_pairs(levels)}')}"
+def _beside(flag: str, name: str, beside: Mapping[str, Any]) -> Iterator[str]:
+    """A reference or an earlier release, with what is said of it."""
+    source = beside.get("source")
+    yield f"{flag} {_quoted(f'{name}={source}')}"
+    said = {
+        "columns": _plain_pairs(beside.get("columns") or {}),
+        "level": _plain_pairs(beside.get("levels") or {}),
+        "qi": ",".join(beside.get("quasi_identifiers") or ()),
+        **{key: beside.get(key) for key in ("where", "entity", "weight")},
+    }
+    for key, value in said.items():
+        if value and (flag, key) != ("--earlier", "entity"):
+            yield f"{flag}-{key} {_quoted(f'{name}:{value}')}"
 
 
 def _check(check: CheckResult) -> str:
