@@ -16,9 +16,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.costs import CostOfK, Costs
-from kanon_sql.results.parts import Part, loaded, parsed, text_of, whole_of
+from kanon_sql.results.parts import Kind, Part, loaded, parsed, text_of, whole_of
 from kanon_sql.results.profile import TableProfile
-from kanon_sql.results.release import Anonymization, ReleaseFindings
+from kanon_sql.results.release import Anonymization, MinimalNode, Recoded, ReleaseFindings
 from kanon_sql.results.table import (
     AuditFindings,
     CheckResult,
@@ -76,8 +76,29 @@ def _findings(whole: Part) -> AuditFindings:
         return AuditFindings(tables, version, audited=audited)
     found: Anonymization = _of(Anonymization, made)
     # What the JSON has of the views is for reading, and no longer to be run.
-    found = replace(found, views=(), views_without_values=found.views)
+    found = replace(found, views=(), views_without_values=found.views, recoded=_recoded(made))
     return ReleaseFindings(tables, version, found, audited=audited)
+
+
+def _recoded(made: Part) -> Recoded | None:
+    """Where the classes of a local recoding ended, which stands among all else of the release."""
+    reached = made.find("levels_by_records")
+    if reached is None:
+        return None
+    beside, labels = made.find("one_level_for_all"), made.part("labels_of_levels")
+    return Recoded(
+        made.get("rounds", int),
+        {name: _by_level(reached.part(name), int) for name in reached.object()},
+        {name: _by_level(labels.part(name), str) for name in labels.object()},
+        _of(MinimalNode, beside) if beside else None,
+    )
+
+
+def _by_level(part: Part, kind: type[Kind]) -> dict[int, Kind]:
+    """What is said of each level, whose number is a text in JSON."""
+    if not all(level.isdecimal() for level in part.object()):
+        raise part.error("an object whose names are levels")
+    return {int(level): part.get(level, kind) for level in part.object()}
 
 
 @dataclass(frozen=True)

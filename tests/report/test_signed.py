@@ -189,6 +189,19 @@ def test_a_release_says_what_became_of_each_column(clinic, capsys):
     assert [value for value in PLANTED if value in page] == []
 
 
+def test_a_local_recoding_is_read_back_and_told(clinic, capsys):
+    code, _, _ = run(
+        capsys, "anonymize", "patients.parquet", "--qi", "zip,born", "--hierarchy",
+        "zip=mask:right", "--hierarchy", "born=width:10,100", "--identifiers", "person", "--k", "5",
+        "--algorithm", "local", "--untouched", "drop", "--result", "local.json",
+    )  # fmt: skip
+    assert code == 0
+    read = kanon.from_json("local.json")
+    assert read.to_dict() == json.loads(Path("local.json").read_text(encoding="utf-8"))
+    code, page, _ = run(capsys, "report", "local.json")
+    assert (code, "as coarse as each group must be: level " in html_as_text(page)) == (0, True)
+
+
 def test_what_each_k_costs_marks_the_chosen_one(page, capsys):
     points = [
         {"k": k, "levels": {"zip": 1}, "suppressed": k, "classes": 9, "metrics": {"loss": lost}}

@@ -28,6 +28,7 @@ from kanon_sql.report.words.numbers import (
     the_reference,
 )
 from kanon_sql.report.words.tables import unanswered, warnings
+from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.catalogue import MODELS
@@ -274,7 +275,7 @@ def _treatment(name: str, table: TableResult, signed: Signed) -> str:
     if made:
         level = (made.levels or {}).get(name)
         if level is None:
-            return f"{clipped}as coarse as each group must be (local recoding)"
+            return f"{clipped}{_by_group(name, made, signed)}"
         label = printable(made.labels.get(name, ""))
         lost = made.metrics.loss_by_quasi_identifier.get(name)
         share = "" if lost is None else f", {percent(lost)} lost"
@@ -283,6 +284,18 @@ def _treatment(name: str, table: TableResult, signed: Signed) -> str:
         return f"{clipped}level {number(level)}: {label}{share}"
     level = (table.levels or {}).get(name)
     return f"{clipped}looked at level {number(level)}" if level else "as it lies"
+
+
+def _by_group(name: str, made: Anonymization, signed: Signed) -> str:
+    """How many records ended at which level, where each group is as coarse as it must be."""
+    reached = made.recoded.levels_by_records.get(name, {}) if made.recoded else {}
+    labels = made.recoded.labels_of_levels.get(name, {}) if made.recoded else {}
+    at = "; ".join(
+        f"level {number(level)} ({printable(labels.get(level, ''))}) in "
+        f"{signed.cell(records, 'record')}"
+        for level, records in sorted(reached.items())
+    )
+    return f"as coarse as each group must be: {at}" if at else "as coarse as each group must be"
 
 
 def _clipped(clip: Sequence[Any] | None) -> str:
