@@ -32,6 +32,7 @@ class AuditResult(Shown, AuditFindings):
         earlier: AuditFindings | str | Path | None = None,
         profile: Any = None,
         tradeoff: str | Path | None = None,
+        worksheet: str | Path | None = None,
         audience: Literal["internal", "external"] = "internal",
         min_cell: int = 10,
         force: bool = False,
@@ -39,10 +40,10 @@ class AuditResult(Shown, AuditFindings):
         """Write the page that one signs; without a `path`, give it as text.
 
         It is one file without a script, holds counts only, and is the same for the same result.
-        `earlier` is a result (or its JSON file) to compare with, `profile` and `tradeoff` are
-        results (or JSON files) to quote. `audience="external"` pools what concerns fewer than
-        `min_cell` records and leaves out the SQL. Curves are drawn where the `[report]` extra is
-        installed, and are tables elsewhere.
+        `earlier` is a result (or its JSON file) to compare with; `profile` and `tradeoff` are
+        results (or JSON files) to quote, and so is a filled `worksheet`. `audience="external"`
+        pools what concerns fewer than `min_cell` records and leaves out the SQL. Curves are drawn
+        where the `[report]` extra is installed, and are tables elsewhere.
 
         Raises `SpecError` for a file that is there, unless `force` is given, that can't be written
         or that ends with something else than .html.
@@ -58,6 +59,7 @@ class AuditResult(Shown, AuditFindings):
             earlier=earlier,
             profile=profile,
             tradeoff=tradeoff,
+            worksheet=worksheet,
             audience=audience,
             min_cell=min_cell,
         )

@@ -704,15 +704,19 @@ def report(context: click.Context, /, result: str, **values: Any) -> int:
     """
     from kanon_sql.report.signed.asking import page_of_file
 
-    beside = {key: values[key] for key in ("earlier_result", "profile", "tradeoff")}
+    quoted = ("earlier_result", "profile", "tradeoff", "worksheet")
+    beside = {key: values[key] for key in quoted}
     inputs = [result, *(each for each in beside.values() if each)]
     output = report_file_of(values, inputs)
-    earlier, profile, tradeoff = (Path(each) if each else None for each in beside.values())
+    earlier, profile, tradeoff, attempts = (
+        Path(each) if each else None for each in beside.values()
+    )
     text = page_of_file(
         Path(result),
         earlier=earlier,
         profile=profile,
         tradeoff=tradeoff,
+        worksheet=attempts,
         audience=values["audience"],
         min_cell=values["min_cell"],
     )

@@ -623,6 +623,11 @@ _REPORT = (
         help="A result of tradeoff as JSON: the page says what each k costs.",
     ),
     _run(
+        "--worksheet",
+        metavar="FILE",
+        help="A filled worksheet: the page says what came of trying by hand, in counts.",
+    ),
+    _run(
         "--audience",
         type=click.Choice(["internal", "external"]),
         default="internal",

@@ -216,6 +216,22 @@ def test_what_each_k_costs_marks_the_chosen_one(page, capsys):
     assert "3 3 25.0 % chosen · zip 1" in html_as_text(beside)
 
 
+def test_a_filled_worksheet_is_quoted_in_counts(page, capsys):
+    rows = ["number,zip,class_size,tried_with,name_found,sure,correct,minutes"]
+    rows += [f"{n},02179,1,a list,Zeppelin,yes,{'yes' if n == 1 else 'no'},3" for n in (1, 2)]
+    Path("filled.csv").write_text("\n".join(rows) + "\n")
+    code, told, _ = run(capsys, "report", "result.json", "--worksheet", "filled.csv")
+    text = html_as_text(told)
+    assert (code, "1 re-identified: 50.0 % of what was tried" in text) == (0, True)
+    assert [value for value in (*PLANTED, "Zeppelin") if value in told] == []
+    _, outside, _ = run(
+        capsys, "report", "result.json", "--worksheet", "filled.csv", "--audience", "external"
+    )
+    assert "re-identified" not in outside
+    code, _, err = run(capsys, "report", "result.json", "--worksheet", "result.json")
+    assert (code, "is no worksheet" in err) == (2, True)
+
+
 def test_without_the_extra_the_figures_stand_as_a_table(page, capsys, monkeypatch):
     assert "<svg" in page
     monkeypatch.setattr(html, "drawn", lambda chart: None)

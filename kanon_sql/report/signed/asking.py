@@ -15,6 +15,7 @@ from kanon_sql.results.diff import diff
 from kanon_sql.results.release import ReleaseFindings
 from kanon_sql.results.stored import ResultFile, read_costs, read_profile, read_result, read_to_sign
 from kanon_sql.results.table import AuditFindings, TableResult
+from kanon_sql.results.worksheet import read_worksheet
 
 ENDINGS = (".html", ".htm")
 CHARTS = {"class_sizes": sizes_chart, "risk": risk_chart}
@@ -27,6 +28,7 @@ def page_of_file(
     earlier: Path | None = None,
     profile: Path | None = None,
     tradeoff: Path | None = None,
+    worksheet: Path | None = None,
     audience: Audience = "internal",
     min_cell: int = LEAST_CELL,
 ) -> str:
@@ -40,6 +42,7 @@ def page_of_file(
         costs=tuple(
             each for each in (asked.costs, read_costs(tradeoff) if tradeoff else None) if each
         ),
+        attempts=read_worksheet(worksheet) if worksheet else None,
         audience=_audience(audience),
         min_cell=min_cell,
     )
@@ -58,6 +61,7 @@ def page_of(
     earlier: AuditFindings | str | Path | None = None,
     profile: str | Path | Any = None,
     tradeoff: str | Path | None = None,
+    worksheet: str | Path | None = None,
     audience: Audience = "internal",
     min_cell: int = LEAST_CELL,
 ) -> str:
@@ -70,6 +74,7 @@ def page_of(
             earlier=diff(file_of(earlier, "earlier"), file_of(result, "this")) if earlier else None,
             profiles=tuple(getattr(profiles, "tables", profiles or ())),
             costs=(read_costs(Path(tradeoff)),) if tradeoff else (),
+            attempts=read_worksheet(Path(worksheet)) if worksheet else None,
             audience=_audience(audience),
             min_cell=min_cell,
         )

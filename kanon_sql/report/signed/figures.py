@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kanon_sql.report.attempts import in_words
 from kanon_sql.report.document import NONE, Bars, Block, Curve, Facts, Grid, Points, Prose, Row
 from kanon_sql.report.plots import (
     Chart,
@@ -43,6 +44,9 @@ def risk(signed: Signed) -> Iterator[Block]:
     """The risk of each attacker, before and after, beside what was allowed."""
     for table in signed.answered:
         yield from signed.under_its_name(table, _risk(table, signed))
+    if signed.attempts and not signed.is_external:
+        yield Prose(["What came of trying the riskiest records by hand:"])
+        yield Points(in_words(signed.attempts).split("\n"))
 
 
 def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:

@@ -14,6 +14,7 @@ from kanon_sql.results.diff import Diff
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, ReleaseFindings
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
+from kanon_sql.results.worksheet import Attempts
 
 Audience = Literal["internal", "external"]
 AUDIENCES: tuple[Audience, ...] = ("internal", "external")
@@ -30,6 +31,7 @@ class Signed:
     earlier: Diff | None = None
     profiles: tuple[TableProfile, ...] = ()
     costs: tuple[Costs, ...] = ()
+    attempts: Attempts | None = None
     audience: Audience = "internal"
     min_cell: int = LEAST_CELL
 
