@@ -74,15 +74,6 @@ def clinic(tmp_path, monkeypatch, written):
     masked = {"zip": [f"{zip[:3]}**" for zip in zips], "birth_year": years}
     pq.write_table(pa.table(masked), "release.parquet")
     pq.write_table(pa.table(voters), "voters.parquet")
-    for release, shift in (("old", 0), ("new", 3)):
-        patients = range(shift, people + shift)
-        several = {
-            "patient": list(patients),
-            "zip": [f"0213{person % 2}" for person in patients],
-            "age": [30 + 10 * (person % 3 == 0) for person in patients],
-            "diagnosis": [("flu", "asthma", "HIV")[person % 5 % 3] for person in patients],
-        }
-        pq.write_table(pa.table(several), f"{release}.parquet")
     for _, spec in every("yaml"):
         Path(spec.splitlines()[0].removeprefix("# ")).write_text(spec)
     Path("zips.csv").write_text(blocks("csv", PAGES["hierarchies"])[0])

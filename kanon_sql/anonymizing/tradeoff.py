@@ -87,8 +87,18 @@ class TradeoffResult:
 
     def _repr_html_(self) -> str:
         from kanon_sql.report import html
+        from kanon_sql.report.words.in_python import in_python
 
-        return html.write(self.page())
+        return html.write(in_python(self.page()))
+
+    def chart(self, name: str = "cost") -> dict[str, Any]:
+        """What each k costs as a Vega-Lite dictionary. Raises `SpecError` for another name."""
+        from kanon_sql.report.signed.figures import cost_chart
+        from kanon_sql.results.stored import costs_of
+
+        if name != "cost":
+            raise SpecError(f'there is no chart "{name}"; there is cost.')
+        return dict(cost_chart(costs_of(self.to_dict())))
 
 
 def tradeoff(

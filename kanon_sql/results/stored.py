@@ -171,6 +171,11 @@ def read_costs(path: Path) -> Costs:
     return _costs(whole)
 
 
+def costs_of(result: Mapping[str, Any]) -> Costs:
+    """What each k costs, of a result of `tradeoff` as plain values."""
+    return _costs(Part("the result", _HOW_COSTS, "", result))
+
+
 def _costs(whole: Part) -> Costs:
     found = whole.part("tradeoff")
     metric = found.get_or_none("metric", str) or "loss"

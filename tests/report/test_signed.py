@@ -380,6 +380,13 @@ def test_charts_are_vega_lite(clinic):
         result.chart("class_size")
 
 
+def test_what_each_k_costs_is_a_chart_too(clinic):
+    result = kanon.tradeoff("patients.parquet", {"zip": {}}, identifiers="person", k=[2, 60])
+    chart = result.chart()
+    assert [each["k"] for each in chart["data"]["values"]] == [2, 60]
+    assert chart["data"]["values"][-1]["lost"] == 1
+
+
 def test_the_curve_is_that_of_the_histogram(clinic):
     [table] = kanon.audit("patients.parquet", ["zip", "born"], k=3).tables
     sizes = [size.size for size in table.histogram for _ in range(size.records)]
