@@ -179,7 +179,7 @@ def test_every_macro_file_opens_with_what_it_computes() -> None:
 def test_macros_keep_to_the_jinja_that_dbt_has(file: Path) -> None:
     text = re.sub(r"\{#.*?#\}", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
     outside = re.sub(r"\{%-? macro .*?endmacro -?%\}", "", text, flags=re.DOTALL)
-    of_dbt = r"\b(ref|var|config|adapter|target|exceptions|return|log|run_query)\("
+    of_dbt = r"\b(ref|var|config|adapter|target|exceptions|log|run_query)\("
 
     assert outside.strip() == ""
     assert re.findall(r"\{%\+|\{\{\+|\{% ?do ", text) == []
@@ -207,12 +207,12 @@ def test_every_worked_example_has_a_name_of_its_own_and_is_cited(model: str) -> 
 
 
 def test_every_macro_knows_the_names_that_it_uses() -> None:
-    """A macro is compiled alone, and finds the others of its file, and `kanon_sql`."""
+    """A macro is compiled alone, and finds the others of its file, `kanon_sql` and `return`."""
     environment = Environment(trim_blocks=True, lstrip_blocks=True)
     sources = macros._sources()
     unknown = {
         name: meta.find_undeclared_variables(environment.parse(source.text))
-        - {"kanon_sql", *environment.globals}
+        - {"kanon_sql", "return", *environment.globals}
         - {other for other, each in sources.items() if each.path == source.path}
         # What only some branches set is taken for unknown.
         - set(re.findall(r"{%-? *set (\w+)", source.text))

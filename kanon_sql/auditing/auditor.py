@@ -175,8 +175,8 @@ def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult
             raise InputError(fault)
     keys = ask.rows(plan.keys) if plan.keys else []
     if not all(row["kanon_values"] == row["kanon_keys"] for row in keys):
-        plan, keys = plan_audit(plan.bound, short_keys=False), []
-    answers = _answers(plan, ask, {row["kanon_column"]: row for row in keys})
+        plan = plan_audit(plan.bound, short_keys=False)
+    answers = _answers(plan, ask)
     checks = Rows(verdicts(plan, answers))
     return _result(
         plan,
@@ -193,7 +193,7 @@ def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult
     )
 
 
-def _answers(plan: Plan, ask: Session, keys: Mapping[str, Row]) -> Answers:
+def _answers(plan: Plan, ask: Session) -> Answers:
     """Run every step, and refuse the answers if two of them did not see the same table."""
     sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
     sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
@@ -207,7 +207,7 @@ def _answers(plan: Plan, ask: Session, keys: Mapping[str, Row]) -> Answers:
         sizes=sizes,
         sensitive=sensitive,
         distances=distances,
-        looks=dict(_looks(plan, sensitive, keys, ask)) if sizes else {},
+        looks=dict(_looks(plan, sensitive, ask)) if sizes else {},
         named_values=tuple(ask.row(each.step) for each in plan.named_values),
         profiles=profiles,
         people=ask.rows(plan.people) if plan.people and in_several else None,
@@ -265,7 +265,7 @@ def _any_fails(rows: Sequence[Row]) -> bool:
 
 
 def _looks(
-    plan: Plan, sensitive: Mapping[str, list[Row]], keys: Mapping[str, Row], ask: Session
+    plan: Plan, sensitive: Mapping[str, list[Row]], ask: Session
 ) -> Iterator[tuple[str, Row]]:
     """Take each look that there is a reason to take."""
     read = {each.column.name: sensitive[each.step.name] for each in reversed(plan.sensitive)}
@@ -273,9 +273,9 @@ def _looks(
         rows = read[look.column.name]
         if all(row["kanon_single_value_classes"] == row["kanon_classes"] for row in rows):
             yield look.at_all.name, ask.row(look.at_all)
-        if look.by_spelling is None:
+        if look.spellings is None or look.by_spelling is None:
             continue
-        values = ask.row(look.spellings) if look.spellings else keys[look.column.name]
+        values = ask.row(look.spellings)
         if values["kanon_spellings"] != values["kanon_known_values"]:
             yield look.by_spelling.name, ask.row(look.by_spelling)
 

@@ -145,7 +145,8 @@ def _constant(look: Look, answers: Answers) -> Iterator[str]:
 def _sham_diversity(look: Look, plan: Plan, answers: Answers) -> Iterator[str]:
     name = look.column.name
     read = next(each for each in plan.sensitive if each.column.name == name)
-    by_null = total(answers.sensitive[read.step.name], "kanon_diverse_by_null_classes")
+    sizes = answers.sensitive[read.step.name]
+    by_null = 0 if plan.bound.unknown else total(sizes, "kanon_diverse_by_null_classes")
     if by_null:
         yield (
             f"Only NULL makes {plural(by_null, 'class')} look diverse in {name}: without it "

@@ -11,18 +11,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundReference, BoundSpec
+from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundSpec
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
+    Named,
     class_columns,
     class_measures,
-    class_verdicts,
     class_violations,
+    held,
     labelled,
     needs,
     presence_violations,
     reference_measures,
     sensitive_measures,
+)
+from kanon_sql.plan.demands import (
+    demanded_size,
+    demands_on_distance,
+    demands_on_reference,
+    demands_on_size,
+    demands_on_values,
+    looked_at,
 )
 from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
 from kanon_sql.plan.pairs import pairs
@@ -81,7 +90,7 @@ class Look:
     at_all: Statement
     """Asked where every class has a single value: maybe the table has."""
     spellings: Statement | None = None
-    """Counts values and spellings, where the `keys` step does not."""
+    """Counts the values of a text, and its spellings."""
     by_spelling: Statement | None = None
 
 
@@ -195,24 +204,42 @@ def plan_audit(bound: BoundSpec, *, short_keys: bool = True) -> Plan:
 
 def _classes(bound: BoundSpec) -> Statement:
     columns = list(bound.quasi_identifiers)
+    size = demanded_size(bound)
     if bound.wildcard:
         return step(
             bound,
             "classes",
-            f"How many records in {bound.table.name} are compatible with each combination of "
-            f"{spoken(bound.quasi_identifiers)}, if NULL matches everything?",
-            render("k_anonymity_with_wildcards", relation=records(bound, columns), columns=columns),
+            f"How many combinations of {spoken(bound.quasi_identifiers)} in {_table(bound)} are "
+            "compatible with each number of records, if NULL matches everything?",
+            render(
+                "k_anonymity_with_wildcards",
+                relation=records(bound, columns),
+                columns=columns,
+                k=size,
+            ),
             KAnonymity,
+            demanded=demands_on_size(size),
         )
     relation = records(bound, with_entity(bound, columns))
     return step(
         bound,
         "classes",
-        f"How many {counted(bound)} in {bound.table.name} share each combination of "
-        f"{spoken(bound.quasi_identifiers)}?",
-        render("k_anonymity", relation=relation, columns=list(bound.keys), entity=bound.entity),
+        f"How many classes of {_table(bound)} by {spoken(bound.quasi_identifiers)} have each "
+        f"size, in {counted(bound)}?",
+        render(
+            "k_anonymity",
+            relation=relation,
+            columns=list(bound.keys),
+            entity=bound.entity,
+            k=size,
+        ),
         KAnonymity,
+        demanded=demands_on_size(size),
     )
+
+
+def _table(bound: BoundSpec) -> str:
+    return looked_at(bound.table.name, bound.levels)
 
 
 def _sensitive(bound: BoundSpec) -> Iterator[SensitiveStep]:
@@ -245,9 +272,13 @@ def _classes_of(
     others = _others(bound, sensitive) if with_others else []
     columns = [*bound.quasi_identifiers, *others]
     checks = labelled(asked)
+    size = demanded_size(bound) if name == "classes" else None
     homogeneous = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
     among_others = render("certain_among_others", entity=bound.entity, unknown=bound.unknown)
     by_null, single = render("diverse_by_null"), render("single_value")
+    known = (
+        [] if bound.unknown else [Named(render("count_known", sensitive=sensitive), "kanon_known")]
+    )
     asked_of: dict[str, Any] = {
         "relation": records(bound, with_entity(bound, [*columns, sensitive])),
         "columns": [*bound.keys, *others],
@@ -255,46 +286,52 @@ def _classes_of(
         "entity": bound.entity,
         "unknown": bound.unknown,
         "needs": needs(checks),
-        "class_columns": class_columns(bound, sensitive, checks),
+        "class_columns": [*known, *class_columns(bound, sensitive, checks)],
         "class_measures": list(class_measures(bound, sensitive, checks)),
     }
     asking = step(
         bound,
         name,
-        f"How many {counted(bound)} in {bound.table.name} share each combination of "
-        f"{spoken(columns)}, and what do they share of {sensitive.name}?",
+        f"How many classes of {_table(bound)} by {spoken(columns)} have each size, in "
+        f"{counted(bound)}, and what do they share of {sensitive.name}?",
         render(
             "sensitive_values",
             **asked_of,
-            class_verdicts=list(class_verdicts(bound, sensitive, checks)),
+            k=size,
             measures=[
                 render("classes_where", predicate=homogeneous, name="homogeneous"),
-                render("records_where", predicate=homogeneous, name="homogeneous"),
+                render(
+                    "records_where", predicate=homogeneous, name="homogeneous", records=held(bound)
+                ),
                 *(
                     [render("classes_where", predicate=among_others, name="certain_among_others")]
                     if bound.entity
                     else []
                 ),
-                render("classes_where", predicate=by_null, name="diverse_by_null"),
+                *(
+                    [render("classes_where", predicate=by_null, name="diverse_by_null")]
+                    if known
+                    else []
+                ),
                 render("classes_where", predicate=single, name="single_value"),
-                *sensitive_measures(checks),
+                *sensitive_measures(bound, sensitive, checks),
             ],
         ),
         KAnonymity,
         *({Homogeneity: None} | {type(each.check.model): None for each in checks}),
+        demanded=[*demands_on_size(size), *demands_on_values(checks)],
     )
     violated = list(class_violations(bound, sensitive, checks))
     people = (
         step(
             bound,
             f"people_of_{name}",
-            f"How many people in {bound.table.name} are in a combination of {spoken(columns)} "
+            f"How many people in {_table(bound)} are in a combination of {spoken(columns)} "
             f"that fails a check on {sensitive.name}?",
             render(
                 "sensitive_values",
                 **asked_of,
-                class_verdicts=violated,
-                flags=[each.name for each in violated],
+                flags=violated,
             ),
             *({type(each.check.model): None for each in checks if each.check.gates}),
             only="where people have records in several of these classes, and some of them fail",
@@ -344,14 +381,14 @@ def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
             bound,
             name,
             f"How far is {sensitive.name} in each combination of {spoken(columns)} of "
-            f"{bound.table.name} from how it is spread in the table?",
+            f"{_table(bound)} from how it is spread in the table, at most?",
             render(
                 f"{model.distance}_distance",
                 **asked_of,
-                class_verdicts=list(class_verdicts(bound, sensitive, [each])),
-                measures=list(sensitive_measures([each])),
+                measures=list(sensitive_measures(bound, sensitive, [each])),
             ),
             TCloseness,
+            demanded=demands_on_distance(each),
         )
         violated = list(class_violations(bound, sensitive, [each]))
         people = (
@@ -363,8 +400,7 @@ def _distances(bound: BoundSpec) -> Iterator[DistanceStep]:
                 render(
                     f"{model.distance}_distance",
                     **asked_of,
-                    class_verdicts=violated,
-                    flags=[flag.name for flag in violated],
+                    flags=violated,
                 ),
                 TCloseness,
                 only="where any of these classes fails",
@@ -404,7 +440,7 @@ def _look(bound: BoundSpec, sensitive: BoundColumn) -> Look:
     return Look(
         sensitive,
         at_all,
-        spellings=None if sensitive.hashed else spellings,
+        spellings=spellings,
         by_spelling=step(
             bound,
             f"diverse_by_spelling_{sensitive.name}",
@@ -416,8 +452,7 @@ def _look(bound: BoundSpec, sensitive: BoundColumn) -> Look:
                 columns=columns,
                 sensitive=replace(sensitive, hashed=False),
             ),
-            only=f"where {'keys' if sensitive.hashed else spellings.name} finds fewer spellings "
-            "than values",
+            only=f"where {spellings.name} finds fewer spellings than values",
         ),
     )
 
@@ -513,6 +548,7 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             asked.setdefault(key, []).append(check)
     for (name, match, macro), asking in asked.items():
         reference = bound.references[name]
+        there = looked_at(reference.table.name, reference.levels)
         checks = labelled(asking)
         risky = render("journalist_risk", bound=AT_RISK)
         at_risk = render("people_where", predicate=risky, name="at_risk")
@@ -534,23 +570,22 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             bound,
             step_name,
             f"How many {'people' if reference.entity or reference.weight else 'records'} in "
-            f"{reference.table.name}{_generalised(reference)} match each combination of "
-            f"{spoken(bound.quasi_identifiers)} in {bound.table.name}?",
+            f"{there} match each combination of "
+            f"{spoken(bound.quasi_identifiers)} in {_table(bound)}, at least and in all?",
             render_known(macro, **asked_of),
             *models,
+            demanded=demands_on_reference(checks),
         )
         outside = list(presence_violations(checks)) if reference.entity else []
         people = (
             step(
                 bound,
                 f"people_of_{step_name}",
-                f"How many people of {reference.table.name}{_generalised(reference)} are in a "
-                "class that is out of bounds?",
+                f"How many people of {there} are in a class that is out of bounds?",
                 render_known(
                     macro,
                     **asked_of | {"measures": []},
-                    class_verdicts=outside,
-                    flags=[flag.name for flag in outside],
+                    flags=outside,
                 ),
                 *models,
                 only="where any class is",
@@ -559,7 +594,7 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             else step(
                 bound,
                 f"people_of_{step_name}",
-                f"How many in {reference.table.name}{_generalised(reference)} match each person "
+                f"How many in {there} match each person "
                 f"of {bound.table.name} at least, in any of the person's classes?",
                 render_known(macro, **asked_of, each_person=True),
                 *models,
@@ -569,12 +604,6 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             else None
         )
         yield ReferenceStep(name, asking_of_classes, checks, people)
-
-
-def _generalised(reference: BoundReference) -> str:
-    """What is said of a reference that is not looked at as it lies."""
-    levels = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in reference.levels]
-    return f" ({', '.join(levels)})" if levels else ""
 
 
 def _first_records(bound: BoundSpec) -> Iterator[tuple[Statement, tuple[str, ...]]]:
@@ -614,7 +643,8 @@ def _shown(bound: BoundSpec) -> Iterator[Statement]:
     yield step(
         bound,
         "small_classes",
-        f"Which classes of {bound.table.name} have fewer than {k} {counted(bound)}?",
+        f"Which are the smallest classes of {_table(bound)} that have fewer than {k} "
+        f"{counted(bound)}, {SHOWN} of them at most?",
         render(
             "small_classes",
             relation=records(bound, with_entity(bound, columns)),

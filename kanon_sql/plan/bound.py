@@ -46,8 +46,6 @@ class BoundColumn:
     """The SQL of its value at a level, where the table is looked at as it would be."""
     joined: JoinedLabels | None = None
     """What must be joined for `generalised` to be read."""
-    parts: tuple[BoundColumn, ...] = ()
-    """The two columns whose short hashes make up this key, where it stands for two."""
 
     @property
     def is_text(self) -> bool:

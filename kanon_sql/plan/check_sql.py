@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundSpec
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import DeltaPresence, KMap
 from kanon_sql.spec.models.risk import JournalistRisk
-from kanon_sql.sql.macros import macro_names, render, render_known
+from kanon_sql.sql.macros import declared, macro_names, render, render_known
 
 
 class Named(NamedTuple):
@@ -24,20 +24,6 @@ class Named(NamedTuple):
 
     expression: str
     name: str
-
-
-def named(text: str) -> Iterator[Named]:
-    """Expressions of one line or several, each with its name at the end of its last line.
-
-    As the macro `sensitive_failures` reads them.
-    """
-    lines: list[str] = []
-    for line in filter(str.strip, text.split("\n")):
-        lines.append(line)
-        expression, _, name = "\n".join(lines).strip().rpartition(" as kanon_")
-        if expression and name.replace("_", "").isalnum():
-            yield Named(expression, f"kanon_{name}")
-            lines = []
 
 
 @dataclass(frozen=True)
@@ -85,8 +71,8 @@ def class_columns(
     for model, each in sensitive_models(checks):
         macro = f"{model.name()}_columns"
         if macro in macro_names():
-            text = _known(macro, bound, sensitive, each)
-            columns |= dict.fromkeys(named(text))
+            found = declared(macro, **_arguments(bound, sensitive, each))
+            columns |= {Named(column["expression"], column["name"]): None for column in found}
     return list(columns)
 
 
@@ -95,23 +81,38 @@ def class_measures(
 ) -> Iterator[Named]:
     """What each check on a sensitive attribute says of one class."""
     for model, each in sensitive_models(checks):
-        measure = _known(model.name(), bound, sensitive, each)
-        yield Named(measure, f"kanon_{each.label}")
+        yield _measure(bound, sensitive, model, each)
         if model.beside:
-            beside = _known(f"{model.name()}_beside", bound, sensitive, each)
-            yield Named(beside, f"kanon_{each.label}_{model.beside}")
+            yield _beside(bound, sensitive, model, each)
+
+
+def _measure(
+    bound: BoundSpec, sensitive: BoundColumn, model: SensitiveModel, each: LabelledCheck
+) -> Named:
+    arguments = _arguments(bound, sensitive, each)
+    return Named(render_known(model.name(), **arguments), f"kanon_{each.label}")
+
+
+def _beside(
+    bound: BoundSpec, sensitive: BoundColumn, model: SensitiveModel, each: LabelledCheck
+) -> Named:
+    arguments = _arguments(bound, sensitive, each)
+    expression = render_known(f"{model.name()}_beside", **arguments)
+    return Named(expression, f"kanon_{each.label}_{model.beside}")
 
 
 def class_verdicts(
     bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
-    """Which classes fail each check, and for which no threshold would do."""
+    """Of which classes each check is violated, and of which no threshold would do."""
     for model, each in sensitive_models(checks):
+        measure = render("figure", measure=_measure(bound, sensitive, model, each))
+        arguments = _arguments(bound, sensitive, each) | {"measure": measure}
         asked = [("infinite", model.may_be_infinite), ("violated", each.check.gates)]
         for suffix, wanted in asked:
             if wanted:
-                predicate = _known(f"{model.name()}_{suffix}", bound, sensitive, each)
-                yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_{suffix}")
+                predicate = render_known(f"{model.name()}_{suffix}", **arguments)
+                yield Named(predicate, f"kanon_{each.label}_{suffix}")
 
 
 def class_violations(
@@ -122,24 +123,31 @@ def class_violations(
     for each in gating:
         if isinstance(each.check.model, Homogeneity):
             predicate = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
-            yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_violated")
+            yield Named(predicate, f"kanon_{each.label}_violated")
     for verdict in class_verdicts(bound, sensitive, gating):
         if verdict.name.endswith("_violated"):
             yield verdict
 
 
-def sensitive_measures(checks: Iterable[LabelledCheck]) -> Iterator[str]:
+def sensitive_measures(
+    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+) -> Iterator[str]:
     """What all classes say together, for each check on a sensitive attribute."""
     for model, each in sensitive_models(checks):
-        label, least = each.label, model.worst == "least"
-        yield render("worst_class", least=least, name=label)
-        if model.beside:
-            yield render("worst_class", least=least, name=f"{label}_{model.beside}")
-        if model.may_be_infinite:
-            yield render("flagged_classes", name=f"{label}_infinite")
-        if each.check.gates:
-            yield render("flagged_classes", name=f"{label}_violated")
-            yield render("flagged_records", name=f"{label}_violated")
+        least = model.worst == "least"
+        for measure in class_measures(bound, sensitive, [each]):
+            figure = render("figure", measure=measure)
+            yield render("worst_class", least=least, figure=figure, name=measure.name)
+        for predicate, name in class_verdicts(bound, sensitive, [each]):
+            of = name.removeprefix("kanon_")
+            yield render("classes_where", predicate=predicate, name=of)
+            if name.endswith("_violated"):
+                yield render("records_where", predicate=predicate, name=of, records=held(bound))
+
+
+def held(bound: BoundSpec) -> str:
+    """The column of a class that says how many records it has."""
+    return render("records_of_class", entity=bound.entity)
 
 
 def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
@@ -148,7 +156,7 @@ def presence_violations(checks: Iterable[LabelledCheck]) -> Iterator[Named]:
         model = each.check.model
         if isinstance(model, DeltaPresence) and model.gates:
             predicate = _out_of_bounds(model)
-            yield Named(render("flag", predicate=predicate), f"kanon_{each.label}_violated")
+            yield Named(predicate, f"kanon_{each.label}_violated")
 
 
 def _out_of_bounds(model: DeltaPresence) -> str:
@@ -196,21 +204,20 @@ def reference_measures(bound: BoundSpec, checks: Iterable[LabelledCheck]) -> Ite
 
 def _violating(predicate: str, label: str, bound: BoundSpec) -> Iterator[str]:
     yield render("classes_where", predicate=predicate, name=f"{label}_violated")
-    yield render("records_where", predicate=predicate, name=f"{label}_violated")
+    yield render(
+        "records_where", predicate=predicate, name=f"{label}_violated", records=held(bound)
+    )
     if bound.entity:
         yield render("people_where", predicate=predicate, name=f"{label}_violated")
 
 
-def _known(macro: str, bound: BoundSpec, sensitive: BoundColumn, each: LabelledCheck) -> str:
-    return render_known(
-        macro,
-        **{
-            **each.check.model.parameters,
-            "sensitive": sensitive,
-            "entity": bound.entity,
-            "unknown": bound.unknown,
-            "label": each.label,
-            "measure": f"kanon_{each.label}",
-            "counted": render("counted", entity=bound.entity, unknown=bound.unknown),
-        },
-    )
+def _arguments(bound: BoundSpec, sensitive: BoundColumn, each: LabelledCheck) -> dict[str, Any]:
+    """What the macros of a model may take."""
+    return {
+        **each.check.model.parameters,
+        "sensitive": sensitive,
+        "entity": bound.entity,
+        "unknown": bound.unknown,
+        "label": each.label,
+        "counted": render("counted", entity=bound.entity, unknown=bound.unknown),
+    }

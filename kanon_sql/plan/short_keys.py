@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
@@ -11,9 +10,11 @@ from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
-LEAST_HASHED = 3
-"""From how many columns on it pays to group by their hashes, the proof included. A sensitive
-attribute counts twice, because its frequency set is the larger one."""
+LEAST_HASHED = 2
+"""How many quasi-identifiers must be grouped by their hash for that to pay, and a sensitive
+attribute must be read besides: 1.6 to 1.9 times less processor time for five texts of few values,
+the proof included, and one per cent for one text; for k alone the proof costs what the hash
+saves (DuckDB 2.0, ten million records)."""
 
 
 def with_short_keys(bound: BoundSpec) -> BoundSpec:
@@ -31,30 +32,14 @@ def with_short_keys(bound: BoundSpec) -> BoundSpec:
     sensitive = tuple(
         column if column.name in read else keyed(column) for column in bound.sensitive
     )
-    hashed = sum(column.hashed for column in quasi_identifiers)
-    hashed += 2 * any(column.hashed for column in sensitive)
-    if bound.wildcard or bound.spec.first or hashed < LEAST_HASHED:
+    pays = sum(column.hashed for column in quasi_identifiers) >= LEAST_HASHED and bool(sensitive)
+    if bound.wildcard or bound.spec.first or not pays:
         return bound
-    return replace(bound, keys=tuple(_paired(quasi_identifiers)), sensitive=sensitive)
-
-
-def _paired(columns: Sequence[BoundColumn]) -> Iterator[BoundColumn]:
-    """Hashed columns two by two in one key; one that is left over, and all others, as they are."""
-    hashed = [column for column in columns if column.hashed]
-    paired = len(hashed) - len(hashed) % 2
-    for place in range(0, paired, 2):
-        yield BoundColumn(
-            name=spoken(hashed[place : place + 2]),
-            type="UBIGINT",
-            alias=f"kanon_key_{place // 2 + 1}",
-            parts=tuple(hashed[place : place + 2]),
-        )
-    yield from (column for column in columns if column not in hashed[:paired])
+    return replace(bound, keys=quasi_identifiers, sensitive=sensitive)
 
 
 def proof_of_keys(bound: BoundSpec) -> Statement | None:
-    grouped = [part for key in bound.keys for part in key.parts or (key,)]
-    hashed = [column for column in (*grouped, *bound.sensitive) if column.hashed]
+    hashed = [column for column in (*bound.keys, *bound.sensitive) if column.hashed]
     if not hashed:
         return None
     return step(

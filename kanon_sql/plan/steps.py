@@ -5,7 +5,7 @@ Here too are the records that a step reads, and the way in which it speaks of co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundReference, BoundSpec
@@ -24,11 +24,17 @@ class Precaution:
 
 
 def step(
-    bound: BoundSpec, name: str, question: str, sql: str, *models: type[Cited], only: str = ""
+    bound: BoundSpec,
+    name: str,
+    question: str,
+    sql: str,
+    *models: type[Cited],
+    only: str = "",
+    demanded: Iterable[str] = (),
 ) -> Statement:
     """A step that may read the declared tables and nothing else."""
-    declared = frozenset(table.sql for table in bound.tables)
-    return Statement(name, question, sql, models, only, declared)
+    tables = frozenset(table.sql for table in bound.tables)
+    return Statement(name, question, sql, models, only, tables, tuple(demanded))
 
 
 def records(bound: BoundSpec, columns: list[BoundColumn]) -> str:

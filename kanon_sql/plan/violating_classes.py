@@ -170,7 +170,7 @@ def _statement(
     sensitive = asked[0].check.column
     assert sensitive is not None
     verdicts = list(class_verdicts(bound, sensitive, asked))
-    failed = [f"{each.name} = 1" for each in verdicts if each.name.endswith("_violated")]
+    failed = [each.expression for each in verdicts if each.name.endswith("_violated")]
     if any(isinstance(each.check.model, Homogeneity) for each in asked):
         failed.append(render("homogeneity", entity=bound.entity, unknown=bound.unknown))
     own: dict[str, Any] = {}
@@ -191,7 +191,6 @@ def _statement(
         entity=bound.entity,
         unknown=bound.unknown,
         class_measures=list(class_measures(bound, sensitive, asked)),
-        class_verdicts=verdicts,
         rolled_up=rolled_up,
         whole=whole.get(sensitive.alias),
         violating=render("any_of", predicates=[*([also] if also else []), *failed]),

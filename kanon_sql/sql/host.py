@@ -44,34 +44,20 @@ def _alias(column: Any) -> str:
 
 
 def _hash(value: str) -> str:
-    """The 32 bits that stand for a value where it is grouped by its hash."""
-    return f"(hash({value}) >> 32)"
+    """What stands for a value where it is grouped by its hash."""
+    return f"hash({value})"
 
 
 def _key(column: Any) -> str:
-    """What a frequency set groups by: the column, or its hash where that tells as much.
-
-    Two columns share a key of 64 bits, which is half as dear as two keys.
-    """
-    parts = getattr(column, "parts", ())
-    if parts:
-        first, second = (_hash(_ident(part)) for part in parts)
-        return f"({first} | ({second} << 32))"
+    """What a frequency set groups by: the column, or its hash where that tells as much."""
     return _hash(_ident(column)) if getattr(column, "hashed", False) else _ident(column)
-
-
-def _halves(column: Any) -> list[str]:
-    """The hashes of both columns that share a key."""
-    return [f"({_alias(column)} & 4294967295)", f"({_alias(column)} >> 32)"]
 
 
 def _is_null(column: Any, of: str | None = None) -> str:
     """Whether a key stands for NULL; `of` is the set it is in, where several are read."""
-    null = _hash("cast(null as varchar)")
-    if getattr(column, "parts", ()):
-        return " or ".join(f"{half} = {null}" for half in _halves(column))
     key = f"{of}.{_alias(column)}" if of else _alias(column)
-    return f"{key} = {null}" if getattr(column, "hashed", False) else f"{key} is null"
+    is_hashed = getattr(column, "hashed", False)
+    return f"{key} = {_hash('cast(null as varchar)')}" if is_hashed else f"{key} is null"
 
 
 def _is_known(column: Any) -> str:
@@ -88,8 +74,6 @@ def _may_be_star(column: Any) -> bool:
 
 def _is_star(column: Any) -> str:
     """Whether a key stands for a cell that is only `*`."""
-    if getattr(column, "parts", ()):
-        return " and ".join(f"{half} = {_hash(literal('*'))}" for half in _halves(column))
     if getattr(column, "hashed", False):
         return f"{_alias(column)} = {_hash(literal('*'))}"
     is_varchar = _type_of(column) == "VARCHAR"
@@ -160,10 +144,19 @@ def _order_keys(value: str, type: str) -> list[str]:
     return [f"try_cast({value} as double)", f"try_cast({value} as timestamp)"]
 
 
-def _exact(threshold: Any) -> Fraction:
-    """A threshold that whole numbers of 18 digits can be multiplied with."""
+def _exact(threshold: Any) -> tuple[int, int]:
+    """A threshold that whole numbers of 18 digits can be multiplied with, as the decimal that was
+    written: 29 and 100 are 0.29."""
     parts = 10**17
-    return min(Fraction(round(exactly(threshold) * parts), parts), Fraction(parts))
+    exact = min(Fraction(round(exactly(threshold) * parts), parts), Fraction(parts))
+    under = next(10**digits for digits in range(18) if 10**digits % exact.denominator == 0)
+    return exact.numerator * (under // exact.denominator), under
+
+
+def _least_size(bound: Any) -> int | None:
+    """The least number of which one has no more than this chance; for 0 there is none."""
+    over, under = _exact(bound)
+    return -(-under // over) if over else None
 
 
 def _only_value(value: str) -> str:
@@ -298,8 +291,9 @@ HOST = {
     "literal": literal,
     "positive_int": positive_int,
     "number": lambda threshold: repr(float(threshold)),
-    "numerator": lambda threshold: _exact(threshold).numerator,
-    "denominator": lambda threshold: _exact(threshold).denominator,
+    "numerator": lambda threshold: _exact(threshold)[0],
+    "denominator": lambda threshold: _exact(threshold)[1],
+    "least_size": _least_size,
     "slack": lambda: repr(SLACK),
     "slack_of_distances": lambda: repr(SLACK_OF_DISTANCES),
     # types

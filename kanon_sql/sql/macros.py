@@ -10,6 +10,7 @@ a `BoundColumn` or, as always in dbt, a plain name whose type nobody has looked 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -70,6 +71,7 @@ class _Macros(dict[str, Any]):
             undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
         )
         self._environment.globals["kanon_sql"] = _Namespace(self)
+        self._environment.globals["return"] = _return
 
     def __missing__(self, name: str) -> Any:
         source = _sources()[name]
@@ -81,12 +83,42 @@ class _Macros(dict[str, Any]):
         code = self._environment.compile(source.text, name, str(source.path))
         known = self._environment.make_globals(beside)
         template = Template.from_code(self._environment, code, known)
-        self[name] = macro = getattr(template.module, name)
+        self[name] = macro = _Macro(getattr(template.module, name))
         return macro
 
     def _called(self, name: str, *by_place: Any, **by_name: Any) -> Any:
         """A macro as those of its own file call it."""
         return self[name](*by_place, **by_name)
+
+
+class _ReturnedError(Exception):
+    """Ends a macro that gives a value other than a text, as dbt's `return` does."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+def _return(value: Any) -> None:
+    raise _ReturnedError(value)
+
+
+@dataclass(frozen=True)
+class _Macro:
+    """A macro that may return a value instead of a text."""
+
+    written: Any
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of what it takes."""
+        return tuple(self.written.arguments)
+
+    def __call__(self, *by_place: Any, **by_name: Any) -> Any:
+        try:
+            return self.written(*by_place, **by_name)
+        except _ReturnedError as returned:
+            return returned.value
 
 
 class _Namespace:
@@ -115,8 +147,18 @@ def render(macro: str, **arguments: Any) -> str:
 
 def render_known(macro: str, **arguments: Any) -> str:
     """The text of one macro, given those of the arguments that it takes."""
+    return render(macro, **_taken(macro, arguments))
+
+
+def declared(macro: str, **arguments: Any) -> list[Mapping[str, str]]:
+    """The list that one macro returns, given those of the arguments that it takes."""
+    found: list[Mapping[str, str]] = _macros()[macro](**_taken(macro, arguments))
+    return found
+
+
+def _taken(macro: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     takes = _macros()[macro].arguments
-    return render(macro, **{name: arguments[name] for name in takes if name in arguments})
+    return {name: arguments[name] for name in takes if name in arguments}
 
 
 def macro_names() -> list[str]:

@@ -32,6 +32,8 @@ class Statement:
     only: str = ""
     tables: frozenset[str] = frozenset()
     """What it may read, as it stands after FROM."""
+    demanded: tuple[str, ...] = ()
+    """What its rows must show for the checks to hold, in the words of its columns."""
 
     def check(self) -> None:
         """Raise unless the statement is one SELECT that reads nothing but its tables."""
@@ -44,6 +46,7 @@ class Statement:
         statement in another dialect, and `also` are more lines of the header."""
         header = [
             ("Question", self.question),
+            *(("Demanded", demand) for demand in self.demanded),
             *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
             *([("Runs", self.only)] if self.only else []),
             ("Dialect", dialect),

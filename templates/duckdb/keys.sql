@@ -3,29 +3,37 @@
     hash of its values, which is exact where no two values of the column share a hash: then no
     two classes can be merged. One row a column, whose two counts must be equal. NULL and `*` are
     counted in, because the sets above compare keys with theirs.
-
-    The distinct values are at hand, so the spellings of sensitive ones are counted here too.
 #}
 {% macro keys_tell_values_apart(relation, columns) %}
+with
+
+-- What the sets above compare keys with, whether or not a record has it.
+values_compared_with as (
+    select null as kanon_value
+
+    union all
+
+    select '*' as kanon_value
+),
+
 {% for column in columns %}
-select
-    {{ kanon_sql.literal(column.name) }} as kanon_column,
-    count(*) as kanon_values,
-    count(distinct {{ kanon_sql.hash("kanon_value") }}) as kanon_keys,
-    count(distinct {{ kanon_sql.spelling("trim(kanon_value)") | indent(4) }}) as kanon_spellings,
-    count(kanon_value) as kanon_known_values
-from (
-    select distinct {{ kanon_sql.ident(column) }} as kanon_value
+values_{{ loop.index }} as (
+    select {{ kanon_sql.ident(column) }} as kanon_value
     from {{ relation | indent(4) }}
 
     union
 
-    select null as kanon_value
+    select kanon_value
+    from values_compared_with
+){{ "," if not loop.last }}
 
-    union
-
-    select '*' as kanon_value
-) as kanon_values_{{ loop.index }}
+{% endfor %}
+{% for column in columns %}
+select
+    {{ kanon_sql.literal(column.name) }} as kanon_column,
+    count(*) as kanon_values,
+    count(distinct {{ kanon_sql.hash("kanon_value") }}) as kanon_keys
+from values_{{ loop.index }}
 {% if not loop.last %}
 
 union all

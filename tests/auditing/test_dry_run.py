@@ -51,7 +51,7 @@ def test_of_a_file(
 
     assert (code, err) == (0, "")
     assert out.startswith("people.csv · duckdb · reads people.csv\n\n  classes\n")
-    assert "How many records in people.csv share each combination of age?" in out
+    assert "How many classes of people.csv by age have each size, in records?" in out
     assert "to read" in out
     assert "Nothing was run: 3 statements" in out
 

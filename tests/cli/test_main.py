@@ -387,7 +387,7 @@ def test_the_steps_are_told_on_stderr(run):
     plain = run("audit", "kanon.yml", "--format", "json")
     verbose = run("audit", "kanon.yml", "--format", "json", "-v")
     assert verbose.out == plain.out
-    assert "How many records in patients.csv share each combination of zip?" in verbose.err
+    assert "How many classes of patients.csv by zip have each size, in records?" in verbose.err
 
 
 def test_markdown(run):
@@ -404,7 +404,7 @@ def test_compile_prints_what_audit_runs(run):
 def test_compile_prints_one_step(run):
     whole = run("compile", "kanon.yml")
     step = run("compile", "kanon.yml", "--step", "classes")
-    assert step.out.startswith("-- Question   How many records in patients.csv share")
+    assert step.out.startswith("-- Question   How many classes of patients.csv by")
     assert step.out.rstrip() in whole.out
     assert run("compile", "kanon.yml", "--step", "clases").err.endswith('Did you mean "classes"?\n')
 

@@ -615,6 +615,18 @@ def as_type_or_value(sql: str) -> exp.Expression:
     return tree(f"select cast(a as {sql})" if sql.startswith("decimal(") else f"select {sql}")
 
 
+@pytest.mark.parametrize(
+    "name", [name for name, each in ASKED.items() if not each.test.startswith("composed_")]
+)
+def test_compiled_sql_is_what_every_warehouse_takes(name: str, on_duckdb: Built) -> None:
+    """SQL Server and Fabric refuse a WITH in a set, and an ORDER BY in one."""
+    sql = on_duckdb.compiled(name)
+    sets = [cte.this for cte in sqlglot.parse_one(sql, read="duckdb").find_all(exp.CTE)]
+
+    assert not sql.startswith("\n\n")
+    assert [each.sql() for each in sets if each.args.get("with_") or each.args.get("order")] == []
+
+
 def test_compiled_sql_has_no_ragged_lines(on_duckdb: Built) -> None:
     sql = on_duckdb.compiled("k_of_people_fails").strip()
 

@@ -1,33 +1,39 @@
-"""Does a plan read what is measured of a class as the test of dbt reads it?"""
+"""What a check adds to the SQL that measures classes: expressions under their names, each once."""
 
 from __future__ import annotations
 
 import pytest
 
-from kanon_sql.plan.check_sql import named
-from kanon_sql.sql.macros import render
+from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.sql.macros import declared, macro_names
+
+DECLARING = sorted(
+    name
+    for name, model in MODELS.items()
+    if issubclass(model, SensitiveModel) and f"{name}_columns" in macro_names()
+)
 
 
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        ("sum(a) as kanon_b", [("sum(a)", "kanon_b")]),
-        ("\n  sum(\n    a\n  ) as kanon_b  \n\nmin(c) as kanon_d\n",
-         [("sum(\n    a\n  )", "kanon_b"), ("min(c)", "kanon_d")]),
-        ("sum(cast(a as kanon_b)) as kanon_c", [("sum(cast(a as kanon_b))", "kanon_c")]),
-        ("a as kanon_b as kanon_c", [("a as kanon_b", "kanon_c")]),
-        ("a as kanon_ + b\nas kanon_c as kanon_d", [("a as kanon_ + b\nas kanon_c", "kanon_d")]),
-        ("a as kanon_b, c", []),
-        ("", []),
-    ],
-)  # fmt: skip
-def test_what_is_measured_is_read_in_one_way(text: str, columns: list[tuple[str, str]]) -> None:
-    sql = render(
-        "sensitive_failures",
-        relation="t", columns=["q"], sensitive="s", label="x", measure="y", violated="z",
-        class_columns=text,
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize("entity", [None, "person"])
+@pytest.mark.parametrize("name", DECLARING)
+def test_a_model_declares_its_columns(name: str, entity: str | None, unknown: bool) -> None:
+    found = declared(
+        f"{name}_columns",
+        sensitive="s", counted="kanon_records", l=2, label="x", entity=entity, unknown=unknown,
     )  # fmt: skip
-    written = "".join(f",{expression} as {name}" for expression, name in columns)
 
-    assert list(named(text)) == columns
-    assert "".join(f"as kanon_known{written} from class_values".split()) in "".join(sql.split())
+    assert found
+    assert all(set(each) == {"name", "expression"} for each in found)
+    assert all(each["name"].startswith("kanon_") and each["expression"] for each in found)
+
+
+def test_what_all_of_them_declare_under_one_name_is_the_same() -> None:
+    """One statement has the columns of all its checks, each once."""
+    said: dict[str, set[str]] = {}
+    for name in DECLARING:
+        for each in declared(f"{name}_columns", sensitive="s", counted="c", l=2, label="x"):
+            said.setdefault(each["name"], set()).add(each["expression"])
+
+    assert {name: texts for name, texts in said.items() if len(texts) > 1} == {}

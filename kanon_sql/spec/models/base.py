@@ -96,7 +96,7 @@ Values = Annotated[
 ]
 
 
-Need = Literal["shares", "ranks", "distances"]
+Need = Literal["shares", "bounds", "class_shares", "ranks", "table_values"]
 Worst = Literal["least", "greatest"]
 """Which of two figures is the worse one."""
 
@@ -199,8 +199,6 @@ class Model(Described):
 class SensitiveModel(Model):
     """A model of what the records of a class share; it is judged on the worst class."""
 
-    needs: ClassVar[frozenset[Need]] = frozenset()
-    """What it compares the values of a class with."""
     beside: ClassVar[str | None] = None
     """What it measures of a class beside what it achieves."""
     may_be_infinite: ClassVar[bool] = False
@@ -210,6 +208,11 @@ class SensitiveModel(Model):
     """The sensitive attribute; may be left out where only one is declared."""
     with_other_sensitive: bool = False
     """Whether the other sensitive attributes count as known, as quasi-identifiers are."""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What it compares a class, or the values of one, with."""
+        return frozenset()
 
     @property
     def named_values(self) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from kanon_sql.spec.models.base import NotNegative, Positive, SensitiveModel, Share, Values
+from kanon_sql.spec.models.base import Need, NotNegative, Positive, SensitiveModel, Share, Values
 
 
 class TCloseness(SensitiveModel):
@@ -28,7 +28,6 @@ class TCloseness(SensitiveModel):
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("t",)
-    needs: ClassVar = frozenset({"shares", "distances"})
 
     t: Share | None = None
     """The largest distance from the table that a class may have."""
@@ -38,6 +37,10 @@ class TCloseness(SensitiveModel):
     """The values in their order, where they are no numbers and no dates."""
     hierarchy: str | None = None
     """A CSV file without header: the value, then its ancestors up to one root."""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"shares", "class_shares"})
 
     @property
     def reads_values(self) -> bool:
@@ -87,10 +90,13 @@ class DeltaDisclosure(SensitiveModel):
     thresholds: ClassVar = ("delta",)
     beside: ClassVar = "present_only"
     may_be_infinite: ClassVar = True
-    needs: ClassVar = frozenset({"shares"})
 
     delta: Positive | None = None
     """What the natural logarithm of the factor must stay below."""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"shares", "class_shares", "table_values"})
 
 
 class BasicBetaLikeness(SensitiveModel):
@@ -112,10 +118,13 @@ class BasicBetaLikeness(SensitiveModel):
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
-    needs: ClassVar = frozenset({"shares"})
 
     beta: NotNegative | None = None
     """The largest relative gain that a value may have."""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"shares", "class_shares"})
 
 
 class EnhancedBetaLikeness(SensitiveModel):
@@ -138,7 +147,10 @@ class EnhancedBetaLikeness(SensitiveModel):
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
     may_be_infinite: ClassVar = True
-    needs: ClassVar = frozenset({"shares"})
 
     beta: NotNegative | None = None
     """The largest relative gain that a value may have."""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"shares", "class_shares", "bounds"})

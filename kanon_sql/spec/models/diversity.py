@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from kanon_sql.spec.models.base import (
     Count,
+    Need,
     NotNegative,
     OneOrMore,
     Positive,
@@ -100,7 +101,6 @@ class RecursiveClDiversity(SensitiveModel):
     source: ClassVar = f"{_MACHANAVAJJHALA}, definitions 4.2 and 4.5 (positive disclosure)"
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("c",)
-    needs: ClassVar = frozenset({"ranks"})
     may_be_infinite: ClassVar = True
 
     c: Positive | None = None
@@ -109,6 +109,10 @@ class RecursiveClDiversity(SensitiveModel):
     """From which value on, counted from the most frequent, the rest begins."""
     allowed: Values | None = None
     """Values that may become known."""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"ranks"}) if self.l > 2 or self.allowed is not None else frozenset()
 
     @property
     def named_values(self) -> tuple[Any, ...]:

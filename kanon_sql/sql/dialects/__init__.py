@@ -18,7 +18,7 @@ from sqlglot import exp
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.sql.dialects.mariadb import MariaDB as MariaDB
 from kanon_sql.sql.dialects.rules import Rules, is_some_records
-from kanon_sql.sql.dialects.spelling import in_lower_case, with_needed_quotes
+from kanon_sql.sql.dialects.spelling import in_lower_case, with_comments, with_needed_quotes
 
 EXECUTED = ("duckdb", "postgres", "spark", "clickhouse", "sqlite", "mariadb")
 """The dialects whose SQL the tests run on an engine of that name."""
@@ -86,6 +86,7 @@ def translated(
         _read_some_by_one_task(tree, stored)
     if materialized:
         _keep_what_is_read_twice(tree)
+    said = _comments_taken_off(tree)
     try:
         text = tree.sql(
             dialect, pretty=True, indent=4, pad=4, unsupported_level=sqlglot.ErrorLevel.RAISE
@@ -93,7 +94,20 @@ def translated(
     except sqlglot.errors.SqlglotError as error:
         reason = str(error).splitlines()[0]
         raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
-    return in_lower_case(text, dialect)
+    return with_comments(in_lower_case(text, dialect), said)
+
+
+def _comments_taken_off(tree: exp.Expr) -> dict[str, list[str]]:
+    """What is said above each named set, in lines, which the statement no longer says."""
+    said = {}
+    for cte in tree.find_all(exp.CTE):
+        name = cte.args["alias"]
+        comments = [*(name.this.comments or ()), *(name.comments or ()), *(cte.comments or ())]
+        if comments:
+            said[cte.alias] = [comment.strip() for comment in dict.fromkeys(comments)]
+    for node in tree.walk():
+        node.comments = None
+    return said
 
 
 def with_other_names(sql: str, end: str) -> str:

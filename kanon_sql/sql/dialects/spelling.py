@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 import sqlglot
@@ -101,6 +101,25 @@ def in_lower_case(sql: str, dialect: str) -> str:
     if text.startswith("with "):
         text = f"with\n\n{text.removeprefix('with ')}".replace("\n)\nselect", "\n)\n\nselect", 1)
     return text
+
+
+def with_comments(sql: str, said: Mapping[str, Sequence[str]]) -> str:
+    """The statement with what is said above each of its sets, a line each.
+
+    >>> print(with_comments("with\\n\\na as (\\n    select 1\\n)", {"a": ["One row."]}))
+    with
+    <BLANKLINE>
+    -- One row.
+    a as (
+        select 1
+    )
+    """
+    for name, lines in said.items():
+        above = "".join(f"-- {line}\n" for line in lines)
+        head = re.compile(rf"^{re.escape(name)} as ", re.MULTILINE).search(sql)
+        if head is not None:
+            sql = f"{sql[: head.start()]}{above}{sql[head.start() :]}"
+    return sql
 
 
 def with_needed_quotes(sql: str, dialect: str, *, spelled: bool) -> str:

@@ -29,9 +29,9 @@
 {%- endmacro %}
 
 
-{# A threshold as the fraction that was written, such that whole numbers can be multiplied with it:
-   no more than 17 digits after the point. #}
-{% macro fraction(threshold) -%}
+{# A threshold as the decimal that was written, in whole numbers: [29, 100] is 0.29. It has no more than
+   17 digits after the point. #}
+{% macro as_decimal(threshold) -%}
 {% set parts = ((threshold | string) | lower).split("e") %}
 {% set digits = parts[0].split(".") %}
 {% set decimals = digits[1] if digits | length > 1 else "" %}
@@ -48,13 +48,13 @@
 {% set found.over = 10 ** 17 %}
 {% set found.under = 1 %}
 {% endif %}
-{% set euclid = namespace(a=found.over, b=found.under) %}
-{% for _ in range(200) if euclid.b %}
-{% set rest = euclid.a % euclid.b %}
-{% set euclid.a = euclid.b %}
-{% set euclid.b = rest %}
+{% for _ in range(17) %}
+{% if found.under > 1 and found.over % 10 == 0 %}
+{% set found.over = found.over // 10 %}
+{% set found.under = found.under // 10 %}
+{% endif %}
 {% endfor %}
-{{ return([found.over // euclid.a, found.under // euclid.a]) }}
+{{ return([found.over, found.under]) }}
 {%- endmacro %}
 
 

@@ -617,7 +617,7 @@ from (
 
 {# How many digits a number has after the point. #}
 {% macro digits_of(number) -%}
-{% set under = kanon_sql.fraction(number)[1] %}
+{% set under = kanon_sql.as_decimal(number)[1] %}
 {% for digits in range(18) if (10 ** digits) % under == 0 -%}
 {% if loop.first %}{{ return(digits) }}{% endif %}
 {%- endfor %}
@@ -627,7 +627,7 @@ from (
 
 {# A number in units of so many digits after the point. #}
 {% macro in_units(number, digits) -%}
-{% set written = kanon_sql.fraction(number) %}
+{% set written = kanon_sql.as_decimal(number) %}
 {{ return(written[0] * 10 ** digits // written[1]) }}
 {%- endmacro %}
 

@@ -424,12 +424,18 @@ cast(error({{ message }}) as int64)
 
 
 {% macro numerator(threshold) -%}
-{{ return(kanon_sql.fraction(threshold)[0]) }}
+{{ return(kanon_sql.as_decimal(threshold)[0]) }}
 {%- endmacro %}
 
 
 {% macro denominator(threshold) -%}
-{{ return(kanon_sql.fraction(threshold)[1]) }}
+{{ return(kanon_sql.as_decimal(threshold)[1]) }}
+{%- endmacro %}
+
+
+{% macro least_size(bound) -%}
+{% set written = kanon_sql.as_decimal(bound) %}
+{{ return(none if written[0] == 0 else (written[1] + written[0] - 1) // written[0]) }}
 {%- endmacro %}
 
 

@@ -7,9 +7,7 @@
     preserving data publishing, ACM KDD.
 #}
 {% macro alpha_k_anonymity(label, values=none, entity=none, unknown=false) -%}
-case when kanon_total > 0 then {{ kanon_sql.quotient(
-    kanon_sql.most_frequent(label, values), kanon_sql.class_holders(entity, unknown)
-) }} end
+{{ kanon_sql.quotient(kanon_sql.most_frequent(label, values), kanon_sql.class_holders(entity, unknown)) }}
 {%- endmacro %}
 
 
@@ -32,17 +30,16 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 
 {# The people (records) of a class of whom a value is known. #}
 {% macro class_holders(entity=none, unknown=false) -%}
-{{ "kanon_total" if entity is none else "kanon_size_known" if unknown else "kanon_size" }}
+{{ "kanon_size" if not unknown else "kanon_total" if entity is none else "kanon_size_known" }}
 {%- endmacro %}
 
 
-{% macro alpha_k_anonymity_columns(counted, label, sensitive, values=none) -%}
-sum({{ counted }}) as kanon_total
-{% if values is none %}
-max({{ counted }}) as kanon_most
-{% else %}
-max(case when {{ kanon_sql.is_one_of(sensitive, values) }} then {{ counted }} else 0 end) as kanon_most_{{ label }}
-{% endif %}
+{% macro alpha_k_anonymity_columns(counted, label, sensitive, values=none, entity=none, unknown=false) -%}
+{% set held = counted if values is none
+    else "case when " ~ kanon_sql.is_one_of(sensitive, values) ~ " then " ~ counted ~ " else 0 end" %}
+{{ return([
+    {"name": kanon_sql.most_frequent(label, values) | trim, "expression": "max(" ~ held ~ ")"},
+] + (kanon_sql.total_columns(counted) if unknown and entity is none else [])) }}
 {%- endmacro %}
 
 
@@ -56,7 +53,9 @@ max(case when {{ kanon_sql.is_one_of(sensitive, values) }} then {{ counted }} el
     entity=entity, unknown=unknown,
     measure=kanon_sql.alpha_k_anonymity("alpha_k_anonymity", values, entity, unknown),
     violated=kanon_sql.alpha_k_anonymity_violated("alpha_k_anonymity", alpha, k, values, entity, unknown),
-    class_columns=kanon_sql.alpha_k_anonymity_columns(counted, "alpha_k_anonymity", sensitive, values),
+    class_columns=kanon_sql.alpha_k_anonymity_columns(
+        counted, "alpha_k_anonymity", sensitive, values, entity, unknown
+    ),
     named=values
 ) }}
 {%- endmacro %}

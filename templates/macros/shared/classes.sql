@@ -3,77 +3,109 @@
     people that concerns, and which is the worst.
 #}
 
-{# The number of classes for which something is so. #}
-{% macro classes_where(predicate, name) -%}
-sum(case when {{ predicate }} then 1 else 0 end) as kanon_{{ name }}_classes
+{# A count of what is in the classes for which something is so, in one line where that is short. #}
+{% macro sum_where(predicate, counted, name) -%}
+{% set chosen = "case when " ~ predicate ~ " then " ~ counted ~ " else 0 end" -%}
+{% if chosen | length + name | length < 95 and "\n" not in predicate -%}
+sum({{ chosen }}) as {{ name }}
+{%- elif "\n" not in predicate and chosen | length < 100 -%}
+sum(
+    {{ chosen }}
+) as {{ name }}
+{%- else -%}
+sum(
+    case
+        when {{ predicate | indent(8) }}
+        then {{ counted }}
+        else 0
+    end
+) as {{ name }}
+{%- endif %}
 {%- endmacro %}
 
 
-{# The number of records in them. #}
-{% macro records_where(predicate, name) -%}
-sum(case when {{ predicate }} then kanon_records else 0 end) as kanon_{{ name }}_records
+{# The number of classes for which something is so. #}
+{% macro classes_where(predicate, name) -%}
+{{ kanon_sql.sum_where(predicate, "1", "kanon_" ~ name ~ "_classes") }}
+{%- endmacro %}
+
+
+{# The number of records in them; `records` is what holds how many there are in a class. #}
+{% macro records_where(predicate, name, records="kanon_records") -%}
+{{ kanon_sql.sum_where(predicate, records, "kanon_" ~ name ~ "_records") }}
 {%- endmacro %}
 
 
 {# The number of people in them: records, where no entity is named. #}
 {% macro people_where(predicate, name) -%}
-sum(case when {{ predicate }} then kanon_size else 0 end) as kanon_{{ name }}_people
+{{ kanon_sql.sum_where(predicate, "kanon_size", "kanon_" ~ name ~ "_people") }}
+{%- endmacro %}
+
+
+{# What holds the records of a class: its size, where these are what it counts. #}
+{% macro records_of_class(entity=none) -%}
+{{ "kanon_size" if entity is none else "kanon_records" }}
 {%- endmacro %}
 
 
 {# 1 for a class of which something is so, else 0. #}
 {% macro flag(predicate) -%}
+{% if "\n" in predicate or predicate | length > 70 -%}
+case
+    when {{ predicate | indent(4) }} then 1
+    else 0
+end
+{%- else -%}
 case when {{ predicate }} then 1 else 0 end
+{%- endif %}
 {%- endmacro %}
 
 
-{# The classes that are flagged. #}
-{% macro flagged_classes(name) -%}
-sum(kanon_{{ name }}) as kanon_{{ name }}_classes
+{# What all classes have at least, or at most, of what each model says of a class. #}
+{% macro worst_class(least, figure, name) -%}
+{{ "min" if least else "max" }}({{ figure }}) as {{ name }}
 {%- endmacro %}
 
 
-{# The records in them. #}
-{% macro flagged_records(name) -%}
-sum(kanon_{{ name }} * kanon_records) as kanon_{{ name }}_records
+{# What a model says of a class: a column of it as it is, or one made of several. #}
+{% macro figure(measure) -%}
+{{ measure.expression if measure.expression.isidentifier() else measure.name }}
 {%- endmacro %}
 
 
-{# What all classes have at least, or at most. #}
-{% macro worst_class(least, name) -%}
-{{ "min" if least else "max" }}(kanon_{{ name }}) as kanon_{{ name }}
+{# The set of classes that has all figures: the classes as they are, where none has to be made. #}
+{% macro figured_classes(class_measures, needs=[]) -%}
+{% set found = namespace(made="table_values" in needs) -%}
+{% for measure in class_measures if not measure.expression.isidentifier() %}{% set found.made = true %}{% endfor -%}
+{{ "measured_classes" if found.made else "classes" }}
 {%- endmacro %}
 
 
-{# What each model says of a class, and then whether the class fails it. #}
-{% macro judged_classes(classes, class_measures, class_verdicts) %}
+{# What each model says of a class, beside the class. #}
+{% macro measured_classes(class_measures, needs=[]) %}
 measured_classes as (
     select
-        {{ classes }}.*
-{%- for measure in class_measures if measure.expression != measure.name %},
-        {{ measure.expression }} as {{ measure.name }}
+        classes.*
+{%- if "table_values" in needs %},
+        table_values.kanon_table_values
+{%- endif %}
+{%- for measure in class_measures if not measure.expression.isidentifier() %},
+        {{ measure.expression | indent(8) }} as {{ measure.name }}
 {%- endfor %}
 
-    from {{ classes }}
-),
-
-judged_classes as (
-    select
-        measured_classes.*
-{%- for verdict in class_verdicts %},
-        {{ verdict.expression }} as {{ verdict.name }}
-{%- endfor %}
-
-    from measured_classes
+    from classes
+{% if "table_values" in needs %}
+    cross join table_values
+{% endif %}
 )
 {%- endmacro %}
 
 
 {# The classes of which something is so, by their values, with the records in each. #}
-{% macro violating_classes(columns, violating, classes="classes") %}
+{% macro violating_classes(columns, violating, classes="classes", records="kanon_records") %}
 select
 {{ kanon_sql.aliases(columns) }},
-    kanon_records
+    {{ records ~ " as " if records != "kanon_records" }}kanon_records
 from {{ classes }}
 where {{ violating }}
 {%- endmacro %}

@@ -42,18 +42,30 @@
 
 {# Whether any of the columns of a frequency set is NULL. #}
 {% macro any_null(columns) -%}
-{% for column in columns %}{{ "" if loop.first else " or " }}{{ kanon_sql.is_null(column) }}{% endfor %}
+{% set found = namespace(nulls=[]) %}
+{% for column in columns %}{% set found.nulls = found.nulls + [kanon_sql.is_null(column) | trim] %}{% endfor %}
+{{ kanon_sql.joined(found.nulls, "or") }}
+{%- endmacro %}
+
+
+{# Some conditions in one line where that is short, else one a line. #}
+{% macro joined(conditions, by) -%}
+{% set line = conditions | join(" " ~ by ~ " ") -%}
+{{ line if line | length < 80 else conditions | join("\n    " ~ by ~ " ") }}
 {%- endmacro %}
 
 
 {# The records whose every quasi-identifier is only `*`, as suppression leaves them. #}
-{% macro suppressed_records(columns) -%}
-{% set found = namespace(starless=false) %}
-{% for column in columns if not kanon_sql.may_be_star(column) %}{% set found.starless = true %}{% endfor %}
+{% macro suppressed_records(columns, records="kanon_records") -%}
+{% set found = namespace(starless=false, stars=[]) %}
+{% for column in columns %}
+{% if not kanon_sql.may_be_star(column) %}{% set found.starless = true %}{% endif %}
+{% set found.stars = found.stars + [kanon_sql.is_star(column) | trim] if not found.starless else [] %}
+{% endfor %}
 {% if found.starless -%}
-0
+0 as kanon_suppressed
 {%- else -%}
-sum(case when {% for column in columns %}{{ "" if loop.first else " and " }}{{ kanon_sql.is_star(column) }}{% endfor %} then kanon_records else 0 end)
+{{ kanon_sql.sum_where(kanon_sql.joined(found.stars, "and") | trim, records, "kanon_suppressed") }}
 {%- endif %}
 {%- endmacro %}
 
@@ -84,4 +96,11 @@ sum(case when {% for column in columns %}{{ "" if loop.first else " and " }}{{ k
     digits.replace("+", "[+]").replace(".", "[.]") ~ ("0*" if "." in digits else "([.]0+)?")
 ) }}
 {%- endif %}
+{%- endmacro %}
+
+
+{# What a window is one of, so many steps to the right: a class, by the columns of a set. #}
+{% macro partition_of(columns, set, steps) -%}
+{{ "partition by" | indent(4 * steps, first=true) }}
+{{ kanon_sql.aliases_in(set, columns) | indent(4 * steps, first=true) }}
 {%- endmacro %}

@@ -63,7 +63,7 @@ people_in_both as (
         coalesce(sum(kanon_size), 0) as kanon_in_both,
         min(kanon_size) as kanon_least
 {%- for measure in measures %},
-        {{ measure }}
+        {{ measure | indent(4) }}
 {%- endfor %}
 
     from joint_classes

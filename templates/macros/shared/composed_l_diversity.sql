@@ -188,7 +188,7 @@ select
     coalesce(sum(kanon_size), 0) as kanon_memberships,
     min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least
 {%- for measure in measures %},
-    {{ measure }}
+    {{ measure | indent(4) }}
 {%- endfor %}
 
 from measured_pairs

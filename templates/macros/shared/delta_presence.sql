@@ -9,32 +9,123 @@
     SIGMOD.
 #}
 {% macro delta_presence(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures=[],
-    class_verdicts=[], flags=[]
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures=[], flags=[]
 ) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 with
 
+{{ kanon_sql.sets_of_delta_presence(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, named=flags | length > 0
+) }}
+{%- if flags %},
+{% if matched %}
+
+-- Whoever of the reference is in a class of the release, and whoever is in one that it lacks.
+class_people as (
+    select
+{{ kanon_sql.cells_in_release(pairs, matched, reference_entity, aliased=true) | indent(4, first=true) }},
+        reference_people.kanon_entity
+{{ kanon_sql.reference_with_cells_of_release(pairs, matched, reference_entity) | indent(4, first=true) }}
+
+    union all
+
+    select
+{{ kanon_sql.aliases_in("reference_people", columns) | indent(4, first=true) }},
+        reference_people.kanon_entity
+    from reference_people
+    inner join reference_only
+        on {{ kanon_sql.same_class(columns, "reference_only", "reference_people", other_is_set=true) | indent(8) }}
+),
+{% endif %}
+{% set class_people = "class_people" if matched else "reference_people" %}
+
+-- Each person of the reference once, with the worst of their classes.
+people as (
+    select
+        {{ class_people }}.kanon_entity,
+{% for flag in flags %}
+        max({{ kanon_sql.flag(flag.expression) | trim | indent(8) }}) as {{ flag.name }}{{ "," if not loop.last }}
+{% endfor %}
+    from {{ class_people }}
+    inner join classes
+        on {{ kanon_sql.same_class(columns, "classes", class_people, other_is_set=true) | indent(8) }}
+    group by {{ class_people }}.kanon_entity
+)
+
+select
+{% for flag in flags %}
+    sum({{ flag.name }}) as {{ flag.name }}_people{{ "," if not loop.last }}
+{% endfor %}
+from people
+{%- else %}
+
+
+{{ kanon_sql.counts_of_delta_presence(measures, entity) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# What all classes of either side have together. #}
+{% macro counts_of_delta_presence(measures, entity=none) %}
+select
+    sum(case when kanon_size > 0 then 1 else 0 end) as kanon_classes,
+    sum(kanon_size) as kanon_sizes,
+    {{ kanon_sql.classes_where("kanon_size > 0 and kanon_population = 0", "unmatched") }},
+    {{ kanon_sql.records_where(
+        "kanon_size > 0 and kanon_population = 0", "unmatched", kanon_sql.records_of_class(entity)
+    ) | indent(4) }},
+    {{ kanon_sql.classes_where("kanon_population > 0 and kanon_population < kanon_size", "exceeding") | indent(4) }}
+{%- for measure in measures %},
+    {{ measure | indent(4) }}
+{%- endfor %}
+
+from classes
+{%- endmacro %}
+
+
+{# The sets that such a statement names, the last of which is that of the classes; `named` says that
+   they are told apart by their cells. #}
+{% macro sets_of_delta_presence(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, named=false
+) %}
+{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
+{% if matched %}
+{{ kanon_sql.classes_of_either_by_cells(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, matched
+) }}
+{%- else %}
+{{ kanon_sql.classes_of_both(release, columns, entity, reference, pairs, reference_entity, reference_weight) }},
+
+{{ kanon_sql.classes_of_both_sides(columns, entity, "reference_classes", "classes", keyed=named) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{#
+    The classes of either side where cells are compared by more than equality: those of the release,
+    and those of the reference that no class of the release takes in.
+#}
+{% macro classes_of_either_by_cells(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, matched
+) %}
+{% set counts = ["kanon_size", "kanon_records"] if entity is not none else ["kanon_size"] %}
+{% set referring = "reference_classes" if reference_entity is none else "reference_people" %}
 {{ kanon_sql.release_beside_reference(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight
+    release, columns, entity, reference, pairs, reference_entity, reference_weight,
+    named="matched"
 ) }},
 
 reference_in_release as (
     select distinct
-{{ kanon_sql.aliases_in("reference_classes", columns) | indent(4, first=true) }}
-    from reference_classes
-{% for pair in matched %}
-    inner join matching_cells_{{ loop.index }}
-        on matching_cells_{{ loop.index }}.kanon_referred = reference_classes.{{ kanon_sql.alias(pair.column) }}
-{% endfor %}
+{{ kanon_sql.aliases_in(referring, columns) | indent(4, first=true) }}
+{{ kanon_sql.reference_with_cells_of_release(pairs, matched, reference_entity) | indent(4, first=true) }}
     inner join release_classes
 {% for pair in pairs %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "release_classes." ~ kanon_sql.alias(pair.column),
-            "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released"
-                if pair in matched
-                else "reference_classes." ~ kanon_sql.alias(pair.column)
-        ) }}
+        {{ "on" if loop.first else "and" }} {{
+            "release_classes." ~ kanon_sql.alias(pair.column) ~ " = matching_" ~ loop.index ~ ".kanon_released"
+            if pair in matched
+            else kanon_sql.same_cell(pair, "release_classes", referring)
+        }}
 {% endfor %}
 ),
 
@@ -43,7 +134,7 @@ reference_sides as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         {{ "kanon_population" if reference_entity is none else "1 as kanon_population" }},
         0 as kanon_in_release
-    from reference_classes
+    from {{ referring }}
 
     union all
 
@@ -56,9 +147,7 @@ reference_sides as (
 
 reference_only as (
     select
-{% if flags %}
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-{% endif %}
         sum(kanon_population) as kanon_population
     from reference_sides
     group by
@@ -66,129 +155,52 @@ reference_only as (
     having max(kanon_in_release) = 0
 ),
 
+-- The classes of the release, and those of the reference that lie in none of them.
 classes as (
     select
-{% if flags %}
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-{% endif %}
-        kanon_size,
-        kanon_records,
+{% for count in counts %}
+        {{ count }},
+{% endfor %}
         kanon_population,
-        case when kanon_population < kanon_size then kanon_size else kanon_population end as kanon_union
+        kanon_union
     from matched
 
     union all
 
     select
-{% if flags %}
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-{% endif %}
-        0 as kanon_size,
-        0 as kanon_records,
+{% for count in counts %}
+        0 as {{ count }},
+{% endfor %}
         kanon_population,
         kanon_population as kanon_union
     from reference_only
 )
-{%- if flags %},
-
-judged_classes as (
-    select
-        classes.*,
-{% for verdict in class_verdicts %}
-        {{ verdict.expression }} as {{ verdict.name }}{{ "," if not loop.last }}
-{% endfor %}
-    from classes
-),
-
-class_people as (
-    select
-{% for pair in pairs %}
-        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released"
-            if pair in matched
-            else "reference_classes." ~ kanon_sql.alias(pair.column) }} as {{ kanon_sql.alias(pair.column) }},
-{% endfor %}
-        reference_classes.kanon_entity
-    from reference_classes
-{% for pair in matched %}
-    inner join matching_cells_{{ loop.index }}
-        on matching_cells_{{ loop.index }}.kanon_referred = reference_classes.{{ kanon_sql.alias(pair.column) }}
-{% endfor %}
-
-    union all
-
-    select
-{{ kanon_sql.aliases_in("reference_classes", columns) | indent(4, first=true) }},
-        reference_classes.kanon_entity
-    from reference_classes
-    inner join reference_only
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "reference_only." ~ kanon_sql.alias(column), "reference_classes." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
-),
-
-people as (
-    select
-        class_people.kanon_entity,
-{% for flag in flags %}
-        max(judged_classes.{{ flag }}) as {{ flag }}{{ "," if not loop.last }}
-{% endfor %}
-    from class_people
-    inner join judged_classes
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "judged_classes." ~ kanon_sql.alias(column), "class_people." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
-    group by class_people.kanon_entity
-)
-
-select
-{% for flag in flags %}
-    sum({{ flag }}) as {{ flag }}_people{{ "," if not loop.last }}
-{% endfor %}
-from people
-{%- else %}
-
-
-select
-    sum(case when kanon_size > 0 then 1 else 0 end) as kanon_classes,
-    sum(kanon_size) as kanon_sizes,
-    {{ kanon_sql.classes_where("kanon_size > 0 and kanon_population = 0", "unmatched") }},
-    {{ kanon_sql.records_where("kanon_size > 0 and kanon_population = 0", "unmatched") }},
-    {{ kanon_sql.classes_where("kanon_population > 0 and kanon_population < kanon_size", "exceeding") }}
-{%- for measure in measures %},
-    {{ measure }}
-{%- endfor %}
-
-from classes
-{%- endif %}
 {%- endmacro %}
 
 
 {# The least and the greatest chance of anyone in the reference. #}
 {% macro presence(population, label) -%}
 min({{ kanon_sql.quotient("kanon_size", population) }}) as kanon_{{ label }}_min,
-    max({{ kanon_sql.quotient("kanon_size", population) }}) as kanon_{{ label }}_max
+max({{ kanon_sql.quotient("kanon_size", population) }}) as kanon_{{ label }}_max
 {%- endmacro %}
 
 
 {# A class of the reference whose chance is out of bounds. #}
 {% macro delta_presence_violated(population, min=none, max=none) -%}
-{{ population }} > 0 and (
-{%- if min is not none -%}
-{{ kanon_sql.less_than_share("kanon_size", min, population) }}
-{%- endif %}
-{{- " or " if min is not none and max is not none }}
-{{- kanon_sql.more_than_share("kanon_size", max, population) if max is not none -}}
-)
+{% set below = kanon_sql.less_than_share("kanon_size", min, population) if min is not none -%}
+{% set above = kanon_sql.more_than_share("kanon_size", max, population) if max is not none -%}
+{{ population }} > 0
+and {{ "(\n    " ~ below ~ "\n    or " ~ above ~ "\n)"
+    if min is not none and max is not none
+    else below if max is none else above }}
 {%- endmacro %}
 
 
 {# The people of the reference in the classes for which something is so. #}
 {% macro population_where(predicate, population, name) -%}
-sum(case when {{ predicate }} then {{ population }} else 0 end) as kanon_{{ name }}_population
+{{ kanon_sql.sum_where(predicate, population, "kanon_" ~ name ~ "_population") }}
 {%- endmacro %}
 
 
@@ -203,19 +215,20 @@ sum(case when {{ predicate }} then {{ population }} else 0 end) as kanon_{{ name
 {% set population = "kanon_union" if union else "kanon_population" %}
 {% set outside = kanon_sql.delta_presence_violated(population, min, max) %}
 {% set measures = [
-    "sum(kanon_records) as kanon_records",
+    "sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records",
     kanon_sql.presence(population, "delta_presence"),
     kanon_sql.classes_where(outside, "delta_presence_violated"),
     kanon_sql.population_where(outside, population, "delta_presence_violated"),
 ] %}
-{% set statement = kanon_sql.delta_presence(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
-) %}
 {% set ctes %}
 with
 
+{{ kanon_sql.sets_of_delta_presence(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight
+) }},
+
 matched_classes as (
-    {{ statement | trim | indent(4) }}
+    {{ kanon_sql.counts_of_delta_presence(measures, entity) | trim | indent(4) }}
 ),
 
 measured as (

@@ -3,57 +3,56 @@
     records and its distance, and what is so of all of them. A class of which no value is known
     has no distance.
 #}
-{% macro classes_with_distances(
-    columns, counted, class_measures, class_verdicts, measures, violating=none, entity=none, flags=[]
-) %}
-distances_and_values as (
+{% macro classes_with_distances(columns, counted, class_measures, entity=none) %}
+class_totals as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        kanon_distance,
-        0 as kanon_total,
-        0 as kanon_records
-    from class_distances
-
-    union all
-
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        null as kanon_distance,
-        {{ counted }} as kanon_total,
-        kanon_records
+{% if counted == "kanon_counted" %}
+        sum(kanon_counted) as kanon_total,
+{% endif %}
+        sum(kanon_records) as {{ kanon_sql.records_of_class(entity) }}
     from class_values
-),
-
-classes as (
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        max(kanon_distance) as kanon_distance,
-        sum(kanon_total) as kanon_total,
-        sum(kanon_records) as kanon_records
-    from distances_and_values
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
-{{ kanon_sql.judged_classes("classes", class_measures, class_verdicts) }}
-{%- if flags %},
+-- Each class with its distance, which it lacks where none of its values has a place.
+classes as (
+    select
+        class_totals.*,
+        class_distances.kanon_distance
+    from class_totals
+    left join class_distances
+        on {{ kanon_sql.same_class(columns, "class_distances", "class_totals", other_is_set=true) | indent(8) }}
+)
+{%- if kanon_sql.figured_classes(class_measures) | trim == "measured_classes" %},
 
-{{ kanon_sql.people_of_flagged_classes("class_value_people", "judged_classes", columns, entity, flags) }}
+{{ kanon_sql.measured_classes(class_measures) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# What is said of these classes: of all, or of those that fail, or of the people in them. #}
+{% macro said_of_distances(columns, class_measures, measures, violating=none, entity=none, flags=[]) %}
+{% set classes = kanon_sql.figured_classes(class_measures) | trim %}
+{%- if flags -%}
+,
+
+{{ kanon_sql.people_of_flagged_classes("class_value_people", classes, columns, entity, flags) }}
+{%- elif violating is not none %}
+
+
+{{ kanon_sql.violating_classes(columns, violating, classes, kanon_sql.records_of_class(entity)) }}
 {%- else %}
 
 
-{% if violating is not none %}
-{{ kanon_sql.violating_classes(columns, violating, "judged_classes") }}
-{%- else %}
 select
     count(*) as kanon_classes,
-    sum(kanon_records) as kanon_records
+    sum({{ kanon_sql.records_of_class(entity) }}) as kanon_records
 {%- for measure in measures %},
-    {{ measure }}
+    {{ measure | indent(4) }}
 {%- endfor %}
 
-from judged_classes
+from {{ classes }}
 {%- endif %}
-{%- endif %}
-
 {%- endmacro %}

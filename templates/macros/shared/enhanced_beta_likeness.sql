@@ -5,8 +5,12 @@
     Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11),
     definition 3.
 #}
-{% macro enhanced_beta_likeness() -%}
-case when {{ kanon_sql.gains_too_much() }} then null else {{ kanon_sql.basic_beta_likeness() }} end
+{% macro enhanced_beta_likeness(unknown=false) -%}
+case
+    when {{ kanon_sql.gains_too_much() }} then null
+    when kanon_highest_ratio > 1 then kanon_highest_ratio - 1
+    {{ "when kanon_highest_ratio is not null then" if unknown else "else" }} 0
+end
 {%- endmacro %}
 
 
@@ -22,26 +26,27 @@ case when {{ kanon_sql.gains_too_much() }} then null else {{ kanon_sql.basic_bet
 
 {# Some value's q / p is above 1 - ln p; the least allowance decides for the class. #}
 {% macro gains_too_much() -%}
-kanon_highest_allowed > kanon_total * (1 + {{ kanon_sql.slack() }})
+kanon_highest_of_allowed > 1 + {{ kanon_sql.slack() }}
 {%- endmacro %}
 
 
-{% macro enhanced_beta_likeness_columns(counted) -%}
-{{ kanon_sql.basic_beta_likeness_columns(counted) }}
-max({{ kanon_sql.quotient(counted, "(kanon_share * (1 - ln(kanon_share)))") }}) as kanon_highest_allowed
+{% macro enhanced_beta_likeness_columns() -%}
+{{ return(kanon_sql.basic_beta_likeness_columns() + [
+    {"name": "kanon_highest_of_allowed", "expression":
+        "max(" ~ kanon_sql.quotient("kanon_class_share", "kanon_allowed_share") ~ ")"},
+]) }}
 {%- endmacro %}
 
 
 {# The test: no gain above beta, or -ln p where that is less. #}
 {% macro enhanced_beta_likeness_failures(relation, columns, sensitive, beta, entity=none, unknown=false) %}
-{% set counted = kanon_sql.counted(entity, unknown) %}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "enhanced_beta_likeness",
     entity=entity, unknown=unknown,
-    needs=["shares"],
-    measure=kanon_sql.enhanced_beta_likeness(),
+    needs=["shares", "class_shares", "bounds"],
+    measure=kanon_sql.enhanced_beta_likeness(unknown),
     violated=kanon_sql.enhanced_beta_likeness_violated(beta),
     infinite=kanon_sql.enhanced_beta_likeness_infinite(),
-    class_columns=kanon_sql.enhanced_beta_likeness_columns(counted)
+    class_columns=kanon_sql.enhanced_beta_likeness_columns()
 ) }}
 {%- endmacro %}

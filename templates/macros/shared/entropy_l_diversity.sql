@@ -2,31 +2,41 @@
     Entropy l-diversity: the sensitive values of a class are as uncertain as l equally likely
     ones. The measure is the exponential of the entropy H = -sum(q ln q), which needs no second
     look at the values: with n counted values of which x are the same, H = ln n - sum(x ln x) / n.
-    What every person of a class has is certain, so that its H is 0, whatever else they have.
+    What every person of a class has is certain, so that its H is 0, whatever else they have. A
+    class of which no value is known has no entropy.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity, ACM TKDD 1(1),
     definition 4.1.
 #}
 {% macro entropy_l_diversity(entity=none, unknown=false) -%}
-case when kanon_total > 0 then exp({{ kanon_sql.entropy(entity, unknown) }}) else 0 end
+{% set diversity = "exp(" ~ kanon_sql.entropy(entity, unknown) ~ ")" -%}
+{{ "coalesce(" ~ diversity ~ ", 0)" if unknown else diversity }}
 {%- endmacro %}
 
 
 {# Three equal values have the entropy of ln 3 but for the last digit, hence the slack. #}
 {% macro entropy_l_diversity_violated(l, entity=none, unknown=false) -%}
-kanon_total = 0 or {{ kanon_sql.entropy(entity, unknown) }} < ln({{ kanon_sql.number(l) }}) - {{ kanon_sql.slack() }}
+{{ "kanon_entropy is null or " if unknown }}{{ kanon_sql.entropy(entity, unknown) }} < ln({{ kanon_sql.number(l) }}) - {{ kanon_sql.slack() }}
 {%- endmacro %}
 
 
 {% macro entropy(entity=none, unknown=false) -%}
-{% set of_counts = "ln(cast(nullif(kanon_total, 0) as " ~ kanon_sql.float_type() ~ ")) - " ~ kanon_sql.quotient("kanon_log_sum", "kanon_total") -%}
-{{ kanon_sql.unless_certain(of_counts, "0", entity, unknown) }}
+{{ kanon_sql.unless_certain("kanon_entropy", "0", entity, unknown) }}
 {%- endmacro %}
 
 
-{% macro entropy_l_diversity_columns(counted) -%}
-sum({{ counted }}) as kanon_total
-sum(case when {{ counted }} > 0 then {{ counted }} * ln(cast({{ counted }} as {{ kanon_sql.float_type() }})) end) as kanon_log_sum
+{% macro entropy_l_diversity_columns(counted, unknown=false) -%}
+{% set float = kanon_sql.float_type() %}
+{% set sum_of_each = counted ~ " * ln(cast(" ~ counted ~ " as " ~ float ~ "))" %}
+{% set n = "nullif(sum(" ~ counted ~ "), 0)" if unknown else "sum(" ~ counted ~ ")" %}
+{% set sum_of_each = "sum(" ~ (
+    "case when " ~ counted ~ " > 0 then " ~ sum_of_each ~ " end" if unknown else sum_of_each
+) ~ ")" %}
+{{ return([{
+    "name": "kanon_entropy",
+    "expression": "ln(cast(" ~ n ~ " as " ~ float ~ "))\n    - "
+        ~ kanon_sql.quotient(sum_of_each ~ "\n       ", "sum(" ~ counted ~ ")"),
+}]) }}
 {%- endmacro %}
 
 
@@ -38,7 +48,7 @@ sum(case when {{ counted }} > 0 then {{ counted }} * ln(cast({{ counted }} as {{
     entity=entity, unknown=unknown,
     measure=kanon_sql.entropy_l_diversity(entity, unknown),
     violated=kanon_sql.entropy_l_diversity_violated(l, entity, unknown),
-    class_columns=kanon_sql.entropy_l_diversity_columns(counted),
+    class_columns=kanon_sql.entropy_l_diversity_columns(counted, unknown),
     least=true
 ) }}
 {%- endmacro %}

@@ -64,7 +64,8 @@
 {% endif %}
 {% if listed is not none %}
 {% set errors = errors + [{
-    "statement": kanon_sql.values_not_listed(relation, sensitive, listed, unknown=true),
+    "sets": kanon_sql.held_values(relation, sensitive, listed, unknown=true),
+    "statement": kanon_sql.counts_of_values_not_listed(),
     "counted": "kanon_records_not_listed",
     "set": "records_not_listed",
     "are": "records with a value that the order does not list",
@@ -106,6 +107,10 @@
 {{ ctes | trim }},
 
 {% for error in errors %}
+{% if "sets" in error %}
+{{ error.sets | trim }},
+
+{% endif %}
 {{ error.set }} as (
     {{ error.statement | trim | indent(4) }}
 ),
@@ -163,25 +168,18 @@ where
 {%- endmacro %}
 
 
-{# The end of a test on classes: it fails where any class does. #}
+{# The end of a test on classes, of which `sets` are all that are named: it fails where any does. #}
 {% macro class_failures(
-    statement, label, achieved, relation,
+    sets, classes, violated, achieved, relation, records="kanon_records",
     entity=none, sensitive=none, listed=none, named=none, numbers=false, ordered=false
 ) %}
 {% set ctes %}
 with
 
-classes_asked as (
-    {{ statement | trim | indent(4) }}
-),
+{{ sets | trim }},
 
 measured as (
-    select
-        coalesce(sum(kanon_records), 0) as records,
-        coalesce(sum(kanon_{{ label }}_violated_classes), 0) as violating_classes,
-        coalesce(sum(kanon_{{ label }}_violated_records), 0) as violating_records,
-        {{ achieved }} as achieved
-    from classes_asked
+    {{ kanon_sql.counts_of_violating(violated, achieved, classes, records) | trim | indent(4) }}
 )
 {%- endset %}
 {{ kanon_sql.told_failures(
@@ -195,62 +193,54 @@ measured as (
 {%- endmacro %}
 
 
+{# How many classes fail, and the records in them. #}
+{% macro counts_of_violating(violated, achieved, classes, records) %}
+select
+    coalesce(sum({{ records }}), 0) as records,
+    coalesce(sum({{ kanon_sql.flag(violated) | indent(4) }}), 0) as violating_classes,
+    coalesce(sum(case when {{ violated | indent(4) }} then {{ records }} else 0 end), 0) as violating_records,
+    {{ achieved }} as achieved
+from {{ classes }}
+{%- endmacro %}
+
+
 {#
     The test of one model of sensitive values: the statement of an audit that asks nothing else.
     `measure` is what the model says of a class, `violated` whether the class fails it, `infinite`
-    whether no threshold would do, `class_columns` what is measured over the values of the class,
-    an expression of one line or several and at the end of the last ` as kanon_` with its name;
+    whether no threshold would do, `class_columns` what is measured over the values of the class;
     `named` are values that must occur, and with `numbers` every value must be one.
 #}
 {% macro sensitive_failures(
     relation, columns, sensitive, label, measure, violated,
-    entity=none, unknown=false, needs=[], class_columns="", infinite=none, least=false,
+    entity=none, unknown=false, needs=[], class_columns=[], infinite=none, least=false,
     named=none, numbers=false
 ) %}
-{% set asked = namespace(columns=[], lines=[]) %}
-{% for line in class_columns.split("\n") if line | trim %}
-{% set asked.lines = asked.lines + [line] %}
-{% set parts = (asked.lines | join("\n") | trim).split(" as kanon_") %}
-{% if parts | length > 1 and parts[-1].replace("_", "").isalnum() %}
-{% set asked.columns = asked.columns + [{
-    "expression": parts[:-1] | join(" as kanon_"),
-    "name": "kanon_" ~ parts[-1],
-}] %}
-{% set asked.lines = [] %}
-{% endif %}
-{% endfor %}
-{% set verdicts = [{"expression": kanon_sql.flag(violated | trim), "name": "kanon_" ~ label ~ "_violated"}] %}
-{% set told = [
-    kanon_sql.worst_class(least, label),
-    kanon_sql.flagged_classes(label ~ "_violated"),
-    kanon_sql.flagged_records(label ~ "_violated"),
-] %}
-{% if infinite is not none %}
-{% set verdicts = [
-    {"expression": kanon_sql.flag(infinite | trim), "name": "kanon_" ~ label ~ "_infinite"}
-] + verdicts %}
-{% set told = [kanon_sql.flagged_classes(label ~ "_infinite")] + told %}
-{% endif %}
-{% set statement = kanon_sql.sensitive_values(
-    relation, columns, sensitive, entity, unknown, needs,
-    class_columns=asked.columns,
-    class_measures=[{"expression": measure | trim, "name": "kanon_" ~ label}],
-    class_verdicts=verdicts,
-    measures=told
-) %}
+{% set measures = [{"expression": measure | trim, "name": "kanon_" ~ label}] %}
 {{ kanon_sql.class_failures(
-    statement, label, kanon_sql.achieved(label, least, infinite is not none), relation, entity,
-    sensitive=sensitive, named=named, numbers=numbers
+    kanon_sql.sets_of_sensitive_values(
+        relation, columns, sensitive, entity, unknown, needs, class_columns, measures
+    ),
+    kanon_sql.figured_classes(measures, needs) | trim,
+    violated | trim,
+    kanon_sql.achieved(kanon_sql.figure(measures[0]) | trim, least, infinite),
+    relation, kanon_sql.records_of_class(entity),
+    entity=entity, sensitive=sensitive, named=named, numbers=numbers
 ) }}
 {%- endmacro %}
 
 
+{# What a model says of a class, by what it is called where it has to be made. #}
+{% macro figure_of(label, measure) -%}
+{{ kanon_sql.figure({"expression": measure | trim, "name": "kanon_" ~ label}) | trim }}
+{%- endmacro %}
+
+
 {# The worst of all classes; NULL where that is infinite. #}
-{% macro achieved(label, least=false, may_be_infinite=false) -%}
-{% if may_be_infinite -%}
-case when sum(kanon_{{ label }}_infinite_classes) = 0 then max(kanon_{{ label }}) end
+{% macro achieved(figure, least=false, infinite=none) -%}
+{% if infinite is not none -%}
+case when sum({{ kanon_sql.flag(infinite | trim) }}) = 0 then max({{ figure }}) end
 {%- else -%}
-{{ "min" if least else "max" }}(kanon_{{ label }})
+{{ "min" if least else "max" }}({{ figure }})
 {%- endif %}
 {%- endmacro %}
 

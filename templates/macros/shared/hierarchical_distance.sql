@@ -11,12 +11,24 @@
 #}
 {% macro hierarchical_distance(
     relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[],
-    class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[], whole=none
+    measures=[], rolled_up=false, violating=none, flags=[], whole=none
+) %}
+with
+
+{{ kanon_sql.sets_of_hierarchical_distance(
+    relation, columns, sensitive, entity, unknown, paths, class_measures, rolled_up, whole
+) }}
+{{- kanon_sql.said_of_distances(columns, class_measures, measures, violating, entity, flags) }}
+{%- endmacro %}
+
+
+{# The sets that such a statement names, the last of which is that of the classes. #}
+{% macro sets_of_hierarchical_distance(
+    relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[],
+    rolled_up=false, whole=none
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set heights = range(paths[0] | length) %}
-with
-
 {{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
 
 {{ kanon_sql.inline_values("paths", kanon_sql.path_columns(paths).split(","), paths) }},
@@ -117,9 +129,7 @@ class_distances as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
-{{ kanon_sql.classes_with_distances(
-    columns, counted, class_measures, class_verdicts, measures, violating, entity, flags
-) }}
+{{ kanon_sql.classes_with_distances(columns, counted, class_measures, entity) }}
 {%- endmacro %}
 
 

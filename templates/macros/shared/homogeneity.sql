@@ -92,15 +92,13 @@ from classes
 
 {# The test: no class has a single value. It achieves the number of classes that have. #}
 {% macro homogeneity_failures(relation, columns, sensitive, entity=none, unknown=false) %}
-{% set homogeneous = kanon_sql.homogeneity(entity, unknown) %}
-{% set measures = [
-    kanon_sql.classes_where(homogeneous, "homogeneity_violated"),
-    kanon_sql.records_where(homogeneous, "homogeneity_violated"),
-] %}
+{% set homogeneous = kanon_sql.homogeneity(entity, unknown) | trim %}
 {{ kanon_sql.class_failures(
-    kanon_sql.sensitive_values(relation, columns, sensitive, entity, unknown, measures=measures),
-    "homogeneity",
-    achieved="sum(kanon_homogeneity_violated_classes)",
-    relation=relation, entity=entity
+    kanon_sql.sets_of_sensitive_values(relation, columns, sensitive, entity, unknown),
+    "classes",
+    homogeneous,
+    "sum(" ~ kanon_sql.flag(homogeneous) | trim ~ ")",
+    relation, kanon_sql.records_of_class(entity),
+    entity=entity
 ) }}
 {%- endmacro %}

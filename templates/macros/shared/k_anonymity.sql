@@ -4,20 +4,36 @@
 
     Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3.
 #}
-{% macro k_anonymity(relation, columns, entity=none, rolled_up=false, violating=none) %}
+{% macro k_anonymity(relation, columns, entity=none, rolled_up=false, violating=none, k=none) %}
 with
 
+{{ kanon_sql.sets_of_k_anonymity(relation, columns, entity, rolled_up) }}
+
+{% if violating is not none %}
+{{ kanon_sql.violating_classes(columns, violating, records=kanon_sql.records_of_class(entity)) }}
+{%- else %}
+{{ kanon_sql.class_sizes(
+    columns,
+    [] if entity is none else ["sum(kanon_without_entity) as kanon_without_entity"],
+    "classes", kanon_sql.records_of_class(entity), k
+) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The sets that such a statement names, the last of which is that of the classes. #}
+{% macro sets_of_k_anonymity(relation, columns, entity=none, rolled_up=false) %}
 {% if entity is none %}
 classes as (
     select
 {{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
-        {{ kanon_sql.records_counted(rolled_up) }} as kanon_size,
-        {{ kanon_sql.records_counted(rolled_up) }} as kanon_records
+        {{ kanon_sql.records_counted(rolled_up) }} as kanon_size
     from {{ relation | indent(4) }}
     group by
 {{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
 )
 {%- else %}
+-- Each person once in a class, however many records they have there.
 class_people as (
     {{ kanon_sql.frequency_set(relation, columns + [entity], rolled_up) | trim | indent(4) }}
 ),
@@ -25,13 +41,6 @@ class_people as (
 classes as (
     {{ kanon_sql.count_people("class_people", columns, entity) | trim | indent(4) }}
 )
-{%- endif %}
-
-
-{% if violating is not none %}
-{{ kanon_sql.violating_classes(columns, violating) }}
-{%- else %}
-{{ kanon_sql.class_sizes(columns, [] if entity is none else ["sum(kanon_without_entity) as kanon_without_entity"]) }}
 {%- endif %}
 {%- endmacro %}
 
@@ -53,15 +62,18 @@ group by
     What all classes of one size have in common: how many they are, how many records they hold.
     The histogram, k, the uniques and every count of records in small classes are read off it.
 #}
-{% macro class_sizes(columns, measures=[], classes="classes") %}
+{% macro class_sizes(columns, measures=[], classes="classes", records="kanon_records", k=none) %}
 select
     kanon_size,
+{% if k is not none %}
+    {{ kanon_sql.flag(kanon_sql.too_small(k)) }} as kanon_too_small,
+{% endif %}
     count(*) as kanon_classes,
-    sum(kanon_records) as kanon_records,
-    sum(case when {{ kanon_sql.any_null(columns) }} then kanon_records else 0 end) as kanon_with_null,
-    {{ kanon_sql.suppressed_records(columns) | trim }} as kanon_suppressed
+    sum({{ records }}) as kanon_records,
+    {{ kanon_sql.sum_where(kanon_sql.any_null(columns) | trim, records, "kanon_with_null") | indent(4) }},
+    {{ kanon_sql.suppressed_records(columns, records) | trim | indent(4) }}
 {%- for measure in measures %},
-    {{ measure }}
+    {{ measure | indent(4) }}
 {%- endfor %}
 
 from {{ classes }}
@@ -99,17 +111,12 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 {% set ctes %}
 with
 
-class_sizes as (
-    {{ kanon_sql.sizes_asked(relation, columns, entity, wildcard) | trim | indent(4) }}
-),
+{{ kanon_sql.sets_of_sizes(relation, columns, entity, wildcard) }},
 
 measured as (
-    select
-        coalesce(sum(kanon_records), 0) as records,
-        coalesce(sum(case when {{ kanon_sql.too_small(k) }} then kanon_classes else 0 end), 0) as violating_classes,
-        coalesce(sum(case when {{ kanon_sql.too_small(k) }} then kanon_records else 0 end), 0) as violating_records,
-        min(kanon_size) as achieved
-    from class_sizes
+    {{ kanon_sql.counts_of_violating(
+        kanon_sql.too_small(k), "min(kanon_size)", "classes", kanon_sql.records_of_size(entity, wildcard)
+    ) | trim | indent(4) }}
 )
 {%- endset %}
 {{ kanon_sql.told_failures(
@@ -122,27 +129,47 @@ measured as (
 {%- endmacro %}
 
 
-{#
-    Everyone once, by the size of the smallest of their classes: records, or with an entity people.
-    What is read is the classes by their sizes, as `class_sizes`.
-#}
-{% macro everyone_once(relation, columns, entity=none) %}
-{% if entity is not none -%}
-{{ kanon_sql.smallest_classes(relation, columns, entity) }}
+{# The sets up to the classes by their sizes, or the patterns by the records compatible with them. #}
+{% macro sets_of_sizes(relation, columns, entity=none, wildcard=false) %}
+{% if wildcard -%}
+{{ kanon_sql.sets_of_wildcards(relation, columns) }}
 {%- else -%}
-select
-    kanon_size,
-    kanon_records as kanon_people
-from class_sizes
+{{ kanon_sql.sets_of_k_anonymity(relation, columns, entity) }}
 {%- endif %}
 {%- endmacro %}
 
 
-{# The classes by their sizes, or the patterns by the number of records compatible with them. #}
-{% macro sizes_asked(relation, columns, entity=none, wildcard=false) %}
-{% if wildcard -%}
-{{ kanon_sql.k_anonymity_with_wildcards(relation, columns) }}
+{# What holds the records of one of these. #}
+{% macro records_of_size(entity=none, wildcard=false) -%}
+{{ "kanon_records" if wildcard else kanon_sql.records_of_class(entity) }}
+{%- endmacro %}
+
+
+{#
+    Everyone once, by the size of the smallest of their classes: records, or with an entity people.
+#}
+{% macro everyone_once(columns, entity=none, wildcard=false) %}
+{% if entity is not none -%}
+people as (
+    {{ kanon_sql.of_each_person(
+        "class_people", "classes", columns, entity, ["min(classes.kanon_size) as kanon_size"]
+    ) | trim | indent(4) }}
+),
+
+everyone_once as (
+    select
+        kanon_size,
+        count(*) as kanon_people
+    from people
+    group by kanon_size
+)
 {%- else -%}
-{{ kanon_sql.k_anonymity(relation, columns, entity) }}
+everyone_once as (
+    select
+        kanon_size,
+        sum({{ kanon_sql.records_of_size(entity, wildcard) }}) as kanon_people
+    from classes
+    group by kanon_size
+)
 {%- endif %}
 {%- endmacro %}

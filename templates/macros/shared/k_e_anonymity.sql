@@ -22,9 +22,11 @@
 
 
 {% macro k_e_anonymity_columns(sensitive, unknown=false) -%}
-min({{ kanon_sql.finite_number(sensitive) }}) as kanon_smallest
-max({{ kanon_sql.finite_number(sensitive) }}) as kanon_largest
-{{ kanon_sql.count_numbers(sensitive, unknown) }} as kanon_numbers
+{{ return([
+    {"name": "kanon_smallest", "expression": "min(" ~ kanon_sql.finite_number(sensitive) ~ ")"},
+    {"name": "kanon_largest", "expression": "max(" ~ kanon_sql.finite_number(sensitive) ~ ")"},
+    {"name": "kanon_numbers", "expression": kanon_sql.count_numbers(sensitive, unknown) | trim},
+]) }}
 {%- endmacro %}
 
 

@@ -1,7 +1,7 @@
 {#
     k-map: every combination of quasi-identifier values of the release occurs at least k times in
-    the reidentification dataset. A class of the release that the reference lacks counts 0: both
-    sides are aggregated first and added up, so that no class is lost in a join.
+    the reidentification dataset. Both sides are aggregated first, and each class of the release is
+    kept: one that the reference lacks counts 0.
 
     Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
     IJUFKS 10(5), section 2. Risks: El Emam 2013, Guide to the de-identification of personal
@@ -22,23 +22,26 @@
 ) %}
 with
 
-{{ kanon_sql.release_beside_reference(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard
-) }},
+{{ kanon_sql.sets_of_k_map(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard, each_person
+) }}
 
-{{ "linked_classes" if each_person else "classes" }} as (
-    select
-{% if each_person %}
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-{% endif %}
-        kanon_size,
-        kanon_records,
-        kanon_population,
-        case when kanon_population < kanon_size then kanon_size else kanon_population end as kanon_union
-    from matched
-)
+{{ kanon_sql.counts_of_k_map(measures, entity) }}
+{%- endmacro %}
+
+
+{# The sets that such a statement names, the last of which is that of the classes, or of the people. #}
+{% macro sets_of_k_map(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false,
+    each_person=false
+) %}
+{{ kanon_sql.release_beside_reference(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard,
+    named="linked_classes" if each_person else "classes"
+) }}
 {%- if each_person %},
 
+-- Each person in each of their classes, whose cells are as those of the reference.
 class_people as (
     select
 {% for pair in pairs %}
@@ -61,8 +64,11 @@ classes as (
     ]) | trim | indent(4) }}
 )
 {%- endif %}
+{%- endmacro %}
 
 
+{# What all of these have together. #}
+{% macro counts_of_k_map(measures, entity=none, classes="classes") %}
 select
     count(*) as kanon_classes,
     sum(kanon_size) as kanon_sizes,
@@ -71,13 +77,13 @@ select
     sum(kanon_union) as kanon_unions,
     {{ kanon_sql.marketer_risk() }},
     {{ kanon_sql.classes_where("kanon_population = 0", "unmatched") }},
-    {{ kanon_sql.records_where("kanon_population = 0", "unmatched") }},
-    {{ kanon_sql.classes_where("kanon_population > 0 and kanon_population < kanon_size", "exceeding") }}
+    {{ kanon_sql.records_where("kanon_population = 0", "unmatched", kanon_sql.records_of_class(entity)) }},
+    {{ kanon_sql.classes_where("kanon_population > 0 and kanon_population < kanon_size", "exceeding") | indent(4) }}
 {%- for measure in measures %},
-    {{ measure }}
+    {{ measure | indent(4) }}
 {%- endfor %}
 
-from classes
+from {{ classes }}
 {%- endmacro %}
 
 
@@ -89,8 +95,122 @@ from classes
 
 {# Both sides aggregated and matched: each class of the release with its people in both. #}
 {% macro release_beside_reference(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false,
+    named="classes"
 ) %}
+{% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
+{% set referred = "reference_as_released" if matched else "reference_classes" %}
+{{ kanon_sql.classes_of_both(release, columns, entity, reference, pairs, reference_entity, reference_weight) }},
+{% if matched %}
+
+{{ kanon_sql.matching_cells(pairs, reference_entity, wildcard) }},
+
+-- The people of the reference in each combination of the release's cells.
+reference_as_released as (
+    select
+{{ kanon_sql.cells_in_release(pairs, matched, reference_entity, aliased=true) | indent(4, first=true) }},
+        {{ "sum(reference_classes.kanon_population)"
+            if reference_entity is none
+            else "count(distinct reference_people.kanon_entity)" }} as kanon_population
+{{ kanon_sql.reference_with_cells_of_release(pairs, matched, reference_entity) | indent(4, first=true) }}
+    group by
+{{ kanon_sql.cells_in_release(pairs, matched, reference_entity) | indent(4, first=true) }}
+),
+{% endif %}
+
+{% set by_types = namespace(joined=true) %}
+{% for pair in pairs if pair.how == "as_is" %}
+{% set type = kanon_sql.type_of(pair.column) %}
+{% if not type or type != kanon_sql.type_of(pair.reference) %}{% set by_types.joined = false %}{% endif %}
+{% endfor %}
+{% if by_types.joined %}
+-- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many
+-- the least reference that contains the release would have.
+{{ named }} as (
+    select
+        release_classes.*,
+        coalesce({{ referred }}.kanon_population, 0) as kanon_population,
+        case
+            when {{ referred }}.kanon_population > release_classes.kanon_size
+            then {{ referred }}.kanon_population
+            else release_classes.kanon_size
+        end as kanon_union
+    from release_classes
+    left join {{ referred }}
+{% for pair in pairs %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same_cell(pair, referred, "release_classes") }}
+{% endfor %}
+)
+{%- else %}
+{{ kanon_sql.classes_of_both_sides(columns, entity, referred, named, of_release=true) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# Whether cells of two sets are equal; those that are matched by more than that are never NULL. #}
+{% macro same_cell(pair, set, other) -%}
+{% set left = set ~ "." ~ kanon_sql.alias(pair.column) -%}
+{% set right = other ~ "." ~ kanon_sql.alias(pair.column) -%}
+{{ left ~ " = " ~ right if pair.how in ("by_pattern", "by_wildcard") else kanon_sql.same(left, right) }}
+{%- endmacro %}
+
+
+{# Both sides in one set and added up, which needs no cells of one type; those of the release alone,
+   or of either. #}
+{% macro classes_of_both_sides(columns, entity, referred, named, keyed=true, of_release=false) %}
+{% set counts = ["kanon_size", "kanon_records"] if entity is not none else ["kanon_size"] %}
+both_sides as (
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% for count in counts %}
+        {{ count }},
+{% endfor %}
+        0 as kanon_population
+    from release_classes
+
+    union all
+
+    select
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% for count in counts %}
+        0 as {{ count }},
+{% endfor %}
+        kanon_population
+    from {{ referred }}
+),
+
+{% if of_release %}
+-- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many
+-- the least reference that contains the release would have.
+{% else %}
+-- The classes of either side, with 0 where the other has nobody in it. kanon_union is how many the
+-- least reference that contains the release would have.
+{% endif %}
+{{ named }} as (
+    select
+{% if keyed %}
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% endif %}
+{% for count in counts %}
+        sum({{ count }}) as {{ count }},
+{% endfor %}
+        sum(kanon_population) as kanon_population,
+        case
+            when sum(kanon_population) > sum(kanon_size) then sum(kanon_population)
+            else sum(kanon_size)
+        end as kanon_union
+    from both_sides
+    group by
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+{% if of_release %}
+    having sum(kanon_size) > 0
+{% endif %}
+)
+{%- endmacro %}
+
+
+{# The classes of the release and of the reference, each with its people. #}
+{% macro classes_of_both(release, columns, entity, reference, pairs, reference_entity, reference_weight) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 {% if entity is not none %}
 release_people as (
@@ -101,39 +221,24 @@ release_people as (
 release_classes as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.aliased(
-            kanon_sql.cell(
-                pair,
-                kanon_sql.alias(pair.column)
-                    if entity is not none
-                    else kanon_sql.ident(pair.column),
-                kanon_sql.type_of(pair.column)
-            ),
-            pair.column
-        ) }},
+        {{ kanon_sql.aliased(kanon_sql.released_cell(pair, entity), pair.column) }},
 {% endfor %}
-        count(*) as kanon_size,
-        {{ "count(*)" if entity is none else "sum(kanon_records)" }} as kanon_records
+        count(*) as kanon_size
+{%- if entity is not none %},
+        sum(kanon_records) as kanon_records
+{%- endif %}
+
     from {{ (release if entity is none else "release_people") | indent(4) }}
     group by
 {% for pair in pairs %}
-        {{ kanon_sql.cell(
-            pair,
-            kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column),
-            kanon_sql.type_of(pair.column)
-        ) }}{{ "," if not loop.last }}
+        {{ kanon_sql.released_cell(pair, entity) }}{{ "," if not loop.last }}
 {% endfor %}
 ),
 
-reference_classes as (
+{{ "reference_people" if reference_entity is not none else "reference_classes" }} as (
     select
 {% for pair in pairs %}
-        {{ kanon_sql.aliased(
-            kanon_sql.cell(
-                pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)
-            ),
-            pair.column
-        ) }},
+        {{ kanon_sql.aliased(kanon_sql.referred_cell(pair), pair.column) }},
 {% endfor %}
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }} as kanon_entity
@@ -145,71 +250,39 @@ reference_classes as (
     from {{ reference | indent(4) }}
     group by
 {% for pair in pairs %}
-        {{ kanon_sql.cell(
-            pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)
-        ) }}{{ "," if not loop.last or reference_entity is not none }}
+        {{ kanon_sql.referred_cell(pair) }}{{ "," if not loop.last or reference_entity is not none }}
 {% endfor %}
 {% if reference_entity is not none %}
         {{ kanon_sql.ident(reference_entity) }}
 {% endif %}
-),
-{% for pair in matched %}
+)
+{%- if reference_entity is not none and not matched %},
 
-{{ kanon_sql.matching_cells(loop.index, pair, wildcard) }},
-{% endfor %}
-
-reference_as_released as (
-    select
-{% for pair in pairs %}
-        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released"
-            if pair in matched
-            else "reference_classes." ~ kanon_sql.alias(pair.column) }} as {{ kanon_sql.alias(pair.column) }},
-{% endfor %}
-        {{ "sum(reference_classes.kanon_population)"
-            if reference_entity is none
-            else "count(distinct reference_classes.kanon_entity)" }} as kanon_population
-    from reference_classes
-{% for pair in matched %}
-    inner join matching_cells_{{ loop.index }}
-        on matching_cells_{{ loop.index }}.kanon_referred = reference_classes.{{ kanon_sql.alias(pair.column) }}
-{% endfor %}
-    group by
-{% for pair in pairs %}
-        {{ "matching_cells_" ~ (matched.index(pair) + 1) ~ ".kanon_released"
-            if pair in matched
-            else "reference_classes." ~ kanon_sql.alias(pair.column) }}{{ "," if not loop.last }}
-{% endfor %}
-),
-
-both_sides as (
+reference_classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        kanon_size,
-        kanon_records,
-        0 as kanon_population
-    from release_classes
-
-    union all
-
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        0 as kanon_size,
-        0 as kanon_records,
-        kanon_population
-    from reference_as_released
-),
-
-matched as (
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        sum(kanon_size) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        sum(kanon_population) as kanon_population
-    from both_sides
+        count(kanon_entity) as kanon_population
+    from reference_people
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
-    having sum(kanon_size) > 0
 )
+{%- endif %}
+{%- endmacro %}
+
+
+{# A cell of the release, or of the set of its people, as it is compared. #}
+{% macro released_cell(pair, entity) -%}
+{{ kanon_sql.cell(
+    pair,
+    kanon_sql.alias(pair.column) if entity is not none else kanon_sql.ident(pair.column),
+    kanon_sql.type_of(pair.column)
+) }}
+{%- endmacro %}
+
+
+{# A cell of the reference, as it is compared. #}
+{% macro referred_cell(pair) -%}
+{{ kanon_sql.cell(pair, kanon_sql.ident(pair.reference), kanon_sql.type_of(pair.reference)) }}
 {%- endmacro %}
 
 
@@ -234,19 +307,21 @@ coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
     entity=none, reference_entity=none, reference_weight=none, union=false, wildcard=false, complete=false
 ) %}
 {% set too_few = kanon_sql.k_map_violated("kanon_union" if union else "kanon_population", k) %}
+{% set records = kanon_sql.records_of_class(entity) %}
 {% set measures = [
-    "sum(kanon_records) as kanon_records",
+    "sum(" ~ records ~ ") as kanon_records",
     kanon_sql.classes_where(too_few, "k_map_violated"),
-    kanon_sql.records_where(too_few, "k_map_violated"),
+    kanon_sql.records_where(too_few, "k_map_violated", records),
 ] %}
-{% set statement = kanon_sql.k_map(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, wildcard
-) %}
 {% set ctes %}
 with
 
+{{ kanon_sql.sets_of_k_map(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard
+) }},
+
 matched_classes as (
-    {{ statement | trim | indent(4) }}
+    {{ kanon_sql.counts_of_k_map(measures, entity) | trim | indent(4) }}
 ),
 
 measured as (

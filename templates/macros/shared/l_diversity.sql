@@ -22,7 +22,7 @@
     relation, columns, sensitive, "l_diversity",
     entity=entity, unknown=unknown,
     measure=kanon_sql.l_diversity(entity, unknown),
-    violated=kanon_sql.l_diversity_violated(l, "kanon_l_diversity"),
+    violated=kanon_sql.l_diversity_violated(l, kanon_sql.figure_of("l_diversity", kanon_sql.l_diversity(entity, unknown))),
     least=true
 ) }}
 {%- endmacro %}

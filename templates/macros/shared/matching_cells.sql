@@ -14,17 +14,51 @@
     Where each cell of the release is at a level of its own, it stands for the values that have it
     as their label at any level: `pair.labels`.
 #}
-{% macro matching_cells(place, pair, wildcard=false) -%}
-{% if pair.how == "by_pattern" -%}
-{{ kanon_sql.cells_by_pattern(place, pair, wildcard) }}
-{%- else -%}
-{{ kanon_sql.cells_by_wildcard(place, pair) }}
+{% macro matching_cells(pairs, reference_entity, wildcard=false) %}
+{% set parsed = pairs | selectattr("how", "equalto", "by_pattern") | list %}
+{% set equal = pairs | selectattr("how", "equalto", "by_wildcard") | list %}
+{% set referring = "reference_classes" if reference_entity is none else "reference_people" %}
+{% for pair in equal %}
+{{ kanon_sql.cells_by_wildcard(pairs.index(pair) + 1, pair, referring) }}{{ ",\n" if not loop.last or parsed }}
+{% endfor %}
+{% if parsed %}
+{{ kanon_sql.cells_by_pattern(pairs, parsed, referring, wildcard) }}
 {%- endif %}
 {%- endmacro %}
 
 
+{# The cells of the release that stand for those of a combination of the reference. #}
+{% macro cells_in_release(pairs, matched, reference_entity, aliased=false) -%}
+{% for pair in pairs %}
+{% set cell = ("matching_" ~ loop.index ~ ".kanon_released")
+    if pair in matched
+    else kanon_sql.aliases_in(
+        "reference_classes" if reference_entity is none else "reference_people", [pair.column]
+    ) | trim %}
+{{ "" if loop.first else ",\n" }}    {{ cell }}{{ " as " ~ kanon_sql.alias(pair.column) if aliased }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# The reference, each of its combinations once for every one of the release that takes it in. #}
+{% macro reference_with_cells_of_release(pairs, matched, reference_entity) -%}
+{% set referring = "reference_classes" if reference_entity is none else "reference_people" -%}
+from {{ referring }}
+{%- for pair in matched %}
+{% set place = pairs.index(pair) + 1 %}
+
+inner join {{ "matching_cells" if pair.how == "by_pattern" else "matching_cells_" ~ place }} as matching_{{ place }}
+    on matching_{{ place }}.kanon_referred = {{ referring }}.{{ kanon_sql.alias(pair.column) }}
+{%- if pair.how == "by_pattern" %}
+
+    and matching_{{ place }}.kanon_column = {{ place }}
+{%- endif %}
+{%- endfor %}
+{%- endmacro %}
+
+
 {# Equal cells, and NULL with everything on the other side. #}
-{% macro cells_by_wildcard(place, pair) -%}
+{% macro cells_by_wildcard(place, pair, referring) -%}
 released_cells_{{ place }} as (
     select distinct {{ kanon_sql.alias(pair.column) }} as kanon_cell
     from release_classes
@@ -32,7 +66,7 @@ released_cells_{{ place }} as (
 
 referred_cells_{{ place }} as (
     select distinct {{ kanon_sql.alias(pair.column) }} as kanon_cell
-    from reference_classes
+    from {{ referring }}
 ),
 
 matching_cells_{{ place }} as (
@@ -56,16 +90,19 @@ matching_cells_{{ place }} as (
 
 
 {# The same for columns of text, whose cells may be generalised. #}
-{% macro cells_by_pattern(place, pair, wildcard=false) -%}
-{% set cells = "cells_" ~ place %}
-cell_texts_{{ place }} as (
+{% macro cells_by_pattern(pairs, parsed, referring, wildcard=false) -%}
+-- Every cell once, by the place of its column; '=' stands before its text, and '' for NULL.
+cell_texts as (
     select
+        kanon_column,
         kanon_cell,
         max(kanon_released) as kanon_released,
         max(kanon_referred) as kanon_referred,
         case when kanon_cell <> '' then substring(kanon_cell, 2, length(kanon_cell)) end as kanon_text
     from (
+{% for pair in parsed %}
         select distinct
+            {{ pairs.index(pair) + 1 }} as kanon_column,
             {{ kanon_sql.alias(pair.column) }} as kanon_cell,
             1 as kanon_released,
             0 as kanon_referred
@@ -74,57 +111,81 @@ cell_texts_{{ place }} as (
         union all
 
         select distinct
+            {{ pairs.index(pair) + 1 }} as kanon_column,
             {{ kanon_sql.alias(pair.column) }} as kanon_cell,
             0 as kanon_released,
             1 as kanon_referred
-        from reference_classes
+        from {{ referring }}
+{% if not loop.last %}
+
+        union all
+
+{% endif %}
+{% endfor %}
     ) as kanon_cells
-    group by kanon_cell
+    group by
+        kanon_column,
+        kanon_cell
 ),
 
-{{ kanon_sql.parsed_cells(cells, "cell_texts_" ~ place) }},
+{{ kanon_sql.parsed_cells("cells", "cell_texts") }},
 
-ranges_{{ place }} as (
+-- Where a number, an interval or a range of the release begins.
+starts as (
+    select distinct
+        kanon_column,
+        coalesce(kanon_number, kanon_low) as kanon_start
+    from cells
+    where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
+),
+
+-- Columns in which a-b may be a text like others.
+columns_of_texts as (
+    select distinct kanon_column
+    from cells
+    where kanon_kind in ('mask', 'text')
+),
+
+-- What takes in numbers; a-b is open at b where another cell begins there.
+ranges as (
     select
-        kanon_cell,
-        kanon_low,
-        kanon_high,
-        kanon_low_open,
+        cells.kanon_column,
+        cells.kanon_cell,
+        cells.kanon_low,
+        cells.kanon_high,
+        cells.kanon_low_open,
         case
-            when kanon_kind = 'range' and kanon_high in (
-                select coalesce(kanon_number, kanon_low)
-                from {{ cells }}
-                where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
-            ) then 1
-            else kanon_high_open
+            when cells.kanon_kind = 'range' and starts.kanon_start is not null then 1
+            else cells.kanon_high_open
         end as kanon_high_open
-    from {{ cells }}
+    from cells
+    left join starts
+        on starts.kanon_column = cells.kanon_column
+        and starts.kanon_start = cells.kanon_high
+    left join columns_of_texts
+        on columns_of_texts.kanon_column = cells.kanon_column
     where
-        kanon_released = 1
+        cells.kanon_released = 1
         and (
-            kanon_kind = 'interval'
-            or (
-                kanon_kind = 'range'
-                and 0 = (
-                    select count(*)
-                    from {{ cells }}
-                    where kanon_kind in ('mask', 'text')
-                )
-            )
+            cells.kanon_kind = 'interval'
+            or (cells.kanon_kind = 'range' and columns_of_texts.kanon_column is null)
         )
 ),
 
-masks_{{ place }} as (
+masks as (
     select distinct
+        kanon_column,
         kanon_length,
         kanon_stars_left,
         kanon_kept
-    from {{ cells }}
+    from cells
     where kanon_released = 1 and kanon_kind = 'mask'
 ),
 
-stems_{{ place }} as (
+-- What each mask leaves of the cells that are as long as it is.
+stems as (
     select
+        cells.kanon_column,
         cells.kanon_cell,
         cells.kanon_kind,
         cells.kanon_released,
@@ -138,41 +199,46 @@ stems_{{ place }} as (
             else 0
         end as kanon_is_mask,
         substring(cells.kanon_text, masks.kanon_stars_left + 1, masks.kanon_kept) as kanon_stem
-    from {{ cells }} as cells
-    inner join masks_{{ place }} as masks
-        on masks.kanon_length = cells.kanon_length
+    from cells
+    inner join masks
+        on masks.kanon_column = cells.kanon_column
+        and masks.kanon_length = cells.kanon_length
 ),
 
+{% for pair in parsed %}
+{% set place = pairs.index(pair) + 1 %}
 {% for label in pair.labels %}
 labelled_cells_{{ place }}_{{ loop.index }} as (
     select
         kanon_cell,
         {{ label.sql | indent(8) }} as kanon_label
-    from cell_texts_{{ place }}
+    from cell_texts
 {% if label.joined %}
     {{ kanon_sql.join_labels(label.joined) | indent(4) }}
 {% endif %}
-    where kanon_referred = 1
+    where kanon_referred = 1 and kanon_column = {{ place }}
 ),
 
 {% endfor %}
-matching_cells_{{ place }} as (
+{% endfor %}
+-- A cell stands for itself; '*' for any; a mask for what has its stem; a range for its numbers.
+matching_cells as (
     select
-        released.kanon_cell as kanon_released,
-        referred.kanon_cell as kanon_referred
-    from {{ cells }} as released
-    inner join {{ cells }} as referred
-        on referred.kanon_referred = 1
-        and referred.kanon_cell = released.kanon_cell
-    where released.kanon_released = 1
+        kanon_column,
+        kanon_cell as kanon_released,
+        kanon_cell as kanon_referred
+    from cells
+    where kanon_released = 1 and kanon_referred = 1
 
     union
 
     select
+        released.kanon_column,
         released.kanon_cell as kanon_released,
         referred.kanon_cell as kanon_referred
-    from {{ cells }} as released
-    cross join {{ cells }} as referred
+    from cells as released
+    inner join cells as referred
+        on referred.kanon_column = released.kanon_column
     where
         released.kanon_released = 1
         and referred.kanon_referred = 1
@@ -183,11 +249,13 @@ matching_cells_{{ place }} as (
     union
 
     select
+        released.kanon_column,
         released.kanon_cell as kanon_released,
         referred.kanon_cell as kanon_referred
-    from stems_{{ place }} as released
-    inner join stems_{{ place }} as referred
-        on referred.kanon_length = released.kanon_length
+    from stems as released
+    inner join stems as referred
+        on referred.kanon_column = released.kanon_column
+        and referred.kanon_length = released.kanon_length
         and referred.kanon_stars_left = released.kanon_stars_left
         and referred.kanon_kept = released.kanon_kept
         and referred.kanon_stem = released.kanon_stem
@@ -200,28 +268,34 @@ matching_cells_{{ place }} as (
     union
 
     select
+        ranges.kanon_column,
         ranges.kanon_cell as kanon_released,
         referred.kanon_cell as kanon_referred
-    from ranges_{{ place }} as ranges
-    inner join {{ cells }} as referred
-        on referred.kanon_number >= ranges.kanon_low
+    from ranges
+    inner join cells as referred
+        on referred.kanon_column = ranges.kanon_column
+        and referred.kanon_number >= ranges.kanon_low
         and referred.kanon_number <= ranges.kanon_high
     where
         referred.kanon_referred = 1
         and (referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0)
         and (referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0)
+{%- for pair in parsed %}
+{% set place = pairs.index(pair) + 1 %}
 {%- for label in pair.labels %}
 
 
     union
 
     select
+        released.kanon_column,
         released.kanon_cell as kanon_released,
         referred.kanon_cell as kanon_referred
-    from {{ cells }} as released
+    from cells as released
     inner join labelled_cells_{{ place }}_{{ loop.index }} as referred
         on referred.kanon_label = released.kanon_text
-    where released.kanon_released = 1
+    where released.kanon_released = 1 and released.kanon_column = {{ place }}
+{%- endfor %}
 {%- endfor %}
 
 )

@@ -9,21 +9,39 @@ with
 
 {{ kanon_sql.inline_values("listed_values", ["kanon_value"], values) }},
 
+{{ kanon_sql.held_values(relation, column, values, unknown) }}
+
+{{ kanon_sql.counts_of_values_not_listed() }}
+{%- endmacro %}
+
+
+{# The values of a column as the list spells them, with the records that hold each. #}
+{% macro held_values(relation, column, values, unknown=false) -%}
+{% set value = kanon_sql.as_listed(kanon_sql.ident(column), kanon_sql.type_of(column), values) | trim -%}
 held_values as (
     select
-        {{ kanon_sql.as_listed(kanon_sql.ident(column), kanon_sql.type_of(column), values) }} as kanon_value,
+        {{ value | indent(8) }} as kanon_value,
         count(*) as kanon_records
     from {{ relation | indent(4) }}
 {% if unknown %}
     where {{ kanon_sql.ident(column) }} is not null
 {% endif %}
-    group by {{ kanon_sql.as_listed(kanon_sql.ident(column), kanon_sql.type_of(column), values) }}
+    group by
+        {{ value | indent(8) }}
 )
+{%- endmacro %}
 
+
+{# How many of these values are not among listed_values. #}
+{% macro counts_of_values_not_listed() %}
 select
     sum(case when listed_values.kanon_value is null then 1 else 0 end) as kanon_values_not_listed,
-    sum(case when listed_values.kanon_value is null then held_values.kanon_records else 0 end) as kanon_records_not_listed,
-    sum(case when held_values.kanon_value is null then held_values.kanon_records else 0 end) as kanon_null_records
+    sum(
+        case when listed_values.kanon_value is null then held_values.kanon_records else 0 end
+    ) as kanon_records_not_listed,
+    sum(
+        case when held_values.kanon_value is null then held_values.kanon_records else 0 end
+    ) as kanon_null_records
 from held_values
 left join listed_values
     on listed_values.kanon_value = held_values.kanon_value

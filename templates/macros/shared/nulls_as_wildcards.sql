@@ -9,9 +9,17 @@
     Templ, Kowarik, Meindl 2015, Statistical disclosure control for micro-data using sdcMicro,
     JSS 67(4), section 4.1 (missing values in key variables).
 #}
-{% macro k_anonymity_with_wildcards(relation, columns) %}
+{% macro k_anonymity_with_wildcards(relation, columns, k=none) %}
 with
 
+{{ kanon_sql.sets_of_wildcards(relation, columns) }}
+
+{{ kanon_sql.class_sizes(columns, ["min(kanon_records) as kanon_size_as_value"], k=k) }}
+{%- endmacro %}
+
+
+{# The sets that such a statement names, the last of which is that of the patterns. #}
+{% macro sets_of_wildcards(relation, columns) %}
 patterns as (
     select
 {{ kanon_sql.aliased_names(columns) | indent(4, first=true) }},
@@ -86,8 +94,6 @@ classes as (
         patterns_as_looking.{{ kanon_sql.alias(column) }}{{ "," if not loop.last }}
 {% endfor %}
 )
-
-{{ kanon_sql.class_sizes(columns, ["min(kanon_records) as kanon_size_as_value"]) }}
 {%- endmacro %}
 
 

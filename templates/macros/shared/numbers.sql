@@ -21,6 +21,13 @@ cast({{ dividend }} as {{ kanon_sql.float_type() }}) / nullif({{ divisor }}, 0)
 {%- endmacro %}
 
 
+{# Whether the chance of one in a count is above a bound, said of the count. #}
+{% macro chance_above(bound, count) -%}
+{% set least = kanon_sql.least_size(bound) -%}
+{{ count }} {{ "> 0" if least is none else "< " ~ least }}
+{%- endmacro %}
+
+
 {# The number that a text spells in plain digits, no more than a double holds, else NULL. #}
 {% macro number_or_null(text) -%}
 case

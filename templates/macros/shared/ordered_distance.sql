@@ -15,11 +15,23 @@
 #}
 {% macro ordered_distance(
     relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
-    class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[], whole=none
+    measures=[], rolled_up=false, violating=none, flags=[], whole=none
 ) %}
-{% set counted = kanon_sql.counted(entity, unknown) %}
 with
 
+{{ kanon_sql.sets_of_ordered_distance(
+    relation, columns, sensitive, entity, unknown, order, class_measures, rolled_up, whole
+) }}
+{{- kanon_sql.said_of_distances(columns, class_measures, measures, violating, entity, flags) }}
+{%- endmacro %}
+
+
+{# The sets that such a statement names, the last of which is that of the classes. #}
+{% macro sets_of_ordered_distance(
+    relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
+    rolled_up=false, whole=none
+) %}
+{% set counted = kanon_sql.counted(entity, unknown) %}
 {{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
 
 {% if order is not none %}
@@ -216,9 +228,7 @@ class_distances as (
     from distances
 ),
 
-{{ kanon_sql.classes_with_distances(
-    columns, counted, class_measures, class_verdicts, measures, violating, entity, flags
-) }}
+{{ kanon_sql.classes_with_distances(columns, counted, class_measures, entity) }}
 {%- endmacro %}
 
 

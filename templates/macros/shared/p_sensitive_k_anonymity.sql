@@ -22,7 +22,10 @@
     relation, columns, sensitive, "p_sensitive_k_anonymity",
     entity=entity, unknown=unknown,
     measure=kanon_sql.p_sensitive_k_anonymity(entity, unknown),
-    violated=kanon_sql.p_sensitive_k_anonymity_violated("kanon_p_sensitive_k_anonymity", p, k),
+    violated=kanon_sql.p_sensitive_k_anonymity_violated(
+        kanon_sql.figure_of("p_sensitive_k_anonymity", kanon_sql.p_sensitive_k_anonymity(entity, unknown)),
+        p, k
+    ),
     least=true
 ) }}
 {%- endmacro %}

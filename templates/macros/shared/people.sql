@@ -36,7 +36,7 @@ order by kanon_size
 select
     {{ class_people }}.{{ kanon_sql.alias(entity) }}
 {%- for measure in measures %},
-    {{ measure }}
+    {{ measure | indent(4) }}
 {%- endfor %}
 
 from {{ class_people }}
@@ -50,11 +50,12 @@ group by {{ class_people }}.{{ kanon_sql.alias(entity) }}
 {%- endmacro %}
 
 
-{# How many people are in a class that is flagged, each once, however many such classes they have. #}
+{# How many people are in a class of which something is so, by the name that each condition has: each
+   of them once, however many such classes they have. #}
 {% macro people_of_flagged_classes(class_people, classes, columns, entity, flags) %}
 {% set of_person = namespace(measures=[]) %}
 {% for flag in flags %}
-{% set of_person.measures = of_person.measures + ["max(" ~ classes ~ "." ~ flag ~ ") as " ~ flag] %}
+{% set of_person.measures = of_person.measures + ["max(" ~ kanon_sql.flag(flag.expression) | trim ~ ") as " ~ flag.name] %}
 {% endfor %}
 people as (
     {{ kanon_sql.of_each_person(class_people, classes, columns, entity, of_person.measures) | trim | indent(4) }}
@@ -63,7 +64,7 @@ people as (
 select
     count(*) as kanon_people
 {%- for flag in flags %},
-    sum({{ flag }}) as {{ flag }}_people
+    sum({{ flag.name }}) as {{ flag.name }}_people
 {%- endfor %}
 
 from people

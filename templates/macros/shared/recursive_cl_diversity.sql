@@ -14,21 +14,25 @@
     definitions 4.2 and 4.5.
 #}
 {% macro recursive_cl_diversity(l, label, allowed=none, entity=none, unknown=false) -%}
+{% set most = kanon_sql.most_known(label, allowed) -%}
+{% set quotient = kanon_sql.quotient(most, kanon_sql.recursive_rest(l, label, allowed, entity, unknown)) -%}
 {% if allowed is none -%}
-{{ kanon_sql.quotient("kanon_most", kanon_sql.recursive_rest(l, label, allowed, entity, unknown)) }}
+{{ quotient }}
 {%- else -%}
-case when kanon_most_{{ label }} = 0 and kanon_total > 0 then 0 else {{ kanon_sql.quotient(
-    "kanon_most_" ~ label, kanon_sql.recursive_rest(l, label, allowed, entity, unknown)
-) }} end
+case
+    when {{ kanon_sql.only_allowed(most, entity, unknown) }} then 0
+    else {{ quotient }}
+end
 {%- endif %}
 {%- endmacro %}
 
 
 {% macro recursive_cl_diversity_violated(c, l, label, allowed=none, entity=none, unknown=false) -%}
-{% set most = "kanon_most" if allowed is none else "kanon_most_" ~ label -%}
-not ({{ kanon_sql.less_than_share(
+{% set most = kanon_sql.most_known(label, allowed) -%}
+{% set rare = kanon_sql.less_than_share(
     most, c, kanon_sql.recursive_rest(l, label, allowed, entity, unknown)
-) }}{{ "" if allowed is none else " or (" ~ most ~ " = 0 and kanon_total > 0)" }})
+) -%}
+not ({{ rare }}{{ "" if allowed is none else " or " ~ kanon_sql.only_allowed(most, entity, unknown) }})
 {%- endmacro %}
 
 
@@ -38,43 +42,56 @@ not ({{ kanon_sql.less_than_share(
 {%- endmacro %}
 
 
+{# How often a class has the most frequent value that may not become known. #}
+{% macro most_known(label, allowed=none) -%}
+{{ "kanon_most" if allowed is none else "kanon_most_" ~ label }}
+{%- endmacro %}
+
+
+{# A class of values that may become known, and of nothing else. #}
+{% macro only_allowed(most, entity=none, unknown=false) -%}
+{{ most }} = 0{{ " and kanon_total > 0" if unknown }}
+{%- endmacro %}
+
+
 {# The records of a class that are left once the most frequent values are ruled out. #}
 {% macro recursive_rest(l, label, allowed=none, entity=none, unknown=false) -%}
-{% set most = "kanon_most" if allowed is none else "kanon_most_" ~ label -%}
-{% set rest = kanon_sql.rest_of_counts(l, label, allowed) | trim -%}
+{% set most = kanon_sql.most_known(label, allowed) -%}
 {% if entity is none -%}
-{{ rest }}
-{%- else -%}
-case when {{ most }} = {{ kanon_sql.class_holders(entity, unknown) }} then {{ most if l == 1 else 0 }} else {{ rest }} end
-{%- endif %}
-{%- endmacro %}
-
-
-{# The same by the counts of the values alone. #}
-{% macro rest_of_counts(l, label, allowed=none) -%}
-{% if l == 1 -%}
-kanon_total
-{%- elif allowed is not none -%}
-case when kanon_rank_{{ label }} < {{ kanon_sql.positive_int(l, "l") }} then kanon_rest_{{ label }} else kanon_rest_before_{{ label }} - kanon_most_{{ label }} end
-{%- elif l == 2 -%}
-(kanon_total - kanon_most)
-{%- else -%}
 kanon_rest_{{ label }}
+{%- else -%}
+case when {{ most }} = {{ kanon_sql.class_holders(entity, unknown) }} then {{ most if l == 1 else 0 }} else kanon_rest_{{ label }} end
 {%- endif %}
 {%- endmacro %}
 
 
-{% macro recursive_cl_diversity_columns(counted, l, label, sensitive, allowed=none) -%}
-sum({{ counted }}) as kanon_total
-max({{ counted }}) as kanon_most
-{% if l > 2 or allowed is not none %}
-sum(case when kanon_rank >= {{ kanon_sql.positive_int(l, "l") }} then {{ counted }} else 0 end) as kanon_rest_{{ label }}
+{% macro recursive_cl_diversity_columns(counted, l, label, sensitive, allowed=none, unknown=false) -%}
+{% set not_allowed = "case when " ~ kanon_sql.is_one_of(sensitive, allowed or []) ~ " then 0 else " ~ counted ~ " end" %}
+{% set their_rank = "case when " ~ kanon_sql.is_one_of(sensitive, allowed or []) ~ " then null else kanon_rank end" %}
+{% if allowed is none %}
+{{ return([
+    {"name": "kanon_most", "expression": "max(" ~ counted ~ ")"},
+    {"name": "kanon_rest_" ~ label, "expression":
+        "sum(" ~ counted ~ ")" if l == 1
+        else "sum(" ~ counted ~ ") - max(" ~ counted ~ ")" if l == 2
+        else kanon_sql.sum_of_ranks(counted, l)},
+]) }}
+{% else %}
+{{ return([
+    {"name": "kanon_most_" ~ label, "expression": "max(" ~ not_allowed ~ ")"},
+    {"name": "kanon_rest_" ~ label, "expression":
+        "sum(" ~ counted ~ ")" if l == 1
+        else "case\n    when min(" ~ their_rank ~ ") < " ~ kanon_sql.positive_int(l, "l")
+            ~ "\n    then " ~ kanon_sql.sum_of_ranks(counted, l)
+            ~ "\n    else " ~ kanon_sql.sum_of_ranks(counted, l - 1) ~ " - max(" ~ not_allowed ~ ")\nend"},
+] + (kanon_sql.total_columns(counted) if unknown else [])) }}
 {% endif %}
-{% if allowed is not none %}
-sum(case when kanon_rank >= {{ l }} - 1 then {{ counted }} else 0 end) as kanon_rest_before_{{ label }}
-max(case when {{ kanon_sql.is_one_of(sensitive, allowed) }} then 0 else {{ counted }} end) as kanon_most_{{ label }}
-min(case when {{ kanon_sql.is_one_of(sensitive, allowed) }} then null else kanon_rank end) as kanon_rank_{{ label }}
-{% endif %}
+{%- endmacro %}
+
+
+{# How often a class has its values from a rank on, the most frequent being of rank 1. #}
+{% macro sum_of_ranks(counted, rank) -%}
+sum(case when kanon_rank >= {{ rank }} then {{ counted }} else 0 end)
 {%- endmacro %}
 
 
@@ -86,13 +103,15 @@ min(case when {{ kanon_sql.is_one_of(sensitive, allowed) }} then null else kanon
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "recursive_cl_diversity",
     entity=entity, unknown=unknown,
-    needs=["ranks"],
+    needs=["ranks"] if l > 2 or allowed is not none else [],
     measure=kanon_sql.recursive_cl_diversity(l, "recursive_cl_diversity", allowed, entity, unknown),
     violated=kanon_sql.recursive_cl_diversity_violated(
         c, l, "recursive_cl_diversity", allowed, entity, unknown
     ),
     infinite=kanon_sql.recursive_cl_diversity_infinite("kanon_recursive_cl_diversity"),
-    class_columns=kanon_sql.recursive_cl_diversity_columns(counted, l, "recursive_cl_diversity", sensitive, allowed),
+    class_columns=kanon_sql.recursive_cl_diversity_columns(
+        counted, l, "recursive_cl_diversity", sensitive, allowed, unknown
+    ),
     named=allowed
 ) }}
 {%- endmacro %}

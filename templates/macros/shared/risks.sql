@@ -9,7 +9,7 @@
 
 {# Whoever does not know it finds one of those in the reference: 1 / people is above a bound. #}
 {% macro journalist_risk(bound) -%}
-{{ kanon_sql.more_than_share("1", bound, "kanon_union") }}
+{{ kanon_sql.chance_above(bound, "kanon_union") }}
 {%- endmacro %}
 
 
@@ -110,7 +110,7 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 {% if bound is none -%}
 cast(null as {{ kanon_sql.whole_type() }}) as {{ name }}
 {%- else -%}
-coalesce(sum(case when {{ kanon_sql.more_than_share("1", bound, "kanon_size") }} then {{ counted }} else 0 end), 0) as {{ name }}
+coalesce(sum(case when {{ kanon_sql.chance_above(bound, "kanon_size") }} then {{ counted }} else 0 end), 0) as {{ name }}
 {%- endif %}
 {%- endmacro %}
 
@@ -124,27 +124,24 @@ coalesce(sum(case when {{ kanon_sql.more_than_share("1", bound, "kanon_size") }}
     max_highest=none, max_average=none, max_at_risk=none, threshold=0.2, entity=none, wildcard=false
 ) %}
 {% set is_exact = entity is none and not wildcard %}
+{% set records = kanon_sql.records_of_size(entity, wildcard) %}
 {% set found = "measured_classes.kanon_classes" if is_exact else "measured_people.kanon_found" %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
 {% set ctes %}
 with
 
-class_sizes as (
-    {{ kanon_sql.sizes_asked(relation, columns, entity, wildcard) | trim | indent(4) }}
-),
+{{ kanon_sql.sets_of_sizes(relation, columns, entity, wildcard) }},
 
-everyone_once as (
-    {{ kanon_sql.everyone_once(relation, columns, entity) | trim | indent(4) }}
-),
+{{ kanon_sql.everyone_once(columns, entity, wildcard) }},
 
 measured_classes as (
     select
-        coalesce(sum(kanon_records), 0) as records,
-        {{ kanon_sql.above_bound(bound, "violating_classes", "kanon_classes") }},
-        {{ kanon_sql.above_bound(bound, "violating_records", "kanon_records") }},
-        sum(kanon_classes) as kanon_classes,
+        coalesce(sum({{ records }}), 0) as records,
+        {{ kanon_sql.above_bound(bound, "violating_classes", "1") }},
+        {{ kanon_sql.above_bound(bound, "violating_records", records) }},
+        count(*) as kanon_classes,
         {{ kanon_sql.quotient("1", "min(kanon_size)") }} as achieved
-    from class_sizes
+    from classes
 ),
 
 measured_people as (
@@ -203,18 +200,17 @@ measured as (
 ) %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
 {% set measures = [
-    "sum(kanon_records) as kanon_records",
+    "sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records",
     kanon_sql.people_where(kanon_sql.journalist_risk(threshold), "journalist_risk_at_risk"),
 ] %}
 {% if bound is not none %}
 {% set measures = measures + [
     kanon_sql.classes_where(kanon_sql.journalist_risk(bound), "journalist_risk_violated"),
-    kanon_sql.records_where(kanon_sql.journalist_risk(bound), "journalist_risk_violated"),
+    kanon_sql.records_where(
+        kanon_sql.journalist_risk(bound), "journalist_risk_violated", kanon_sql.records_of_class(entity)
+    ),
 ] %}
 {% endif %}
-{% set statement = kanon_sql.k_map(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
-) %}
 {% set nothing = "cast(null as " ~ kanon_sql.whole_type() ~ ")" %}
 {% set counted = "matched_classes" if entity is none else "matched_people" %}
 {% set of_reference = kanon_sql.quotient("matched_classes.kanon_classes", "matched_classes.kanon_unions") %}
@@ -222,16 +218,21 @@ measured as (
 {% set ctes %}
 with
 
+{{ kanon_sql.sets_of_k_map(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight,
+    each_person=entity is not none
+) }},
+
 matched_classes as (
-    {{ statement | trim | indent(4) }}
+    {{ kanon_sql.counts_of_k_map(
+        measures, entity, "classes" if entity is none else "linked_classes"
+    ) | trim | indent(4) }}
 ),
 {% if entity is not none %}
 
+-- The same of people: the last set above holds each of them as a class of one.
 matched_people as (
-    {{ kanon_sql.k_map(
-        relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
-        each_person=true
-    ) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_k_map(measures, entity) | trim | indent(4) }}
 ),
 {% endif %}
 
@@ -296,24 +297,26 @@ coalesce(
     relation, columns, reference, pairs, max_average,
     entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
 ) %}
-{% set measures = ["sum(kanon_records) as kanon_records"] %}
+{% set measures = ["sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records"] %}
 {% set counted = "matched_classes" if entity is none else "matched_people" %}
-{% set statement = kanon_sql.k_map(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
-) %}
 {% set ctes %}
 with
 
+{{ kanon_sql.sets_of_k_map(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight,
+    each_person=entity is not none
+) }},
+
 matched_classes as (
-    {{ statement | trim | indent(4) }}
+    {{ kanon_sql.counts_of_k_map(
+        measures, entity, "classes" if entity is none else "linked_classes"
+    ) | trim | indent(4) }}
 ),
 {% if entity is not none %}
 
+-- The same of people: the last set above holds each of them as a class of one.
 matched_people as (
-    {{ kanon_sql.k_map(
-        relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
-        each_person=true
-    ) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_k_map(measures, entity) | trim | indent(4) }}
 ),
 {% endif %}
 
@@ -358,17 +361,13 @@ measured as (
 {% set ctes %}
 with
 
-class_sizes as (
-    {{ kanon_sql.sizes_asked(relation, columns, entity, wildcard) | trim | indent(4) }}
-),
+{{ kanon_sql.sets_of_sizes(relation, columns, entity, wildcard) }},
 
-everyone_once as (
-    {{ kanon_sql.everyone_once(relation, columns, entity) | trim | indent(4) }}
-),
+{{ kanon_sql.everyone_once(columns, entity, wildcard) }},
 
 measured_records as (
-    select coalesce(sum(kanon_records), 0) as records
-    from class_sizes
+    select coalesce(sum({{ kanon_sql.records_of_size(entity, wildcard) }}), 0) as records
+    from classes
 ),
 
 measured_people as (

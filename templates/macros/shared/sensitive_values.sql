@@ -6,49 +6,85 @@
     `unknown` reads a NULL as no value at all; otherwise NULL is one value more. With an entity
     a value counts once for each person of the class who holds it.
 
-    `needs` says what a value of a class is compared with: its share of the table (shares), the
-    others of its class (ranks), all of the table's together (distances). `class_columns` are what
-    the models measure over the values of a class, `class_measures` what each says of the class,
-    `class_verdicts` whether the class fails it, and `measures` what is so of all classes. With
-    `violating`, a condition on a class, the rows are the classes of which it is true instead, and
-    with `flags`, which are names of verdicts, one row says how many people are in such classes.
+    `needs` says what a value of a class is compared with: its share of the table (shares), what
+    enhanced beta-likeness allows it (bounds), its share of the class (class_shares), the others of its
+    class (ranks); and what a class is compared with: how many values the table has (table_values).
+    `class_columns` are what the models measure over the values of a class, `class_measures` what
+    each says of the class, and `measures` what is so of all classes. With `violating`, a condition
+    on a class, the rows are the classes of which it is true instead, and with `flags`, which are
+    conditions under their names, one row says how many people are in such classes.
 #}
 {% macro sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
-    class_measures=[], class_verdicts=[], measures=[], rolled_up=false, violating=none, flags=[],
-    whole=none
+    class_measures=[], measures=[], rolled_up=false, violating=none, flags=[], k=none, whole=none
 ) %}
-{% set counted = kanon_sql.counted(entity, unknown) %}
-{% set values_read = "compared_values" if "shares" in needs or "ranks" in needs else "class_values" %}
+{% set classes = kanon_sql.figured_classes(class_measures, needs) | trim %}
 with
 
+{{ kanon_sql.sets_of_sensitive_values(
+    relation, columns, sensitive, entity, unknown, needs, class_columns, class_measures, rolled_up, whole
+) }}
+{%- if flags %},
+
+{{ kanon_sql.people_of_flagged_classes("class_people", classes, columns, entity, flags) }}
+{%- elif violating is not none %}
+
+
+{{ kanon_sql.violating_classes(columns, violating, classes, kanon_sql.records_of_class(entity)) }}
+{%- else %}
+
+
+{{ kanon_sql.class_sizes(
+    columns,
+    measures + (
+        ["sum(kanon_without_entity) as kanon_without_entity"] if entity is not none else []
+    ),
+    classes, kanon_sql.records_of_class(entity), k
+) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The sets that such a statement names, the last of which is that of the classes. #}
+{% macro sets_of_sensitive_values(
+    relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
+    class_measures=[], rolled_up=false, whole=none
+) %}
+{% set counted = kanon_sql.counted(entity, unknown) %}
+{% set compared = "shares" in needs or "ranks" in needs %}
+{% set of_values = "bounded_shares" if "bounds" in needs else "value_shares" %}
 {{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
 {% if "shares" in needs %}
 
-{{ kanon_sql.value_shares(sensitive, counted, unknown, whole) }},
+{{ kanon_sql.value_shares(sensitive, counted, unknown, needs, whole) | trim }},
 {% endif %}
-{% if values_read == "compared_values" %}
+{% if compared %}
 
+-- Each value of a class beside what it is compared with.
 compared_values as (
     select
         class_values.*
 {%- if "shares" in needs %},
-        value_shares.kanon_share,
-        value_shares.kanon_table_values
+        {{ of_values }}.kanon_share
+{%- endif %}
+{%- if "bounds" in needs %},
+        {{ of_values }}.kanon_allowed_share
+{%- endif %}
+{%- if "class_shares" in needs %},
+        {{ kanon_sql.share_of_class(columns, "class_values." ~ counted) | indent(8) }} as kanon_class_share
 {%- endif %}
 {%- if "ranks" in needs %},
         row_number() over (
-            partition by
-{{ kanon_sql.aliases_in("class_values", columns) | indent(12, first=true) }}
+{{ kanon_sql.partition_of(columns, "class_values", 3) }}
             order by class_values.{{ counted }} desc
         ) as kanon_rank
 {%- endif %}
 
     from class_values
 {% if "shares" in needs %}
-    {{ "left" if unknown else "inner" }} join value_shares
+    {{ "left" if unknown else "inner" }} join {{ of_values }}
         on {{ kanon_sql.same(
-            "value_shares." ~ kanon_sql.alias(sensitive),
+            of_values ~ "." ~ kanon_sql.alias(sensitive),
             "class_values." ~ kanon_sql.alias(sensitive)
         ) }}
 {% endif %}
@@ -56,120 +92,97 @@ compared_values as (
 {% endif %}
 
 {% if entity is none %}
+-- One row a class, with what is measured over the values in it.
 classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         sum(kanon_records) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        {{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }} as kanon_distinct,
-        {{ kanon_sql.count_known(sensitive) }} as kanon_known
-{%- for column in class_columns %},
-        {{ column.expression | indent(8) }} as {{ column.name }}
-{%- endfor %}
-
-    from {{ values_read }}
+        {{ kanon_sql.values_of_class(sensitive, unknown, class_columns) | indent(8) }}
+    from {{ "compared_values" if compared else "class_values" }}
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 )
 {%- else %}
+{{ kanon_sql.classes_of_people(
+    columns, sensitive, entity, unknown, class_columns, counted,
+    "compared_values" if compared else "class_values"
+) }}
+{%- endif %}
+{%- if kanon_sql.figured_classes(class_measures, needs) | trim == "measured_classes" %},
+
+{{ kanon_sql.measured_classes(class_measures, needs) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# What is measured over the values of a class. #}
+{% macro values_of_class(sensitive, unknown, class_columns) -%}
+{{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }} as kanon_distinct
+{%- for column in class_columns %},
+{{ column.expression }} as {{ column.name }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{#
+    The same of people: what is counted in people, and what is measured over the values that they
+    have. Both halves are made of the same set, and so each has every class.
+#}
+{% macro classes_of_people(columns, sensitive, entity, unknown, class_columns, counted, values_read) %}
+-- Each person once in a class, whatever values they have there.
 class_people as (
     select
 {{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }},
-        sum(kanon_records) as kanon_records,
+        sum(kanon_records) as kanon_records
+{%- if unknown %},
         max(case when {{ kanon_sql.is_null(sensitive) }} then 0 else 1 end) as kanon_known
+{%- endif %}
+
     from class_value_people
     group by
 {{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }}
 ),
 
-values_and_people as (
-    select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        0 as kanon_size,
-        0 as kanon_size_known,
-        0 as kanon_records,
-        0 as kanon_without_entity,
-        {{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }} as kanon_distinct,
-        {{ kanon_sql.count_known(sensitive) }} as kanon_known,
-        max({{ counted }}) as kanon_most_people
-{%- for column in class_columns %},
-        {{ column.expression | indent(8) }} as {{ column.name }}
-{%- endfor %}
-
-    from {{ values_read }}
-    group by
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
-
-    union all
-
+people_of_classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         count(*) as kanon_size,
+{% if unknown %}
         sum(kanon_known) as kanon_size_known,
+{% endif %}
         sum(kanon_records) as kanon_records,
-        sum(case when {{ kanon_sql.is_null(entity) }} then kanon_records else 0 end) as kanon_without_entity,
-        0 as kanon_distinct,
-        0 as kanon_known,
-        0 as kanon_most_people
-{%- for column in class_columns %},
-        null as {{ column.name }}
-{%- endfor %}
-
+        {{ kanon_sql.sum_where(kanon_sql.is_null(entity), "kanon_records", "kanon_without_entity") | indent(8) }}
     from class_people
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
-classes as (
+values_of_classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        sum(kanon_size) as kanon_size,
-        sum(kanon_size_known) as kanon_size_known,
-        sum(kanon_records) as kanon_records,
-        sum(kanon_without_entity) as kanon_without_entity,
-        sum(kanon_distinct) as kanon_distinct,
-        sum(kanon_known) as kanon_known,
-        sum(kanon_most_people) as kanon_most_people
-{%- for column in class_columns %},
-        max({{ column.name }}) as {{ column.name }}
-{%- endfor %}
-
-    from values_and_people
+        max({{ counted }}) as kanon_most_people,
+        {{ kanon_sql.values_of_class(sensitive, unknown, class_columns) | indent(8) }}
+    from {{ values_read }}
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+),
+
+-- Both halves are made of class_value_people, so that each has every class: none is lost.
+classes as (
+    select
+        people_of_classes.*,
+        values_of_classes.kanon_most_people,
+        values_of_classes.kanon_distinct
+{%- for column in class_columns %},
+        values_of_classes.{{ column.name }}
+{%- endfor %}
+
+    from people_of_classes
+    inner join values_of_classes
+        on {{ kanon_sql.same_class(
+            columns, "values_of_classes", "people_of_classes", other_is_set=true
+        ) | indent(8) }}
 )
-{%- endif %}
-
-
-{%- if "distances" in needs %},
-
-{{ kanon_sql.equal_distances(columns, sensitive, "class_values." ~ counted) }}
-{%- endif %}
-{%- if class_measures or class_verdicts %},
-
-{{ kanon_sql.judged_classes(
-    "compared_classes" if "distances" in needs else "classes", class_measures, class_verdicts
-) }}
-{%- endif %}
-{%- if flags %},
-
-{{ kanon_sql.people_of_flagged_classes("class_people", "judged_classes", columns, entity, flags) }}
-{%- else %}
-
-
-{% set judged = "judged_classes" if class_measures or class_verdicts else "classes" %}
-{% if violating is not none %}
-{{ kanon_sql.violating_classes(columns, violating, judged) }}
-{%- else %}
-{{ kanon_sql.class_sizes(
-    columns,
-    measures + (
-        ["sum(kanon_without_entity) as kanon_without_entity"] if entity is not none else []
-    ),
-    judged
-) }}
-{%- endif %}
-{%- endif %}
 {%- endmacro %}
 
 
@@ -188,6 +201,7 @@ all_class_values as (
     {{ kanon_sql.frequency_set(relation, columns + [sensitive], rolled_up) | trim | indent(4) }}
 ),
 
+-- NULL is no value: its records are in the class, and count for nothing.
 class_values as (
     select
         all_class_values.*,
@@ -199,6 +213,7 @@ class_value_people as (
     {{ kanon_sql.frequency_set(relation, columns + [sensitive, entity], rolled_up) | trim | indent(4) }}
 ),
 
+-- Each person counts once for a value, however many of their records have it.
 class_values as (
     select
 {{ kanon_sql.aliases(columns + [sensitive]) | indent(4, first=true) }},
@@ -221,26 +236,62 @@ class_values as (
 {%- endmacro %}
 
 
+{# All counted values of a class, where its records are not what is counted. #}
+{% macro total_columns(counted) -%}
+{{ return([] if counted == "kanon_records" else [{
+    "name": "kanon_total", "expression": "sum(" ~ counted ~ ")"
+}]) }}
+{%- endmacro %}
+
+
 {# How many of a class's values are known: NULL is none. #}
 {% macro count_known(sensitive) -%}
 sum(case when {{ kanon_sql.is_null(sensitive) }} then 0 else 1 end)
 {%- endmacro %}
 
 
+{# The share that a value has of its class. #}
+{% macro share_of_class(columns, counted) -%}
+cast({{ counted }} as {{ kanon_sql.float_type() }}) / nullif(
+    sum({{ counted }}) over (
+{{ kanon_sql.partition_of(columns, "class_values", 2) }}
+    ),
+    0
+)
+{%- endmacro %}
+
+
 {#
-    The share that each sensitive value has of the table, and how many values there are. It is
-    what whoever knows the published table knows of everyone in it.
+    The share that each sensitive value has of the table. It is what whoever knows the published
+    table knows of everyone in it.
 #}
-{% macro value_shares(sensitive, counted, unknown=false, whole=none) %}
+{% macro value_shares(sensitive, counted, unknown=false, needs=[], whole=none) %}
 {{ kanon_sql.value_totals(sensitive, counted, unknown, whole) }},
 
+-- What whoever knows the whole table knows of everyone in it.
 value_shares as (
     select
         {{ kanon_sql.alias(sensitive) }},
-        {{ kanon_sql.quotient("kanon_value_total", "sum(kanon_value_total) over ()") }} as kanon_share,
-        count(*) over () as kanon_table_values
+        {{ kanon_sql.quotient("kanon_value_total", "sum(kanon_value_total) over ()") }} as kanon_share
     from value_totals
 )
+{%- if "bounds" in needs %},
+
+-- In a class a value may have (1 - ln p) times its share p of the table.
+bounded_shares as (
+    select
+        value_shares.*,
+        kanon_share * (1 - ln(kanon_share)) as kanon_allowed_share
+    from value_shares
+)
+{%- endif %}
+{%- if "table_values" in needs %},
+
+table_values as (
+    select count(*) as kanon_table_values
+    from value_shares
+)
+{%- endif %}
 {%- endmacro %}
 
 

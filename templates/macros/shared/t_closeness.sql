@@ -3,16 +3,14 @@
     table are by t at most. The measure is the earth mover's distance: how much of the class's
     shares q must be moved how far to become the table's shares p.
 
-    Where all values are equally far apart it is what the class has too much, sum(q - p) over the
-    values with q > p; the values that a class lacks need no row for that. In a small class every
-    value that it has is there too often, and then the sum is 1 - sum(p): only the classes where
-    some value is not are looked at value by value.
+    Where all values are equally far apart it is what the class has too much of, the sum of q - p
+    over the values with q > p; the values that a class lacks need no row for that.
 
     Li, Li, Venkatasubramanian 2007, t-closeness, ICDE, section 4 (equal distance). For the
     others see ordered_distance.sql and hierarchical_distance.sql.
 #}
-{% macro t_closeness() -%}
-case when kanon_total > 0 then kanon_distance end
+{% macro t_closeness(unknown=false) -%}
+{{ "case when kanon_total > 0 then kanon_distance end" if unknown else "kanon_distance" }}
 {%- endmacro %}
 
 
@@ -21,58 +19,11 @@ case when kanon_total > 0 then kanon_distance end
 {%- endmacro %}
 
 
-{% macro t_closeness_columns(counted) -%}
-sum({{ counted }}) as kanon_total
-min({{ kanon_sql.quotient(counted, "kanon_share") }}) as kanon_lowest
-sum(kanon_share) as kanon_present_share
-{%- endmacro %}
-
-
-{# The distance of each class, from the classes and the values in them. #}
-{% macro equal_distances(columns, sensitive, counted) %}
-distances as (
-    select
-{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }},
-        sum(
-            case
-                when {{ kanon_sql.quotient(counted, "classes.kanon_total") }} > value_shares.kanon_share
-                then {{ kanon_sql.quotient(counted, "classes.kanon_total") }} - value_shares.kanon_share
-                else 0
-            end
-        ) as kanon_distance
-    from class_values
-    inner join classes
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "classes." ~ kanon_sql.alias(column), "class_values." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
-        and classes.kanon_lowest < classes.kanon_total
-    inner join value_shares
-        on {{ kanon_sql.same(
-            "value_shares." ~ kanon_sql.alias(sensitive),
-            "class_values." ~ kanon_sql.alias(sensitive)
-        ) }}
-    group by
-{{ kanon_sql.aliases_in("class_values", columns) | indent(4, first=true) }}
-),
-
-compared_classes as (
-    select
-        classes.*,
-        case
-            when distances.kanon_distance is not null then distances.kanon_distance
-            when classes.kanon_present_share < 1 then 1 - classes.kanon_present_share
-            else 0
-        end as kanon_distance
-    from classes
-    left join distances
-{% for column in columns %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "distances." ~ kanon_sql.alias(column), "classes." ~ kanon_sql.alias(column)
-        ) }}
-{% endfor %}
-)
+{% macro t_closeness_columns(counted, unknown=false) -%}
+{{ return([
+    {"name": "kanon_distance", "expression":
+        "sum(\n    case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end\n)"},
+] + (kanon_sql.total_columns(counted) if unknown else [])) }}
 {%- endmacro %}
 
 
@@ -83,34 +34,30 @@ compared_classes as (
 {% macro t_closeness_failures(
     relation, columns, sensitive, t, distance="equal", order=none, entity=none, unknown=false
 ) %}
-{% set violated = kanon_sql.t_closeness_violated(t, "kanon_t_closeness") %}
+{% set measure = kanon_sql.t_closeness(unknown) | trim %}
+{% set violated = kanon_sql.t_closeness_violated(t, kanon_sql.figure_of("t_closeness", measure)) %}
 {% if distance == "equal" -%}
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "t_closeness",
     entity=entity, unknown=unknown,
-    needs=["shares", "distances"],
-    measure=kanon_sql.t_closeness(),
+    needs=["shares", "class_shares"],
+    measure=measure,
     violated=violated,
-    class_columns=kanon_sql.t_closeness_columns(kanon_sql.counted(entity, unknown))
+    class_columns=kanon_sql.t_closeness_columns(kanon_sql.counted(entity, unknown), unknown)
 ) }}
 {%- else -%}
 {% set listed = namespace(values=[]) %}
 {% for value in order or [] %}
 {% set listed.values = listed.values + [[value[0]]] %}
 {% endfor %}
-{% set statement = kanon_sql.ordered_distance(
-    relation, columns, sensitive, entity, unknown, order,
-    class_measures=[{"expression": kanon_sql.t_closeness() | trim, "name": "kanon_t_closeness"}],
-    class_verdicts=[{"expression": kanon_sql.flag(violated | trim), "name": "kanon_t_closeness_violated"}],
-    measures=[
-        kanon_sql.worst_class(false, "t_closeness"),
-        kanon_sql.flagged_classes("t_closeness_violated"),
-        kanon_sql.flagged_records("t_closeness_violated"),
-    ]
-) %}
+{% set measures = [{"expression": measure, "name": "kanon_t_closeness"}] %}
 {{ kanon_sql.class_failures(
-    statement, "t_closeness", kanon_sql.achieved("t_closeness"), relation, entity,
-    sensitive=sensitive, listed=listed.values or none, ordered=order is none
+    kanon_sql.sets_of_ordered_distance(relation, columns, sensitive, entity, unknown, order, measures),
+    kanon_sql.figured_classes(measures) | trim,
+    violated | trim,
+    kanon_sql.achieved(kanon_sql.figure(measures[0]) | trim),
+    relation, kanon_sql.records_of_class(entity),
+    entity=entity, sensitive=sensitive, listed=listed.values or none, ordered=order is none
 ) }}
 {%- endif %}
 {%- endmacro %}

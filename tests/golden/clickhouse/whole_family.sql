@@ -1,5 +1,14 @@
--- Question   How many records in patients share each combination of zip and age, and what do they
---            share of diagnosis?
+-- Question   How many classes of patients by zip and age have each size, in records, and what do
+--            they share of diagnosis?
+-- Demanded   kanon_size >= 2 in every row; kanon_too_small is 1 in those that fail. k is kanon_size
+--            of the first row.
+-- Demanded   kanon_l_diversity_violated_classes = 0 in every row.
+-- Demanded   kanon_entropy_l_diversity_violated_classes = 0 in every row.
+-- Demanded   kanon_recursive_cl_diversity_violated_classes = 0 in every row.
+-- Demanded   kanon_alpha_k_anonymity_violated_classes = 0 in every row.
+-- Demanded   kanon_t_closeness_violated_classes = 0 in every row.
+-- Demanded   kanon_delta_disclosure_violated_classes = 0 in every row.
+-- Demanded   kanon_enhanced_beta_likeness_violated_classes = 0 in every row.
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
@@ -71,212 +80,190 @@ value_totals as (
         kanon_sensitive_1
 ),
 
+-- What whoever knows the whole table knows of everyone in it.
 value_shares as (
     select
         kanon_sensitive_1,
-        cast(kanon_value_total as Nullable(Float64)) / nullIf(sum(kanon_value_total) over (), 0) as kanon_share,
-        toInt64((
-            count(*) over ()
-        )) as kanon_table_values
+        cast(kanon_value_total as Nullable(Float64)) / nullIf(sum(kanon_value_total) over (), 0) as kanon_share
     from value_totals
 ),
 
+-- In a class a value may have (1 - ln p) times its share p of the table.
+bounded_shares as (
+    select
+        value_shares.*,
+        kanon_share * (
+            1 - ln(kanon_share)
+        ) as kanon_allowed_share
+    from value_shares
+),
+
+table_values as (
+    select
+        toInt64(count(*)) as kanon_table_values
+    from value_shares
+),
+
+-- Each value of a class beside what it is compared with.
 compared_values as (
     select
         class_values.*,
-        value_shares.kanon_share as kanon_share,
-        value_shares.kanon_table_values as kanon_table_values,
-        toInt64(
-            (
-                row_number() over (
-                    partition by class_values."zip", class_values."age"
-                    order by class_values.kanon_records desc
-                )
-            )
-        ) as kanon_rank
+        bounded_shares.kanon_share as kanon_share,
+        bounded_shares.kanon_allowed_share as kanon_allowed_share,
+        cast(class_values.kanon_records as Nullable(Float64)) / nullIf(
+            sum(class_values.kanon_records) over (partition by class_values."zip", class_values."age"),
+            0
+        ) as kanon_class_share
     from class_values
-    inner join value_shares
-        on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+    inner join bounded_shares
+        on bounded_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
 ),
 
+-- One row a class, with what is measured over the values in it.
 classes as (
     select
         "zip",
         "age",
         sum(kanon_records) as kanon_size,
-        sum(kanon_records) as kanon_records,
         toInt64(count(*)) as kanon_distinct,
         sum(toInt64(case when kanon_sensitive_1 is null then 0 else 1 end)) as kanon_known,
-        sum(kanon_records) as kanon_total,
+        ln(cast(sum(kanon_records) as Nullable(Float64))) - cast(sum(kanon_records * ln(cast(kanon_records as Nullable(Float64)))) as Nullable(Float64)) / nullIf(sum(kanon_records), 0) as kanon_entropy,
+        max(kanon_records) as kanon_most,
+        sum(kanon_records) - max(kanon_records) as kanon_rest_recursive_cl_diversity,
+        max(case when kanon_sensitive_1 = 'flu' then kanon_records else 0 end) as kanon_most_alpha_k_anonymity,
         sum(
             case
-                when kanon_records > 0
-                then kanon_records * ln(cast(kanon_records as Nullable(Float64)))
+                when kanon_class_share > kanon_share
+                then kanon_class_share - kanon_share
+                else 0
             end
-        ) as kanon_log_sum,
-        max(kanon_records) as kanon_most,
-        max(case when kanon_sensitive_1 = 'flu' then kanon_records else 0 end) as kanon_most_alpha_k_anonymity,
-        min(cast(kanon_records as Nullable(Float64)) / nullIf(kanon_share, 0)) as kanon_lowest,
-        sum(kanon_share) as kanon_present_share,
-        max(cast(kanon_records as Nullable(Float64)) / nullIf(kanon_share, 0)) as kanon_highest,
-        max(kanon_table_values) as kanon_table_values,
-        max(
-            cast(kanon_records as Nullable(Float64)) / nullIf((
-                kanon_share * (
-                    1 - ln(kanon_share)
-                )
-            ), 0)
-        ) as kanon_highest_allowed
+        ) as kanon_distance,
+        max(cast(kanon_class_share as Nullable(Float64)) / nullIf(kanon_share, 0)) as kanon_highest_ratio,
+        min(cast(kanon_class_share as Nullable(Float64)) / nullIf(kanon_share, 0)) as kanon_lowest_ratio,
+        max(cast(kanon_class_share as Nullable(Float64)) / nullIf(kanon_allowed_share, 0)) as kanon_highest_of_allowed
     from compared_values
     group by
         "zip",
         "age"
 ),
 
-distances as (
-    select
-        class_values."zip" as "zip",
-        class_values."age" as "age",
-        sum(
-            case
-                when cast(class_values.kanon_records as Nullable(Float64)) / nullIf(classes.kanon_total, 0) > value_shares.kanon_share
-                then cast(class_values.kanon_records as Nullable(Float64)) / nullIf(classes.kanon_total, 0) - value_shares.kanon_share
-                else 0
-            end
-        ) as kanon_distance
-    from class_values
-    inner join classes
-        on classes."zip" is not distinct from class_values."zip"
-        and classes."age" is not distinct from class_values."age"
-        and classes.kanon_lowest < classes.kanon_total
-    inner join value_shares
-        on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
-    group by
-        class_values."zip",
-        class_values."age"
-),
-
-compared_classes as (
-    select
-        classes.*,
-        case
-            when not (
-                distances.kanon_distance is null
-            )
-            then distances.kanon_distance
-            when classes.kanon_present_share < 1
-            then 1 - classes.kanon_present_share
-            else 0
-        end as kanon_distance
-    from classes
-    left join distances
-        on distances."zip" is not distinct from classes."zip"
-        and distances."age" is not distinct from classes."age"
-),
-
 measured_classes as (
     select
-        compared_classes.*,
-        kanon_distinct as kanon_l_diversity,
+        classes.*,
+        table_values.kanon_table_values as kanon_table_values,
+        exp(kanon_entropy) as kanon_entropy_l_diversity,
+        cast(kanon_most as Nullable(Float64)) / nullIf(kanon_rest_recursive_cl_diversity, 0) as kanon_recursive_cl_diversity,
+        cast(kanon_most_alpha_k_anonymity as Nullable(Float64)) / nullIf(kanon_size, 0) as kanon_alpha_k_anonymity,
         case
-            when kanon_total > 0
-            then exp(
-                ln(cast(nullIf(kanon_total, 0) as Nullable(Float64))) - cast(kanon_log_sum as Nullable(Float64)) / nullIf(kanon_total, 0)
-            )
-            else 0
-        end as kanon_entropy_l_diversity,
-        cast(kanon_most as Nullable(Float64)) / nullIf((
-            kanon_total - kanon_most
-        ), 0) as kanon_recursive_cl_diversity,
-        case
-            when kanon_total > 0
-            then cast(kanon_most_alpha_k_anonymity as Nullable(Float64)) / nullIf(kanon_total, 0)
-        end as kanon_alpha_k_anonymity,
-        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
-        case
-            when kanon_total > 0 and kanon_distinct = kanon_table_values
-            then case
-                when kanon_highest * kanon_lowest > cast(kanon_total as Nullable(Float64)) * kanon_total
-                then ln(cast(kanon_highest as Nullable(Float64)) / nullIf(kanon_total, 0))
-                else ln(cast(kanon_total as Nullable(Float64)) / nullIf(kanon_lowest, 0))
-            end
+            when kanon_distinct < kanon_table_values
+            then null
+            when kanon_highest_ratio * kanon_lowest_ratio > 1
+            then ln(kanon_highest_ratio)
+            else -ln(kanon_lowest_ratio)
         end as kanon_delta_disclosure,
         case
-            when kanon_highest * kanon_lowest > cast(kanon_total as Nullable(Float64)) * kanon_total
-            then ln(cast(kanon_highest as Nullable(Float64)) / nullIf(kanon_total, 0))
-            else ln(cast(kanon_total as Nullable(Float64)) / nullIf(kanon_lowest, 0))
+            when kanon_highest_ratio * kanon_lowest_ratio > 1
+            then ln(kanon_highest_ratio)
+            else -ln(kanon_lowest_ratio)
         end as kanon_delta_disclosure_present_only,
         case
-            when kanon_highest_allowed > kanon_total * (
-                1 + 1e-12
-            )
+            when kanon_highest_of_allowed > 1 + 1e-12
             then null
-            else case
-                when kanon_highest > kanon_total
-                then cast(kanon_highest as Nullable(Float64)) / nullIf(kanon_total, 0) - 1
-                when kanon_total > 0
-                then 0
-            end
+            when kanon_highest_ratio > 1
+            then kanon_highest_ratio - 1
+            else 0
         end as kanon_enhanced_beta_likeness
-    from compared_classes
-),
+    from classes
+    cross join table_values
+)
 
-judged_classes as (
-    select
-        measured_classes.*,
-        toInt64(case when kanon_l_diversity < 2 then 1 else 0 end) as kanon_l_diversity_violated,
-        toInt64(
-            case
-                when kanon_total = 0
-                or ln(cast(nullIf(kanon_total, 0) as Nullable(Float64))) - cast(kanon_log_sum as Nullable(Float64)) / nullIf(kanon_total, 0) < ln(1.5) - 1e-12
-                then 1
-                else 0
-            end
-        ) as kanon_entropy_l_diversity_violated,
-        toInt64(case when kanon_recursive_cl_diversity is null then 1 else 0 end) as kanon_recursive_cl_diversity_infinite,
+select
+    kanon_size,
+    toInt64(case when kanon_size < 2 then 1 else 0 end) as kanon_too_small,
+    toInt64(count(*)) as kanon_classes,
+    sum(kanon_size) as kanon_records,
+    sum(case when "zip" is null or "age" is null then kanon_size else 0 end) as kanon_with_null,
+    toInt64(0) as kanon_suppressed,
+    sum(toInt64(case when kanon_distinct = 1 then 1 else 0 end)) as kanon_homogeneous_classes,
+    sum(case when kanon_distinct = 1 then kanon_size else 0 end) as kanon_homogeneous_records,
+    sum(toInt64(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end)) as kanon_diverse_by_null_classes,
+    sum(toInt64(case when kanon_distinct < 2 then 1 else 0 end)) as kanon_single_value_classes,
+    min(kanon_distinct) as kanon_l_diversity,
+    sum(toInt64(case when kanon_distinct < 2 then 1 else 0 end)) as kanon_l_diversity_violated_classes,
+    sum(case when kanon_distinct < 2 then kanon_size else 0 end) as kanon_l_diversity_violated_records,
+    min(kanon_entropy_l_diversity) as kanon_entropy_l_diversity,
+    sum(toInt64(case when kanon_entropy < ln(1.5) - 1e-12 then 1 else 0 end)) as kanon_entropy_l_diversity_violated_classes,
+    sum(case when kanon_entropy < ln(1.5) - 1e-12 then kanon_size else 0 end) as kanon_entropy_l_diversity_violated_records,
+    max(kanon_recursive_cl_diversity) as kanon_recursive_cl_diversity,
+    sum(toInt64(case when kanon_recursive_cl_diversity is null then 1 else 0 end)) as kanon_recursive_cl_diversity_infinite_classes,
+    sum(
         toInt64(
             case
                 when not (
-                    kanon_most < cast((
-                        kanon_total - kanon_most
-                    ) as Decimal(38, 0)) * 2
+                    kanon_most < cast(kanon_rest_recursive_cl_diversity as Decimal(38, 0)) * 2
                 )
                 then 1
                 else 0
             end
-        ) as kanon_recursive_cl_diversity_violated,
+        )
+    ) as kanon_recursive_cl_diversity_violated_classes,
+    sum(
+        case
+            when not (
+                kanon_most < cast(kanon_rest_recursive_cl_diversity as Decimal(38, 0)) * 2
+            )
+            then kanon_size
+            else 0
+        end
+    ) as kanon_recursive_cl_diversity_violated_records,
+    max(kanon_alpha_k_anonymity) as kanon_alpha_k_anonymity,
+    sum(
         toInt64(
             case
                 when kanon_size < 2
-                or cast(kanon_most_alpha_k_anonymity as Decimal(38, 0)) * 2 > kanon_total
+                or cast(kanon_most_alpha_k_anonymity as Decimal(38, 0)) * 10 > cast(kanon_size as Decimal(38, 0)) * 5
                 then 1
                 else 0
             end
-        ) as kanon_alpha_k_anonymity_violated,
-        toInt64(case when kanon_t_closeness > 0.2 + 1e-09 then 1 else 0 end) as kanon_t_closeness_violated,
-        toInt64(
-            case when kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end
-        ) as kanon_delta_disclosure_infinite,
+        )
+    ) as kanon_alpha_k_anonymity_violated_classes,
+    sum(
+        case
+            when kanon_size < 2
+            or cast(kanon_most_alpha_k_anonymity as Decimal(38, 0)) * 10 > cast(kanon_size as Decimal(38, 0)) * 5
+            then kanon_size
+            else 0
+        end
+    ) as kanon_alpha_k_anonymity_violated_records,
+    max(kanon_distance) as kanon_t_closeness,
+    sum(toInt64(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end)) as kanon_t_closeness_violated_classes,
+    sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end) as kanon_t_closeness_violated_records,
+    max(kanon_delta_disclosure) as kanon_delta_disclosure,
+    max(kanon_delta_disclosure_present_only) as kanon_delta_disclosure_present_only,
+    sum(toInt64(case when kanon_distinct < kanon_table_values then 1 else 0 end)) as kanon_delta_disclosure_infinite_classes,
+    sum(
         toInt64(
             case
-                when kanon_delta_disclosure >= 1.0 - 1e-12
-                or kanon_total > 0
-                and kanon_distinct < kanon_table_values
+                when kanon_delta_disclosure >= 1.0 - 1e-12 or kanon_distinct < kanon_table_values
                 then 1
                 else 0
             end
-        ) as kanon_delta_disclosure_violated,
-        toInt64(
-            case when kanon_highest_allowed > kanon_total * (
-                1 + 1e-12
-            ) then 1 else 0 end
-        ) as kanon_enhanced_beta_likeness_infinite,
+        )
+    ) as kanon_delta_disclosure_violated_classes,
+    sum(
+        case
+            when kanon_delta_disclosure >= 1.0 - 1e-12 or kanon_distinct < kanon_table_values
+            then kanon_size
+            else 0
+        end
+    ) as kanon_delta_disclosure_violated_records,
+    max(kanon_enhanced_beta_likeness) as kanon_enhanced_beta_likeness,
+    sum(toInt64(case when kanon_highest_of_allowed > 1 + 1e-12 then 1 else 0 end)) as kanon_enhanced_beta_likeness_infinite_classes,
+    sum(
         toInt64(
             case
-                when kanon_highest_allowed > kanon_total * (
-                    1 + 1e-12
-                )
-                or kanon_highest > kanon_total * (
+                when kanon_highest_of_allowed > 1 + 1e-12
+                or kanon_highest_ratio > (
                     1 + 1.0
                 ) * (
                     1 + 1e-12
@@ -284,46 +271,21 @@ judged_classes as (
                 then 1
                 else 0
             end
-        ) as kanon_enhanced_beta_likeness_violated
-    from measured_classes
-)
-
-select
-    kanon_size,
-    toInt64(count(*)) as kanon_classes,
-    sum(kanon_records) as kanon_records,
-    sum(case when "zip" is null or "age" is null then kanon_records else 0 end) as kanon_with_null,
-    toInt64(0) as kanon_suppressed,
-    sum(toInt64(case when kanon_distinct = 1 then 1 else 0 end)) as kanon_homogeneous_classes,
-    sum(case when kanon_distinct = 1 then kanon_records else 0 end) as kanon_homogeneous_records,
-    sum(toInt64(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end)) as kanon_diverse_by_null_classes,
-    sum(toInt64(case when kanon_distinct < 2 then 1 else 0 end)) as kanon_single_value_classes,
-    min(kanon_l_diversity) as kanon_l_diversity,
-    sum(kanon_l_diversity_violated) as kanon_l_diversity_violated_classes,
-    sum(kanon_l_diversity_violated * kanon_records) as kanon_l_diversity_violated_records,
-    min(kanon_entropy_l_diversity) as kanon_entropy_l_diversity,
-    sum(kanon_entropy_l_diversity_violated) as kanon_entropy_l_diversity_violated_classes,
-    sum(kanon_entropy_l_diversity_violated * kanon_records) as kanon_entropy_l_diversity_violated_records,
-    max(kanon_recursive_cl_diversity) as kanon_recursive_cl_diversity,
-    sum(kanon_recursive_cl_diversity_infinite) as kanon_recursive_cl_diversity_infinite_classes,
-    sum(kanon_recursive_cl_diversity_violated) as kanon_recursive_cl_diversity_violated_classes,
-    sum(kanon_recursive_cl_diversity_violated * kanon_records) as kanon_recursive_cl_diversity_violated_records,
-    max(kanon_alpha_k_anonymity) as kanon_alpha_k_anonymity,
-    sum(kanon_alpha_k_anonymity_violated) as kanon_alpha_k_anonymity_violated_classes,
-    sum(kanon_alpha_k_anonymity_violated * kanon_records) as kanon_alpha_k_anonymity_violated_records,
-    max(kanon_t_closeness) as kanon_t_closeness,
-    sum(kanon_t_closeness_violated) as kanon_t_closeness_violated_classes,
-    sum(kanon_t_closeness_violated * kanon_records) as kanon_t_closeness_violated_records,
-    max(kanon_delta_disclosure) as kanon_delta_disclosure,
-    max(kanon_delta_disclosure_present_only) as kanon_delta_disclosure_present_only,
-    sum(kanon_delta_disclosure_infinite) as kanon_delta_disclosure_infinite_classes,
-    sum(kanon_delta_disclosure_violated) as kanon_delta_disclosure_violated_classes,
-    sum(kanon_delta_disclosure_violated * kanon_records) as kanon_delta_disclosure_violated_records,
-    max(kanon_enhanced_beta_likeness) as kanon_enhanced_beta_likeness,
-    sum(kanon_enhanced_beta_likeness_infinite) as kanon_enhanced_beta_likeness_infinite_classes,
-    sum(kanon_enhanced_beta_likeness_violated) as kanon_enhanced_beta_likeness_violated_classes,
-    sum(kanon_enhanced_beta_likeness_violated * kanon_records) as kanon_enhanced_beta_likeness_violated_records
-from judged_classes
+        )
+    ) as kanon_enhanced_beta_likeness_violated_classes,
+    sum(
+        case
+            when kanon_highest_of_allowed > 1 + 1e-12
+            or kanon_highest_ratio > (
+                1 + 1.0
+            ) * (
+                1 + 1e-12
+            )
+            then kanon_size
+            else 0
+        end
+    ) as kanon_enhanced_beta_likeness_violated_records
+from measured_classes
 group by
     kanon_size
 order by

@@ -1,5 +1,5 @@
--- Question   How many records in patients are compatible with each combination of zip and age, if
---            NULL matches everything?
+-- Question   How many combinations of zip and age in patients are compatible with each number of
+--            records, if NULL matches everything?
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)

@@ -1,5 +1,6 @@
 -- Question   How far is age in each combination of zip of patients from how it is spread in the
---            table?
+--            table, at most?
+-- Demanded   kanon_t_closeness_violated_classes = 0.
 -- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
 --            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
 --            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
@@ -215,51 +216,29 @@ class_distances as (
     from distances
 ),
 
-distances_and_values as (
+class_totals as (
     select
         `zip`,
-        kanon_distance,
-        0 as kanon_total,
-        0 as kanon_records
-    from class_distances
-    union all
-    select
-        `zip`,
-        null as kanon_distance,
-        kanon_records as kanon_total,
-        kanon_records
+        sum(kanon_records) as kanon_size
     from class_values
-),
-
-classes as (
-    select
-        `zip`,
-        max(kanon_distance) as kanon_distance,
-        sum(kanon_total) as kanon_total,
-        sum(kanon_records) as kanon_records
-    from distances_and_values
     group by
         `zip`
 ),
 
-measured_classes as (
+-- Each class with its distance, which it lacks where none of its values has a place.
+classes as (
     select
-        classes.*,
-        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness
-    from classes
-),
-
-judged_classes as (
-    select
-        measured_classes.*,
-        case when kanon_t_closeness > 0.2 + 1e-09 then 1 else 0 end as kanon_t_closeness_violated
-    from measured_classes
+        class_totals.*,
+        class_distances.kanon_distance
+    from class_totals
+    left join class_distances
+        on class_distances.`zip` is not distinct from class_totals.`zip`
 )
 
 select
     count(*) as kanon_classes,
-    sum(kanon_records) as kanon_records,
-    max(kanon_t_closeness) as kanon_t_closeness,
-    sum(kanon_t_closeness_violated) as kanon_t_closeness_violated_classes,
-    sum(kanon_t_closeness_violated * kanon_records) as kanon_t_closeness_violated_records
-from judged_classes
+    sum(kanon_size) as kanon_records,
+    max(kanon_distance) as kanon_t_closeness,
+    sum(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end) as kanon_t_closeness_violated_classes,
+    sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end) as kanon_t_closeness_violated_records
+from classes

@@ -123,6 +123,10 @@ select
     sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_people,
     sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_classes,
     sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_people,
-    sum(case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end) as kanon_composed_l_diversity_violated_classes,
-    sum(case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end) as kanon_composed_l_diversity_violated_people
+    sum(
+        case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
+    ) as kanon_composed_l_diversity_violated_classes,
+    sum(
+        case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
+    ) as kanon_composed_l_diversity_violated_people
 from measured_pairs

@@ -49,5 +49,7 @@ classes as (
         "age"
 )
 
-select sum(case when kanon_distinct > 1 and kanon_spellings = 1 then 1 else 0 end) as kanon_diverse_by_spelling_classes
+select sum(
+    case when kanon_distinct > 1 and kanon_spellings = 1 then 1 else 0 end
+) as kanon_diverse_by_spelling_classes
 from classes

@@ -1,5 +1,5 @@
 -- Question   How far is diagnosis in each combination of zip and age of patients from how it is
---            spread in the table?
+--            spread in the table, at most?
 -- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
 --            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
 --            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
@@ -86,54 +86,30 @@ class_distances as (
         "age"
 ),
 
-distances_and_values as (
+class_totals as (
     select
         "zip",
         "age",
-        kanon_distance,
-        0 as kanon_total,
-        0 as kanon_records
-    from class_distances
-
-    union all
-
-    select
-        "zip",
-        "age",
-        null as kanon_distance,
-        kanon_records as kanon_total,
-        kanon_records
+        sum(kanon_records) as kanon_size
     from class_values
-),
-
-classes as (
-    select
-        "zip",
-        "age",
-        max(kanon_distance) as kanon_distance,
-        sum(kanon_total) as kanon_total,
-        sum(kanon_records) as kanon_records
-    from distances_and_values
     group by
         "zip",
         "age"
 ),
 
-measured_classes as (
+-- Each class with its distance, which it lacks where none of its values has a place.
+classes as (
     select
-        classes.*,
-        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness
-    from classes
-),
-
-judged_classes as (
-    select
-        measured_classes.*
-    from measured_classes
+        class_totals.*,
+        class_distances.kanon_distance
+    from class_totals
+    left join class_distances
+        on class_distances."zip" is not distinct from class_totals."zip"
+        and class_distances."age" is not distinct from class_totals."age"
 )
 
 select
     count(*) as kanon_classes,
-    sum(kanon_records) as kanon_records,
-    max(kanon_t_closeness) as kanon_t_closeness
-from judged_classes
+    sum(kanon_size) as kanon_records,
+    max(kanon_distance) as kanon_t_closeness
+from classes

@@ -1,5 +1,7 @@
--- Question   How many records in patients share each combination of zip and age, and what do they
---            share of diagnosis?
+-- Question   How many classes of patients by zip and age have each size, in records, and what do
+--            they share of diagnosis?
+-- Demanded   kanon_size >= 2 in every row; kanon_too_small is 1 in those that fail. k is kanon_size
+--            of the first row.
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
@@ -24,12 +26,12 @@ class_values as (
         "diagnosis"
 ),
 
+-- One row a class, with what is measured over the values in it.
 classes as (
     select
         "zip",
         "age",
         sum(kanon_records) as kanon_size,
-        sum(kanon_records) as kanon_records,
         count(*) as kanon_distinct,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
     from class_values
@@ -40,13 +42,16 @@ classes as (
 
 select
     kanon_size,
+    case when kanon_size < 2 then 1 else 0 end as kanon_too_small,
     count(*) as kanon_classes,
-    sum(kanon_records) as kanon_records,
-    sum(case when "zip" is null or "age" is null then kanon_records else 0 end) as kanon_with_null,
+    sum(kanon_size) as kanon_records,
+    sum(case when "zip" is null or "age" is null then kanon_size else 0 end) as kanon_with_null,
     0 as kanon_suppressed,
     sum(case when kanon_distinct = 1 then 1 else 0 end) as kanon_homogeneous_classes,
-    sum(case when kanon_distinct = 1 then kanon_records else 0 end) as kanon_homogeneous_records,
-    sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    sum(case when kanon_distinct = 1 then kanon_size else 0 end) as kanon_homogeneous_records,
+    sum(
+        case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end
+    ) as kanon_diverse_by_null_classes,
     sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_single_value_classes
 from classes
 group by kanon_size

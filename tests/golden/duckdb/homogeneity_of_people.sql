@@ -1,5 +1,7 @@
--- Question   How many people in patients share each combination of zip and age, and what do they
---            share of diagnosis?
+-- Question   How many classes of patients by zip and age have each size, in people, and what do
+--            they share of diagnosis?
+-- Demanded   kanon_size >= 2 in every row; kanon_too_small is 1 in those that fail. k is kanon_size
+--            of the first row.
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
@@ -26,6 +28,7 @@ class_value_people as (
         "patient"
 ),
 
+-- Each person counts once for a value, however many of their records have it.
 class_values as (
     select
         "zip",
@@ -40,13 +43,13 @@ class_values as (
         kanon_sensitive_1
 ),
 
+-- Each person once in a class, whatever values they have there.
 class_people as (
     select
         "zip",
         "age",
         kanon_entity,
-        sum(kanon_records) as kanon_records,
-        max(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
+        sum(kanon_records) as kanon_records
     from class_value_people
     group by
         "zip",
@@ -54,67 +57,62 @@ class_people as (
         kanon_entity
 ),
 
-values_and_people as (
-    select
-        "zip",
-        "age",
-        0 as kanon_size,
-        0 as kanon_size_known,
-        0 as kanon_records,
-        0 as kanon_without_entity,
-        count(*) as kanon_distinct,
-        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
-        max(kanon_people) as kanon_most_people
-    from class_values
-    group by
-        "zip",
-        "age"
-
-    union all
-
+people_of_classes as (
     select
         "zip",
         "age",
         count(*) as kanon_size,
-        sum(kanon_known) as kanon_size_known,
         sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity,
-        0 as kanon_distinct,
-        0 as kanon_known,
-        0 as kanon_most_people
+        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
     from class_people
     group by
         "zip",
         "age"
 ),
 
-classes as (
+values_of_classes as (
     select
         "zip",
         "age",
-        sum(kanon_size) as kanon_size,
-        sum(kanon_size_known) as kanon_size_known,
-        sum(kanon_records) as kanon_records,
-        sum(kanon_without_entity) as kanon_without_entity,
-        sum(kanon_distinct) as kanon_distinct,
-        sum(kanon_known) as kanon_known,
-        sum(kanon_most_people) as kanon_most_people
-    from values_and_people
+        max(kanon_people) as kanon_most_people,
+        count(*) as kanon_distinct,
+        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
+    from class_values
     group by
         "zip",
         "age"
+),
+
+-- Both halves are made of class_value_people, so that each has every class: none is lost.
+classes as (
+    select
+        people_of_classes.*,
+        values_of_classes.kanon_most_people,
+        values_of_classes.kanon_distinct,
+        values_of_classes.kanon_known
+    from people_of_classes
+    inner join values_of_classes
+        on values_of_classes."zip" is not distinct from people_of_classes."zip"
+        and values_of_classes."age" is not distinct from people_of_classes."age"
 )
 
 select
     kanon_size,
+    case when kanon_size < 2 then 1 else 0 end as kanon_too_small,
     count(*) as kanon_classes,
     sum(kanon_records) as kanon_records,
     sum(case when "zip" is null or "age" is null then kanon_records else 0 end) as kanon_with_null,
     0 as kanon_suppressed,
     sum(case when kanon_most_people = kanon_size then 1 else 0 end) as kanon_homogeneous_classes,
-    sum(case when kanon_most_people = kanon_size then kanon_records else 0 end) as kanon_homogeneous_records,
-    sum(case when kanon_distinct > 1 and kanon_most_people = kanon_size then 1 else 0 end) as kanon_certain_among_others_classes,
-    sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    sum(
+        case when kanon_most_people = kanon_size then kanon_records else 0 end
+    ) as kanon_homogeneous_records,
+    sum(
+        case when kanon_distinct > 1 and kanon_most_people = kanon_size then 1 else 0 end
+    ) as kanon_certain_among_others_classes,
+    sum(
+        case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end
+    ) as kanon_diverse_by_null_classes,
     sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_single_value_classes,
     sum(kanon_without_entity) as kanon_without_entity
 from classes

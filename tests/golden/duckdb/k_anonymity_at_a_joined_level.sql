@@ -1,4 +1,5 @@
--- Question   How many records in patients share each combination of zip and age?
+-- Question   How many classes of patients (age at ancestor 1) by zip and age have each size, in
+--            records?
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
@@ -10,8 +11,7 @@ classes as (
     select
         "zip",
         "age",
-        count(*) as kanon_size,
-        count(*) as kanon_records
+        count(*) as kanon_size
     from (
         select
             kanon_raw."zip",
@@ -244,9 +244,9 @@ classes as (
 select
     kanon_size,
     count(*) as kanon_classes,
-    sum(kanon_records) as kanon_records,
-    sum(case when "zip" is null or "age" is null then kanon_records else 0 end) as kanon_with_null,
-    sum(case when "zip" = '*' and "age" = '*' then kanon_records else 0 end) as kanon_suppressed
+    sum(kanon_size) as kanon_records,
+    sum(case when "zip" is null or "age" is null then kanon_size else 0 end) as kanon_with_null,
+    sum(case when "zip" = '*' and "age" = '*' then kanon_size else 0 end) as kanon_suppressed
 from classes
 group by kanon_size
 order by kanon_size

@@ -1,4 +1,4 @@
--- Question   How many people in patients share each combination of zip and age?
+-- Question   How many classes of patients by zip and age have each size, in people?
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
@@ -6,6 +6,7 @@
 
 with
 
+-- Each person once in a class, however many records they have there.
 class_people as (
     select
         "zip",

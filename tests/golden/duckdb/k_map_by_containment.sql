@@ -1,4 +1,7 @@
--- Question   How many people in voters match each combination of zip and age in patients?
+-- Question   How many people in voters match each combination of zip and age in patients, at least
+--            and in all?
+-- Demanded   kanon_k_map_violated_classes = 0.
+-- Demanded   kanon_k_map_2_violated_classes = 0.
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
 --            times in the reidentification dataset, so linking the two never leaves fewer than k
 --            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
@@ -11,8 +14,7 @@ release_classes as (
     select
         coalesce('=' || cast("zip" as varchar), '') as "zip",
         "age",
-        count(*) as kanon_size,
-        count(*) as kanon_records
+        count(*) as kanon_size
     from "main"."patients"
     group by
         coalesce('=' || cast("zip" as varchar), ''),
@@ -30,14 +32,17 @@ reference_classes as (
         "age"
 ),
 
-cell_texts_1 as (
+-- Every cell once, by the place of its column; '=' stands before its text, and '' for NULL.
+cell_texts as (
     select
+        kanon_column,
         kanon_cell,
         max(kanon_released) as kanon_released,
         max(kanon_referred) as kanon_referred,
         case when kanon_cell <> '' then substring(kanon_cell, 2, length(kanon_cell)) end as kanon_text
     from (
         select distinct
+            1 as kanon_column,
             "zip" as kanon_cell,
             1 as kanon_released,
             0 as kanon_referred
@@ -46,17 +51,20 @@ cell_texts_1 as (
         union all
 
         select distinct
+            1 as kanon_column,
             "zip" as kanon_cell,
             0 as kanon_released,
             1 as kanon_referred
         from reference_classes
     ) as kanon_cells
-    group by kanon_cell
+    group by
+        kanon_column,
+        kanon_cell
 ),
 
-cells_1_taken_apart as (
+cells_taken_apart as (
     select
-        cell_texts_1.*,
+        cell_texts.*,
         length(kanon_text) as kanon_length,
         length(kanon_text) - length(ltrim(kanon_text, '*')) as kanon_stars_left,
         length(kanon_text) - length(rtrim(kanon_text, '*')) as kanon_stars_right,
@@ -64,12 +72,12 @@ cells_1_taken_apart as (
         substring(kanon_text, length(kanon_text), 1) as kanon_closes,
         position(',' in kanon_text) as kanon_comma,
         position('-' in substring(kanon_text, 2, length(kanon_text))) as kanon_dash
-    from cell_texts_1
+    from cell_texts
 ),
 
-cells_1_with_notation as (
+cells_with_notation as (
     select
-        cells_1_taken_apart.*,
+        cells_taken_apart.*,
         kanon_length - kanon_stars_left - kanon_stars_right as kanon_kept,
         case when kanon_opens in ('(', ']') then 1 else 0 end as kanon_low_open,
         case when kanon_closes in (')', '[') then 1 else 0 end as kanon_high_open,
@@ -79,12 +87,12 @@ cells_1_with_notation as (
             when kanon_dash > 0
             then 'range'
         end as kanon_notation
-    from cells_1_taken_apart
+    from cells_taken_apart
 ),
 
-cells_1_with_ends as (
+cells_with_ends as (
     select
-        cells_1_with_notation.*,
+        cells_with_notation.*,
         case kanon_notation
             when 'interval' then trim(substring(kanon_text, 2, kanon_comma - 2))
             when 'range' then substring(kanon_text, 1, kanon_dash)
@@ -93,12 +101,12 @@ cells_1_with_ends as (
             when 'interval' then trim(substring(kanon_text, kanon_comma + 1, kanon_length - kanon_comma - 1))
             when 'range' then substring(kanon_text, kanon_dash + 2, kanon_length)
         end as kanon_high_text
-    from cells_1_with_notation
+    from cells_with_notation
 ),
 
-cells_1_with_numbers as (
+cells_with_numbers as (
     select
-        cells_1_with_ends.*,
+        cells_with_ends.*,
         case
             when length(kanon_text) <= 15 and regexp_full_match(kanon_text, '-?[0-9]+([.][0-9]+)?')
             then cast(kanon_text as double)
@@ -111,12 +119,12 @@ cells_1_with_numbers as (
             when length(kanon_high_text) <= 15 and regexp_full_match(kanon_high_text, '-?[0-9]+([.][0-9]+)?')
             then cast(kanon_high_text as double)
         end as kanon_high
-    from cells_1_with_ends
+    from cells_with_ends
 ),
 
-cells_1 as (
+cells as (
     select
-        cells_1_with_numbers.*,
+        cells_with_numbers.*,
         case
             when kanon_text is null then 'null'
             when kanon_length > 0 and kanon_stars_left = kanon_length then 'any'
@@ -126,50 +134,65 @@ cells_1 as (
             when kanon_stars_left + kanon_stars_right > 0 then 'mask'
             else 'text'
         end as kanon_kind
-    from cells_1_with_numbers
+    from cells_with_numbers
 ),
 
-ranges_1 as (
+-- Where a number, an interval or a range of the release begins.
+starts as (
+    select distinct
+        kanon_column,
+        coalesce(kanon_number, kanon_low) as kanon_start
+    from cells
+    where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
+),
+
+-- Columns in which a-b may be a text like others.
+columns_of_texts as (
+    select distinct kanon_column
+    from cells
+    where kanon_kind in ('mask', 'text')
+),
+
+-- What takes in numbers; a-b is open at b where another cell begins there.
+ranges as (
     select
-        kanon_cell,
-        kanon_low,
-        kanon_high,
-        kanon_low_open,
+        cells.kanon_column,
+        cells.kanon_cell,
+        cells.kanon_low,
+        cells.kanon_high,
+        cells.kanon_low_open,
         case
-            when kanon_kind = 'range' and kanon_high in (
-                select coalesce(kanon_number, kanon_low)
-                from cells_1
-                where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
-            ) then 1
-            else kanon_high_open
+            when cells.kanon_kind = 'range' and starts.kanon_start is not null then 1
+            else cells.kanon_high_open
         end as kanon_high_open
-    from cells_1
+    from cells
+    left join starts
+        on starts.kanon_column = cells.kanon_column
+        and starts.kanon_start = cells.kanon_high
+    left join columns_of_texts
+        on columns_of_texts.kanon_column = cells.kanon_column
     where
-        kanon_released = 1
+        cells.kanon_released = 1
         and (
-            kanon_kind = 'interval'
-            or (
-                kanon_kind = 'range'
-                and 0 = (
-                    select count(*)
-                    from cells_1
-                    where kanon_kind in ('mask', 'text')
-                )
-            )
+            cells.kanon_kind = 'interval'
+            or (cells.kanon_kind = 'range' and columns_of_texts.kanon_column is null)
         )
 ),
 
-masks_1 as (
+masks as (
     select distinct
+        kanon_column,
         kanon_length,
         kanon_stars_left,
         kanon_kept
-    from cells_1
+    from cells
     where kanon_released = 1 and kanon_kind = 'mask'
 ),
 
-stems_1 as (
+-- What each mask leaves of the cells that are as long as it is.
+stems as (
     select
+        cells.kanon_column,
         cells.kanon_cell,
         cells.kanon_kind,
         cells.kanon_released,
@@ -183,28 +206,30 @@ stems_1 as (
             else 0
         end as kanon_is_mask,
         substring(cells.kanon_text, masks.kanon_stars_left + 1, masks.kanon_kept) as kanon_stem
-    from cells_1 as cells
-    inner join masks_1 as masks
-        on masks.kanon_length = cells.kanon_length
+    from cells
+    inner join masks
+        on masks.kanon_column = cells.kanon_column
+        and masks.kanon_length = cells.kanon_length
 ),
 
-matching_cells_1 as (
+-- A cell stands for itself; '*' for any; a mask for what has its stem; a range for its numbers.
+matching_cells as (
     select
-        released.kanon_cell as kanon_released,
-        referred.kanon_cell as kanon_referred
-    from cells_1 as released
-    inner join cells_1 as referred
-        on referred.kanon_referred = 1
-        and referred.kanon_cell = released.kanon_cell
-    where released.kanon_released = 1
+        kanon_column,
+        kanon_cell as kanon_released,
+        kanon_cell as kanon_referred
+    from cells
+    where kanon_released = 1 and kanon_referred = 1
 
     union
 
     select
+        released.kanon_column,
         released.kanon_cell as kanon_released,
         referred.kanon_cell as kanon_referred
-    from cells_1 as released
-    cross join cells_1 as referred
+    from cells as released
+    inner join cells as referred
+        on referred.kanon_column = released.kanon_column
     where
         released.kanon_released = 1
         and referred.kanon_referred = 1
@@ -213,11 +238,13 @@ matching_cells_1 as (
     union
 
     select
+        released.kanon_column,
         released.kanon_cell as kanon_released,
         referred.kanon_cell as kanon_referred
-    from stems_1 as released
-    inner join stems_1 as referred
-        on referred.kanon_length = released.kanon_length
+    from stems as released
+    inner join stems as referred
+        on referred.kanon_column = released.kanon_column
+        and referred.kanon_length = released.kanon_length
         and referred.kanon_stars_left = released.kanon_stars_left
         and referred.kanon_kept = released.kanon_kept
         and referred.kanon_stem = released.kanon_stem
@@ -230,11 +257,13 @@ matching_cells_1 as (
     union
 
     select
+        ranges.kanon_column,
         ranges.kanon_cell as kanon_released,
         referred.kanon_cell as kanon_referred
-    from ranges_1 as ranges
-    inner join cells_1 as referred
-        on referred.kanon_number >= ranges.kanon_low
+    from ranges
+    inner join cells as referred
+        on referred.kanon_column = ranges.kanon_column
+        and referred.kanon_number >= ranges.kanon_low
         and referred.kanon_number <= ranges.kanon_high
     where
         referred.kanon_referred = 1
@@ -242,60 +271,36 @@ matching_cells_1 as (
         and (referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0)
 ),
 
+-- The people of the reference in each combination of the release's cells.
 reference_as_released as (
     select
-        matching_cells_1.kanon_released as "zip",
+        matching_1.kanon_released as "zip",
         reference_classes."age" as "age",
         sum(reference_classes.kanon_population) as kanon_population
     from reference_classes
-    inner join matching_cells_1
-        on matching_cells_1.kanon_referred = reference_classes."zip"
+    inner join matching_cells as matching_1
+        on matching_1.kanon_referred = reference_classes."zip"
+        and matching_1.kanon_column = 1
     group by
-        matching_cells_1.kanon_released,
+        matching_1.kanon_released,
         reference_classes."age"
 ),
 
-both_sides as (
-    select
-        "zip",
-        "age",
-        kanon_size,
-        kanon_records,
-        0 as kanon_population
-    from release_classes
-
-    union all
-
-    select
-        "zip",
-        "age",
-        0 as kanon_size,
-        0 as kanon_records,
-        kanon_population
-    from reference_as_released
-),
-
-matched as (
-    select
-        "zip",
-        "age",
-        sum(kanon_size) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        sum(kanon_population) as kanon_population
-    from both_sides
-    group by
-        "zip",
-        "age"
-    having sum(kanon_size) > 0
-),
-
+-- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many
+-- the least reference that contains the release would have.
 classes as (
     select
-        kanon_size,
-        kanon_records,
-        kanon_population,
-        case when kanon_population < kanon_size then kanon_size else kanon_population end as kanon_union
-    from matched
+        release_classes.*,
+        coalesce(reference_as_released.kanon_population, 0) as kanon_population,
+        case
+            when reference_as_released.kanon_population > release_classes.kanon_size
+            then reference_as_released.kanon_population
+            else release_classes.kanon_size
+        end as kanon_union
+    from release_classes
+    left join reference_as_released
+        on reference_as_released."zip" = release_classes."zip"
+        and reference_as_released."age" is not distinct from release_classes."age"
 )
 
 select
@@ -306,11 +311,13 @@ select
     sum(kanon_union) as kanon_unions,
     sum(cast(kanon_size as double) / nullif(kanon_union, 0)) as kanon_reidentified,
     sum(case when kanon_population = 0 then 1 else 0 end) as kanon_unmatched_classes,
-    sum(case when kanon_population = 0 then kanon_records else 0 end) as kanon_unmatched_records,
-    sum(case when kanon_population > 0 and kanon_population < kanon_size then 1 else 0 end) as kanon_exceeding_classes,
-    sum(case when cast(1 as decimal(18, 0)) * 5 > kanon_union then kanon_size else 0 end) as kanon_at_risk_people,
+    sum(case when kanon_population = 0 then kanon_size else 0 end) as kanon_unmatched_records,
+    sum(
+        case when kanon_population > 0 and kanon_population < kanon_size then 1 else 0 end
+    ) as kanon_exceeding_classes,
+    sum(case when kanon_union < 5 then kanon_size else 0 end) as kanon_at_risk_people,
     sum(case when kanon_population < 5 then 1 else 0 end) as kanon_k_map_violated_classes,
-    sum(case when kanon_population < 5 then kanon_records else 0 end) as kanon_k_map_violated_records,
+    sum(case when kanon_population < 5 then kanon_size else 0 end) as kanon_k_map_violated_records,
     sum(case when kanon_union < 5 then 1 else 0 end) as kanon_k_map_2_violated_classes,
-    sum(case when kanon_union < 5 then kanon_records else 0 end) as kanon_k_map_2_violated_records
+    sum(case when kanon_union < 5 then kanon_size else 0 end) as kanon_k_map_2_violated_records
 from classes

@@ -1,5 +1,6 @@
--- Question   How many records in patients share each combination of zip, age and patient, and what
---            do they share of diagnosis?
+-- Question   How many classes of patients by zip, age and patient have each size, in records, and
+--            what do they share of diagnosis?
+-- Demanded   kanon_l_diversity_violated_classes = 0 in every row.
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
@@ -30,13 +31,13 @@ class_values as (
         "diagnosis"
 ),
 
+-- One row a class, with what is measured over the values in it.
 classes as (
     select
         "zip",
         "age",
         kanon_sensitive_2,
         sum(kanon_records) as kanon_size,
-        sum(kanon_records) as kanon_records,
         count(*) as kanon_distinct,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
     from class_values
@@ -44,35 +45,25 @@ classes as (
         "zip",
         "age",
         kanon_sensitive_2
-),
-
-measured_classes as (
-    select
-        classes.*,
-        kanon_distinct as kanon_l_diversity
-    from classes
-),
-
-judged_classes as (
-    select
-        measured_classes.*,
-        case when kanon_l_diversity < 2 then 1 else 0 end as kanon_l_diversity_violated
-    from measured_classes
 )
 
 select
     kanon_size,
     count(*) as kanon_classes,
-    sum(kanon_records) as kanon_records,
-    sum(case when "zip" is null or "age" is null or kanon_sensitive_2 is null then kanon_records else 0 end) as kanon_with_null,
+    sum(kanon_size) as kanon_records,
+    sum(
+        case when "zip" is null or "age" is null or kanon_sensitive_2 is null then kanon_size else 0 end
+    ) as kanon_with_null,
     0 as kanon_suppressed,
     sum(case when kanon_distinct = 1 then 1 else 0 end) as kanon_homogeneous_classes,
-    sum(case when kanon_distinct = 1 then kanon_records else 0 end) as kanon_homogeneous_records,
-    sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    sum(case when kanon_distinct = 1 then kanon_size else 0 end) as kanon_homogeneous_records,
+    sum(
+        case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end
+    ) as kanon_diverse_by_null_classes,
     sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_single_value_classes,
-    min(kanon_l_diversity) as kanon_l_diversity,
-    sum(kanon_l_diversity_violated) as kanon_l_diversity_violated_classes,
-    sum(kanon_l_diversity_violated * kanon_records) as kanon_l_diversity_violated_records
-from judged_classes
+    min(kanon_distinct) as kanon_l_diversity,
+    sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_l_diversity_violated_classes,
+    sum(case when kanon_distinct < 2 then kanon_size else 0 end) as kanon_l_diversity_violated_records
+from classes
 group by kanon_size
 order by kanon_size

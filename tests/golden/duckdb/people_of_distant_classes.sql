@@ -29,6 +29,7 @@ class_value_people as (
         "patient"
 ),
 
+-- Each person counts once for a value, however many of their records have it.
 class_values as (
     select
         "diagnosis",
@@ -234,56 +235,32 @@ class_distances as (
     from distances
 ),
 
-distances_and_values as (
+class_totals as (
     select
         "diagnosis",
-        kanon_distance,
-        0 as kanon_total,
-        0 as kanon_records
-    from class_distances
-
-    union all
-
-    select
-        "diagnosis",
-        null as kanon_distance,
-        kanon_people as kanon_total,
-        kanon_records
-    from class_values
-),
-
-classes as (
-    select
-        "diagnosis",
-        max(kanon_distance) as kanon_distance,
-        sum(kanon_total) as kanon_total,
         sum(kanon_records) as kanon_records
-    from distances_and_values
+    from class_values
     group by
         "diagnosis"
 ),
 
-measured_classes as (
+-- Each class with its distance, which it lacks where none of its values has a place.
+classes as (
     select
-        classes.*,
-        case when kanon_total > 0 then kanon_distance end as kanon_t_closeness
-    from classes
-),
-
-judged_classes as (
-    select
-        measured_classes.*,
-        case when kanon_t_closeness > 0.2 + 1e-09 then 1 else 0 end as kanon_t_closeness_violated
-    from measured_classes
+        class_totals.*,
+        class_distances.kanon_distance
+    from class_totals
+    left join class_distances
+        on class_distances."diagnosis" is not distinct from class_totals."diagnosis"
 ),
 
 people as (
     select
         class_value_people.kanon_entity,
-        max(judged_classes.kanon_t_closeness_violated) as kanon_t_closeness_violated
+        max(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end) as kanon_t_closeness_violated
     from class_value_people
-    inner join judged_classes
-        on judged_classes."diagnosis" is not distinct from class_value_people."diagnosis"
+    inner join classes
+        on classes."diagnosis" is not distinct from class_value_people."diagnosis"
     group by class_value_people.kanon_entity
 )
 

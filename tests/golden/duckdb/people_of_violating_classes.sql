@@ -26,6 +26,7 @@ class_value_people as (
         "patient"
 ),
 
+-- Each person counts once for a value, however many of their records have it.
 class_values as (
     select
         "diagnosis",
@@ -38,61 +39,50 @@ class_values as (
         kanon_sensitive_1
 ),
 
+-- Each person once in a class, whatever values they have there.
 class_people as (
     select
         "diagnosis",
         kanon_entity,
-        sum(kanon_records) as kanon_records,
-        max(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
+        sum(kanon_records) as kanon_records
     from class_value_people
     group by
         "diagnosis",
         kanon_entity
 ),
 
-values_and_people as (
-    select
-        "diagnosis",
-        0 as kanon_size,
-        0 as kanon_size_known,
-        0 as kanon_records,
-        0 as kanon_without_entity,
-        count(*) as kanon_distinct,
-        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
-        max(kanon_people) as kanon_most_people
-    from class_values
-    group by
-        "diagnosis"
-
-    union all
-
+people_of_classes as (
     select
         "diagnosis",
         count(*) as kanon_size,
-        sum(kanon_known) as kanon_size_known,
         sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity,
-        0 as kanon_distinct,
-        0 as kanon_known,
-        0 as kanon_most_people
+        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
     from class_people
     group by
         "diagnosis"
 ),
 
-classes as (
+values_of_classes as (
     select
         "diagnosis",
-        sum(kanon_size) as kanon_size,
-        sum(kanon_size_known) as kanon_size_known,
-        sum(kanon_records) as kanon_records,
-        sum(kanon_without_entity) as kanon_without_entity,
-        sum(kanon_distinct) as kanon_distinct,
-        sum(kanon_known) as kanon_known,
-        sum(kanon_most_people) as kanon_most_people
-    from values_and_people
+        max(kanon_people) as kanon_most_people,
+        count(*) as kanon_distinct,
+        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
+    from class_values
     group by
         "diagnosis"
+),
+
+-- Both halves are made of class_value_people, so that each has every class: none is lost.
+classes as (
+    select
+        people_of_classes.*,
+        values_of_classes.kanon_most_people,
+        values_of_classes.kanon_distinct,
+        values_of_classes.kanon_known
+    from people_of_classes
+    inner join values_of_classes
+        on values_of_classes."diagnosis" is not distinct from people_of_classes."diagnosis"
 ),
 
 measured_classes as (
@@ -102,22 +92,14 @@ measured_classes as (
     from classes
 ),
 
-judged_classes as (
-    select
-        measured_classes.*,
-        case when kanon_most_people = kanon_size then 1 else 0 end as kanon_homogeneity_violated,
-        case when kanon_l_diversity < 3 then 1 else 0 end as kanon_l_diversity_violated
-    from measured_classes
-),
-
 people as (
     select
         class_people.kanon_entity,
-        max(judged_classes.kanon_homogeneity_violated) as kanon_homogeneity_violated,
-        max(judged_classes.kanon_l_diversity_violated) as kanon_l_diversity_violated
+        max(case when kanon_most_people = kanon_size then 1 else 0 end) as kanon_homogeneity_violated,
+        max(case when kanon_l_diversity < 3 then 1 else 0 end) as kanon_l_diversity_violated
     from class_people
-    inner join judged_classes
-        on judged_classes."diagnosis" is not distinct from class_people."diagnosis"
+    inner join measured_classes
+        on measured_classes."diagnosis" is not distinct from class_people."diagnosis"
     group by class_people.kanon_entity
 )
 

@@ -1,5 +1,5 @@
--- Question   How many people in patients share each combination of zip and age, and what do they
---            share of diagnosis?
+-- Question   How many classes of patients by zip and age have each size, in people, and what do
+--            they share of diagnosis?
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
@@ -54,6 +54,7 @@ class_value_people as (
         "patient"
 ),
 
+-- Each person counts once for a value, however many of their records have it.
 class_values as (
     select
         "zip",
@@ -78,24 +79,47 @@ value_totals as (
     group by kanon_sensitive_1
 ),
 
+-- What whoever knows the whole table knows of everyone in it.
 value_shares as (
     select
         kanon_sensitive_1,
-        cast(kanon_value_total as double) / nullif(sum(kanon_value_total) over (), 0) as kanon_share,
-        count(*) over () as kanon_table_values
+        cast(kanon_value_total as double) / nullif(sum(kanon_value_total) over (), 0) as kanon_share
     from value_totals
 ),
 
+-- In a class a value may have (1 - ln p) times its share p of the table.
+bounded_shares as (
+    select
+        value_shares.*,
+        kanon_share * (1 - ln(kanon_share)) as kanon_allowed_share
+    from value_shares
+),
+
+table_values as (
+    select count(*) as kanon_table_values
+    from value_shares
+),
+
+-- Each value of a class beside what it is compared with.
 compared_values as (
     select
         class_values.*,
-        value_shares.kanon_share,
-        value_shares.kanon_table_values
+        bounded_shares.kanon_share,
+        bounded_shares.kanon_allowed_share,
+        cast(class_values.kanon_counted as double) / nullif(
+            sum(class_values.kanon_counted) over (
+                partition by
+                    class_values."zip",
+                    class_values."age"
+            ),
+            0
+        ) as kanon_class_share
     from class_values
-    left join value_shares
-        on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+    left join bounded_shares
+        on bounded_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
 ),
 
+-- Each person once in a class, whatever values they have there.
 class_people as (
     select
         "zip",
@@ -110,147 +134,91 @@ class_people as (
         kanon_entity
 ),
 
-values_and_people as (
-    select
-        "zip",
-        "age",
-        0 as kanon_size,
-        0 as kanon_size_known,
-        0 as kanon_records,
-        0 as kanon_without_entity,
-        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_distinct,
-        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
-        max(kanon_counted) as kanon_most_people,
-        sum(kanon_counted) as kanon_total,
-        sum(case when kanon_counted > 0 then kanon_counted * ln(cast(kanon_counted as double)) end) as kanon_log_sum,
-        max(kanon_counted) as kanon_most,
-        min(cast(kanon_counted as double) / nullif(kanon_share, 0)) as kanon_lowest,
-        sum(kanon_share) as kanon_present_share,
-        max(cast(kanon_counted as double) / nullif(kanon_share, 0)) as kanon_highest,
-        max(kanon_table_values) as kanon_table_values,
-        max(cast(kanon_counted as double) / nullif((kanon_share * (1 - ln(kanon_share))), 0)) as kanon_highest_allowed
-    from compared_values
-    group by
-        "zip",
-        "age"
-
-    union all
-
+people_of_classes as (
     select
         "zip",
         "age",
         count(*) as kanon_size,
         sum(kanon_known) as kanon_size_known,
         sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity,
-        0 as kanon_distinct,
-        0 as kanon_known,
-        0 as kanon_most_people,
-        null as kanon_total,
-        null as kanon_log_sum,
-        null as kanon_most,
-        null as kanon_lowest,
-        null as kanon_present_share,
-        null as kanon_highest,
-        null as kanon_table_values,
-        null as kanon_highest_allowed
+        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
     from class_people
     group by
         "zip",
         "age"
 ),
 
-classes as (
+values_of_classes as (
     select
         "zip",
         "age",
-        sum(kanon_size) as kanon_size,
-        sum(kanon_size_known) as kanon_size_known,
-        sum(kanon_records) as kanon_records,
-        sum(kanon_without_entity) as kanon_without_entity,
-        sum(kanon_distinct) as kanon_distinct,
-        sum(kanon_known) as kanon_known,
-        sum(kanon_most_people) as kanon_most_people,
-        max(kanon_total) as kanon_total,
-        max(kanon_log_sum) as kanon_log_sum,
-        max(kanon_most) as kanon_most,
-        max(kanon_lowest) as kanon_lowest,
-        max(kanon_present_share) as kanon_present_share,
-        max(kanon_highest) as kanon_highest,
-        max(kanon_table_values) as kanon_table_values,
-        max(kanon_highest_allowed) as kanon_highest_allowed
-    from values_and_people
+        max(kanon_counted) as kanon_most_people,
+        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_distinct,
+        ln(cast(nullif(sum(kanon_counted), 0) as double))
+            - cast(sum(case when kanon_counted > 0 then kanon_counted * ln(cast(kanon_counted as double)) end)
+                as double) / nullif(sum(kanon_counted), 0) as kanon_entropy,
+        max(kanon_counted) as kanon_most,
+        sum(
+            case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end
+        ) as kanon_distance,
+        sum(kanon_counted) as kanon_total,
+        max(cast(kanon_class_share as double) / nullif(kanon_share, 0)) as kanon_highest_ratio,
+        min(cast(kanon_class_share as double) / nullif(kanon_share, 0)) as kanon_lowest_ratio,
+        max(cast(kanon_class_share as double) / nullif(kanon_allowed_share, 0)) as kanon_highest_of_allowed
+    from compared_values
     group by
         "zip",
         "age"
 ),
 
-distances as (
+-- Both halves are made of class_value_people, so that each has every class: none is lost.
+classes as (
     select
-        class_values."zip",
-        class_values."age",
-        sum(
-            case
-                when cast(class_values.kanon_counted as double) / nullif(classes.kanon_total, 0) > value_shares.kanon_share
-                then cast(class_values.kanon_counted as double) / nullif(classes.kanon_total, 0) - value_shares.kanon_share
-                else 0
-            end
-        ) as kanon_distance
-    from class_values
-    inner join classes
-        on classes."zip" is not distinct from class_values."zip"
-        and classes."age" is not distinct from class_values."age"
-        and classes.kanon_lowest < classes.kanon_total
-    inner join value_shares
-        on value_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
-    group by
-        class_values."zip",
-        class_values."age"
-),
-
-compared_classes as (
-    select
-        classes.*,
-        case
-            when distances.kanon_distance is not null then distances.kanon_distance
-            when classes.kanon_present_share < 1 then 1 - classes.kanon_present_share
-            else 0
-        end as kanon_distance
-    from classes
-    left join distances
-        on distances."zip" is not distinct from classes."zip"
-        and distances."age" is not distinct from classes."age"
+        people_of_classes.*,
+        values_of_classes.kanon_most_people,
+        values_of_classes.kanon_distinct,
+        values_of_classes.kanon_entropy,
+        values_of_classes.kanon_most,
+        values_of_classes.kanon_distance,
+        values_of_classes.kanon_total,
+        values_of_classes.kanon_highest_ratio,
+        values_of_classes.kanon_lowest_ratio,
+        values_of_classes.kanon_highest_of_allowed
+    from people_of_classes
+    inner join values_of_classes
+        on values_of_classes."zip" is not distinct from people_of_classes."zip"
+        and values_of_classes."age" is not distinct from people_of_classes."age"
 ),
 
 measured_classes as (
     select
-        compared_classes.*,
+        classes.*,
+        table_values.kanon_table_values,
         case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else kanon_distinct end as kanon_l_diversity,
-        case when kanon_total > 0 then exp(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 0 else ln(cast(nullif(kanon_total, 0) as double)) - cast(kanon_log_sum as double) / nullif(kanon_total, 0) end) else 0 end as kanon_entropy_l_diversity,
-        case when kanon_total > 0 then cast(kanon_most as double) / nullif(kanon_size_known, 0) end as kanon_alpha_k_anonymity,
+        coalesce(exp(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 0 else kanon_entropy end), 0) as kanon_entropy_l_diversity,
+        cast(kanon_most as double) / nullif(kanon_size_known, 0) as kanon_alpha_k_anonymity,
         case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else kanon_distinct end as kanon_p_sensitive_k_anonymity,
         case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
-        case when kanon_total > 0 and kanon_distinct = kanon_table_values then case
-            when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total
-            then ln(cast(kanon_highest as double) / nullif(kanon_total, 0))
-            else ln(cast(kanon_total as double) / nullif(kanon_lowest, 0))
-        end end as kanon_delta_disclosure,
         case
-            when kanon_highest * kanon_lowest > cast(kanon_total as double) * kanon_total
-            then ln(cast(kanon_highest as double) / nullif(kanon_total, 0))
-            else ln(cast(kanon_total as double) / nullif(kanon_lowest, 0))
+            when kanon_distinct > 0 and kanon_distinct < kanon_table_values then null
+            when kanon_highest_ratio * kanon_lowest_ratio > 1 then ln(kanon_highest_ratio)
+            else -ln(kanon_lowest_ratio)
+        end as kanon_delta_disclosure,
+        case
+            when kanon_highest_ratio * kanon_lowest_ratio > 1 then ln(kanon_highest_ratio)
+            else -ln(kanon_lowest_ratio)
         end as kanon_delta_disclosure_present_only,
-        case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end as kanon_basic_beta_likeness,
-        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then null else case when kanon_highest > kanon_total then cast(kanon_highest as double) / nullif(kanon_total, 0) - 1 when kanon_total > 0 then 0 end end as kanon_enhanced_beta_likeness
-    from compared_classes
-),
-
-judged_classes as (
-    select
-        measured_classes.*,
-        case when kanon_total > 0 and kanon_distinct < kanon_table_values then 1 else 0 end as kanon_delta_disclosure_infinite,
-        case when kanon_highest_allowed > kanon_total * (1 + 1e-12) then 1 else 0 end as kanon_enhanced_beta_likeness_infinite
-    from measured_classes
+        case
+            when kanon_highest_ratio > 1 then kanon_highest_ratio - 1
+            when kanon_highest_ratio is not null then 0
+        end as kanon_basic_beta_likeness,
+        case
+            when kanon_highest_of_allowed > 1 + 1e-12 then null
+            when kanon_highest_ratio > 1 then kanon_highest_ratio - 1
+            when kanon_highest_ratio is not null then 0
+        end as kanon_enhanced_beta_likeness
+    from classes
+    cross join table_values
 )
 
 select
@@ -259,10 +227,23 @@ select
     sum(kanon_records) as kanon_records,
     sum(case when "zip" is null or "age" is null then kanon_records else 0 end) as kanon_with_null,
     0 as kanon_suppressed,
-    sum(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else 0 end) as kanon_homogeneous_classes,
-    sum(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then kanon_records else 0 end) as kanon_homogeneous_records,
-    sum(case when kanon_distinct > 1 and kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else 0 end) as kanon_certain_among_others_classes,
-    sum(case when kanon_known = 1 and kanon_distinct > 1 then 1 else 0 end) as kanon_diverse_by_null_classes,
+    sum(
+        case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else 0 end
+    ) as kanon_homogeneous_classes,
+    sum(
+        case
+            when kanon_most_people = kanon_size_known and kanon_size_known > 0
+            then kanon_records
+            else 0
+        end
+    ) as kanon_homogeneous_records,
+    sum(
+        case
+            when kanon_distinct > 1 and kanon_most_people = kanon_size_known and kanon_size_known > 0
+            then 1
+            else 0
+        end
+    ) as kanon_certain_among_others_classes,
     sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_single_value_classes,
     min(kanon_l_diversity) as kanon_l_diversity,
     min(kanon_entropy_l_diversity) as kanon_entropy_l_diversity,
@@ -271,11 +252,15 @@ select
     max(kanon_t_closeness) as kanon_t_closeness,
     max(kanon_delta_disclosure) as kanon_delta_disclosure,
     max(kanon_delta_disclosure_present_only) as kanon_delta_disclosure_present_only,
-    sum(kanon_delta_disclosure_infinite) as kanon_delta_disclosure_infinite_classes,
+    sum(
+        case when kanon_distinct > 0 and kanon_distinct < kanon_table_values then 1 else 0 end
+    ) as kanon_delta_disclosure_infinite_classes,
     max(kanon_basic_beta_likeness) as kanon_basic_beta_likeness,
     max(kanon_enhanced_beta_likeness) as kanon_enhanced_beta_likeness,
-    sum(kanon_enhanced_beta_likeness_infinite) as kanon_enhanced_beta_likeness_infinite_classes,
+    sum(
+        case when kanon_highest_of_allowed > 1 + 1e-12 then 1 else 0 end
+    ) as kanon_enhanced_beta_likeness_infinite_classes,
     sum(kanon_without_entity) as kanon_without_entity
-from judged_classes
+from measured_classes
 group by kanon_size
 order by kanon_size

@@ -52,8 +52,7 @@ with
 classes as (
     select
         "age",
-        count(*) as kanon_size,
-        count(*) as kanon_records
+        count(*) as kanon_size
     from visits_release_step_1
     group by
         "age"
@@ -61,7 +60,7 @@ classes as (
 
 select
     "age",
-    kanon_records
+    kanon_size as kanon_records
 from classes
 where kanon_size < 14;
 

@@ -306,38 +306,23 @@ class_values as (
         "diagnosis"
 ),
 
+-- One row a class, with what is measured over the values in it.
 classes as (
     select
         "area",
         sum(kanon_records) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        count(*) as kanon_distinct,
-        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
+        count(*) as kanon_distinct
     from class_values
     group by
         "area"
-),
-
-measured_classes as (
-    select
-        classes.*,
-        kanon_distinct as kanon_l_diversity
-    from classes
-),
-
-judged_classes as (
-    select
-        measured_classes.*,
-        case when kanon_l_diversity < 2 then 1 else 0 end as kanon_l_diversity_violated
-    from measured_classes
 )
 
 select
     "area",
-    kanon_records
-from judged_classes
+    kanon_size as kanon_records
+from classes
 where kanon_size < 12
-    or kanon_l_diversity_violated = 1;
+    or kanon_distinct < 2;
 
 
 -- What may be published: the records of violating classes are left out.

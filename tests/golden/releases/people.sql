@@ -46,6 +46,7 @@ from visits_release_step_0;
 create or replace view visits_release_violating_classes as
 with
 
+-- Each person once in a class, however many records they have there.
 class_people as (
     select
         "age",

@@ -1,4 +1,5 @@
--- Question   How many records in patients share each combination of age and zip?
+-- Question   How many classes of patients (age at width 10, zip at prefix 3) by age and zip have
+--            each size, in records?
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
@@ -12,8 +13,7 @@ classes as (
     select
         [age] as [age],
         [zip] as [zip],
-        count_big(*) as kanon_size,
-        count_big(*) as kanon_records
+        count_big(*) as kanon_size
     from (
         select
             '[' + cast((
@@ -36,9 +36,9 @@ classes as (
 select
     kanon_size,
     count_big(*) as kanon_classes,
-    sum(kanon_records) as kanon_records,
-    sum(case when [age] is null or [zip] is null then kanon_records else 0 end) as kanon_with_null,
-    sum(case when [age] = '*' and [zip] = '*' then kanon_records else 0 end) as kanon_suppressed
+    sum(kanon_size) as kanon_records,
+    sum(case when [age] is null or [zip] is null then kanon_size else 0 end) as kanon_with_null,
+    sum(case when [age] = '*' and [zip] = '*' then kanon_size else 0 end) as kanon_suppressed
 from classes
 group by
     kanon_size
