@@ -60,7 +60,7 @@ select
 {% endfor %}
     kanon_size,
     kanon_population
-from matched
+from classes
 order by
     kanon_population,
     kanon_size,

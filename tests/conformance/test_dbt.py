@@ -548,7 +548,7 @@ def _reference(given: Arguments) -> dict[str, Any]:
     return {
         "reference": f"(select * from {relation}{where}) as kanon_reference",
         "pairs": [
-            {"column": column, "reference": named.get(column, column), "how": how}
+            {"column": column, "reference": named.get(column, column), "how": how, "labels": ()}
             for column in given["quasi_identifiers"]
         ],
         "reference_entity": given.get("reference_entity"),
@@ -1115,7 +1115,7 @@ def audited_by_manifest(project: Path, block: str) -> None:
 def package_tests() -> dict[str, list[str]]:
     """The generic tests with their arguments."""
     file = PACKAGE / "macros" / "dbt_only" / "generic_tests.sql"
-    heads = re.findall(r"\{% test (\w+)\(\n(.*?)\n\) %\}", file.read_text(encoding="utf-8"), re.S)
+    heads = re.findall(r"\{% test (\w+)\(\n(.*?)\n\) -?%\}", file.read_text(encoding="utf-8"), re.S)
     return {
         name: [each.strip().partition("=")[0] for each in arguments.split(",\n")]
         for name, arguments in heads

@@ -245,6 +245,7 @@
     "column": kanon_sql.column_of(test, "quasi_identifiers", name, quoted),
     "reference": kanon_sql.column_of(test, "reference_columns", other, quoted),
     "how": how,
+    "labels": [],
 }] %}
 {% endfor %}
 {% set entity = kanon_sql.column_of(test, "reference_entity", entity, quoted) %}

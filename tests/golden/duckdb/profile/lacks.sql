@@ -55,8 +55,8 @@ select
         case
             when kanon_place is not null
                 and (
-                    cast(kanon_up_to as decimal(18, 0)) * 200 < kanon_placed_records
-                    or cast(kanon_from as decimal(18, 0)) * 200 < kanon_placed_records
+                    cast(kanon_up_to as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
+                    or cast(kanon_from as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
                 )
             then kanon_leaving
             else 0

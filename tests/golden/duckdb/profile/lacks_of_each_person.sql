@@ -85,11 +85,14 @@ placed_values as (
 outer_values as (
     select
         "age",
-        case when kanon_place is not null
-            and (
-                cast(kanon_up_to as decimal(18, 0)) * 200 < kanon_placed_records
-                or cast(kanon_from as decimal(18, 0)) * 200 < kanon_placed_records
-            ) then 1 else 0 end as kanon_is_outer
+        case
+            when kanon_place is not null
+                and (
+                    cast(kanon_up_to as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
+                    or cast(kanon_from as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
+                ) then 1
+            else 0
+        end as kanon_is_outer
     from placed_values
 ),
 
