@@ -15,12 +15,12 @@ from typing import Any
 import oracle_optimal as oracle
 import pyarrow
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import run
 from oracle_optimal import Hierarchy, Problem
 
 import kanon_sql as kanon
 from kanon_sql.anonymizing.options import METRIC_NAMES
-from kanon_sql.cli import main
 from kanon_sql.errors import EngineError, SpecError
 
 DATA = os.environ.get("KANON_SQL_DATA")
@@ -267,10 +267,6 @@ def people(tmp_path: Path) -> Path:
     ]
     (tmp_path / "people.csv").write_text("\n".join(["zip,age", *rows]) + "\n")
     return tmp_path / "people.csv"
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
 
 
 def asked_of(people: Path, *more: str) -> Result:

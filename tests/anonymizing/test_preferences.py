@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from commands import run
 
 import kanon_sql as kanon
-from kanon_sql.cli import main
 from kanon_sql.errors import SpecError
 
 PEOPLE = "zip,age,sex\n" + "".join(
@@ -35,10 +34,6 @@ LEVELS: dict[str, Any] = {
 def people(tmp_path: Path) -> str:
     (tmp_path / "people.csv").write_text(PEOPLE)
     return str(tmp_path / "people.csv")
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
 
 
 def levels_of(people: str, **asked: Any) -> dict[str, int]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import run
 
 import kanon_sql as kanon
-from kanon_sql.cli import main
 from kanon_sql.errors import SpecError
 
 LEVELS: dict[str, Any] = {
@@ -31,12 +31,12 @@ def people(tmp_path: Path) -> Path:
     return tmp_path / "people.csv"
 
 
-def run(people: Path, *more: str) -> Result:
+def tradeoff(people: Path, *more: str) -> Result:
     asked = [
         "tradeoff", str(people), "--qi", "zip,age", "--hierarchy", "zip=prefix:4,3,suppress",
         "--hierarchy", "age=width:10,20,suppress", *more,
     ]  # fmt: skip
-    return CliRunner().invoke(main, asked)
+    return run(*asked)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_each_point_is_what_a_search_of_its_own_finds(people: Path, asked: dict[
 
 
 def test_the_json_has_the_points(people: Path) -> None:
-    done = run(people, "--k", "2,5", "--format", "json")
+    done = tradeoff(people, "--k", "2,5", "--format", "json")
     found = json.loads(done.stdout)
 
     assert done.exit_code == 0
@@ -86,7 +86,7 @@ def test_one_search_answers_all(people: Path) -> None:
 
 
 def test_people_see_a_bar_for_each(people: Path) -> None:
-    done = run(people, "--k", "2,5,20,500")
+    done = tradeoff(people, "--k", "2,5,20,500")
 
     assert done.exit_code == 0
     assert "█" in done.stdout
@@ -103,7 +103,7 @@ def test_where_a_larger_k_costs_nothing_more_it_is_said(people: Path) -> None:
 
 def test_one_k_is_one_point(people: Path) -> None:
     assert len(kanon.tradeoff(people, LEVELS, k=5).tradeoff.points) == 1
-    assert run(people, "--k", "5").exit_code == 0
+    assert tradeoff(people, "--k", "5").exit_code == 0
 
 
 @pytest.mark.parametrize("k", [0, -1, True, 2.5, [], ["two"]], ids=repr)
@@ -118,20 +118,20 @@ def test_what_is_no_k_is_refused(people: Path, k: Any) -> None:
     ids=" ".join,
 )
 def test_a_bad_question_is_refused(people: Path, option: list[str]) -> None:
-    done = run(people, *option)
+    done = tradeoff(people, *option)
 
     assert (done.exit_code, done.stdout) == (2, "")
 
 
 def test_a_table_without_records_has_no_data(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("zip,age\n")
-    done = run(tmp_path / "none.csv", "--format", "json")
+    done = tradeoff(tmp_path / "none.csv", "--format", "json")
 
     assert (done.exit_code, json.loads(done.stdout)["status"]) == (4, "no_data")
 
 
 def test_the_result_is_written_whole(people: Path, tmp_path: Path) -> None:
-    done = run(people, "--k", "2", "--output", str(tmp_path / "t.json"))
+    done = tradeoff(people, "--k", "2", "--output", str(tmp_path / "t.json"))
 
     assert (done.exit_code, done.stdout) == (0, "")
     assert json.loads((tmp_path / "t.json").read_text())["tradeoff"]["points"]

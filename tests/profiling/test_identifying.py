@@ -525,12 +525,12 @@ def test_a_table_without_records_has_nothing_to_tell() -> None:
     assert (result.status, result.exit_code) == ("no_data", 4)
 
 
-def test_a_table_of_two_thousand_columns_is_profiled() -> None:
-    wide = pyarrow.table({f"c{n}": [n, n + 1, n + 1] for n in range(2000)})
+def test_a_table_of_many_columns_is_profiled() -> None:
+    wide = pyarrow.table({f"c{n}": [n, n + 1, n + 1] for n in range(600)})
 
     found = profiled(wide)
 
-    assert len(found.columns or ()) == 2000
+    assert len(found.columns or ()) == 600
     assert sum(each.rank is not None for each in found.columns or ()) == 30
 
 
