@@ -17,32 +17,15 @@ with
 
 {{ kanon_sql.people_of_both_releases(release, columns, entities, earlier, earlier_columns) }},
 
-{{ kanon_sql.people_by_their_classes("release", kanon_sql.names_in_release(columns)) }},
+{% set of_release = kanon_sql.names_in_release(columns) %}
+{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns) %}
+{{ kanon_sql.people_by_their_classes("release", of_release) }},
 
-{{ kanon_sql.people_by_their_classes("earlier", kanon_sql.names_in_earlier(earlier_columns)) }},
+{{ kanon_sql.people_by_their_classes("earlier", of_earlier) }},
 
-{% set of_release = kanon_sql.names_in_release(columns).split("\n") + ["kanon_release_classes"] %}
-{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns).split("\n") + ["kanon_earlier_classes"] %}
-joint_classes as (
-    select
-{% for name in of_release %}
-        release_profiles.{{ name }},
-{% endfor %}
-{% for name in of_earlier %}
-        earlier_profiles.{{ name }},
-{% endfor %}
-        count(*) as kanon_size
-    from release_profiles
-    inner join earlier_profiles
-        on earlier_profiles.kanon_entity = release_profiles.kanon_entity
-    group by
-{% for name in of_release %}
-        release_profiles.{{ name }},
-{% endfor %}
-{% for name in of_earlier %}
-        earlier_profiles.{{ name }}{{ "," if not loop.last }}
-{% endfor %}
-),
+{% set of_release = of_release + ["kanon_release_classes"] %}
+{% set of_earlier = of_earlier + ["kanon_earlier_classes"] %}
+{{ kanon_sql.sizes_in_both("joint_classes", "profiles", of_release, of_earlier) }},
 
 {{ kanon_sql.people_of_one_release("release", of_release, "joiner_classes") }},
 
@@ -196,15 +179,44 @@ earlier_people as (
 {%- endmacro %}
 
 
-{# What the quasi-identifiers are called above the records, a line each. #}
+{# The combinations of both releases that people have, and how many people are in each. #}
+{% macro sizes_in_both(named, people, of_release, of_earlier) %}
+{{ named }} as (
+    select
+{% for name in of_release %}
+        release_{{ people }}.{{ name }},
+{% endfor %}
+{% for name in of_earlier %}
+        earlier_{{ people }}.{{ name }},
+{% endfor %}
+        count(*) as kanon_size
+    from release_{{ people }}
+    inner join earlier_{{ people }}
+        on earlier_{{ people }}.kanon_entity = release_{{ people }}.kanon_entity
+    group by
+{% for name in of_release %}
+        release_{{ people }}.{{ name }},
+{% endfor %}
+{% for name in of_earlier %}
+        earlier_{{ people }}.{{ name }}{{ "," if not loop.last }}
+{% endfor %}
+)
+{%- endmacro %}
+
+
+{# What the quasi-identifiers are called above the records. #}
 {% macro names_in_release(columns) -%}
-{% for column in columns %}{{ "" if loop.first else "\n" }}{{ kanon_sql.alias(column) }}{% endfor %}
+{% set found = namespace(names=[]) %}
+{% for column in columns %}{% set found.names = found.names + [kanon_sql.alias(column)] %}{% endfor %}
+{{ return(found.names) }}
 {%- endmacro %}
 
 
 {# The same of an earlier release, whose own names may be those of the release. #}
 {% macro names_in_earlier(columns) -%}
-{% for column in columns %}{{ "" if loop.first else "\n" }}kanon_earlier_{{ loop.index }}{% endfor %}
+{% set found = namespace(names=[]) %}
+{% for column in columns %}{% set found.names = found.names + ["kanon_earlier_" ~ loop.index] %}{% endfor %}
+{{ return(found.names) }}
 {%- endmacro %}
 
 
@@ -214,7 +226,6 @@ earlier_people as (
     The numbers are those of all columns in order, so that they are the same wherever they are read.
 #}
 {% macro people_by_their_classes(side, names) %}
-{% set names = names.split("\n") %}
 {{ side }}_persons as (
     select
         kanon_entity,

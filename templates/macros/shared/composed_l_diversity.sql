@@ -23,32 +23,13 @@
     release, columns, entities, values, earlier, earlier_columns, unknown=false, measures=[],
     pair_verdicts=[], flags=[]
 ) %}
-{% set of_release = kanon_sql.names_in_release(columns).split("\n") %}
-{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns).split("\n") %}
+{% set of_release = kanon_sql.names_in_release(columns) %}
+{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns) %}
 with
 
 {{ kanon_sql.people_of_both_releases(release, columns, entities, earlier, earlier_columns) }},
 
-pairs as (
-    select
-{% for name in of_release %}
-        release_people.{{ name }},
-{% endfor %}
-{% for name in of_earlier %}
-        earlier_people.{{ name }},
-{% endfor %}
-        count(*) as kanon_size
-    from release_people
-    inner join earlier_people
-        on earlier_people.kanon_entity = release_people.kanon_entity
-    group by
-{% for name in of_release %}
-        release_people.{{ name }},
-{% endfor %}
-{% for name in of_earlier %}
-        earlier_people.{{ name }}{{ "," if not loop.last }}
-{% endfor %}
-),
+{{ kanon_sql.sizes_in_both("pairs", "people", of_release, of_earlier) }},
 
 release_values as (
     select distinct
