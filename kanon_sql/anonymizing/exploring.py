@@ -8,7 +8,7 @@ demanded of a class is asked of those nodes alone whose sizes would do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -425,7 +425,7 @@ class _SizesOf(Mapping[Node, Sizes]):
     def __getitem__(self, node: Node) -> Sizes:
         return self._nodes.counted(node, self._k).sizes
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes.looked_at)
 
     def __len__(self) -> int:
