@@ -266,7 +266,7 @@ def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
     elif made:
         yield "Untouched columns", "none goes out that nobody decided about"
     elif table.unassigned:
-        yield "Columns without a part", f"{listed(table.unassigned)}: were not looked at"
+        yield "Columns without a part", f"{listed(table.unassigned)}: no check looks at them"
 
 
 def _treatment(name: str, table: TableResult, signed: Signed) -> str:
