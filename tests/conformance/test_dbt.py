@@ -1114,11 +1114,12 @@ def audited_by_manifest(project: Path, block: str) -> None:
 
 def package_tests() -> dict[str, list[str]]:
     """The generic tests with their arguments."""
-    file = PACKAGE / "macros" / "dbt_only" / "generic_tests.sql"
-    heads = re.findall(r"\{% test (\w+)\(\n(.*?)\n\) -?%\}", file.read_text(encoding="utf-8"), re.S)
     return {
         name: [each.strip().partition("=")[0] for each in arguments.split(",\n")]
-        for name, arguments in heads
+        for file in sorted((PACKAGE / "macros" / "shared").glob("*.sql"))
+        for name, arguments in re.findall(
+            r"\{% test (\w+)\(\n(.*?)\n\) -?%\}", file.read_text(encoding="utf-8"), re.S
+        )
     }
 
 

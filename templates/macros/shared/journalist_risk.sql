@@ -1,0 +1,163 @@
+{#
+    Journalist risk: whoever does not know who is in the table looks in the reference first, and
+    finds someone with the chance of 1 in kanon_union: the people of the reference, or of the release
+    where those are more.
+
+    El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
+#}
+
+{# Whoever does not know it finds one of those in the reference: 1 / people is above a bound. #}
+{% macro journalist_risk(bound) -%}
+{{ kanon_sql.chance_above(bound, "kanon_union") }}
+{%- endmacro %}
+
+
+{# The test of journalist risk, in the same words; a reference that can't contain the release
+   proves nothing, unless it is made to with `union`. #}
+{% macro journalist_risk_failures(
+    relation, columns, reference, pairs,
+    max_highest=none, max_average=none, max_at_risk=none, threshold=0.2,
+    entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
+) %}
+{% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
+{% set measures = [
+    "sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records",
+    kanon_sql.people_where(kanon_sql.journalist_risk(threshold), "journalist_risk_at_risk"),
+] %}
+{% if bound is not none %}
+{% set measures = measures + [
+    kanon_sql.classes_where(kanon_sql.journalist_risk(bound), "journalist_risk_violated"),
+    kanon_sql.records_where(
+        kanon_sql.journalist_risk(bound), "journalist_risk_violated", kanon_sql.records_of_class(entity)
+    ),
+] %}
+{% endif %}
+{% set nothing = "cast(null as " ~ kanon_sql.whole_type() ~ ")" %}
+{% set counted = "matched_classes" if entity is none else "matched_people" %}
+{% set of_reference = kanon_sql.quotient("matched_classes.kanon_classes", "matched_classes.kanon_unions") %}
+{% set of_release = kanon_sql.quotient(counted ~ ".kanon_reidentified", counted ~ ".kanon_sizes") %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_k_map(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight,
+    each_person=entity is not none
+) }},
+
+matched_classes as (
+    {{ kanon_sql.counts_of_k_map(
+        measures, entity, "classes" if entity is none else "linked_classes"
+    ) | trim | indent(4) }}
+),
+{% if entity is not none %}
+
+-- The same of people: the last set above holds each of them as a class of one.
+matched_people as (
+    {{ kanon_sql.counts_of_k_map(measures, entity) | trim | indent(4) }}
+),
+{% endif %}
+
+measured as (
+    select
+        coalesce(matched_classes.kanon_records, 0) as records,
+        {{ nothing if bound is none else "matched_classes.kanon_journalist_risk_violated_classes" }} as violating_classes,
+        {{ nothing if bound is none else "matched_classes.kanon_journalist_risk_violated_records" }} as violating_records,
+        {{ counted }}.kanon_journalist_risk_at_risk_people as kanon_at_risk,
+        {{ counted }}.kanon_reidentified,
+        {{ counted }}.kanon_sizes,
+        {{ kanon_sql.quotient("1", "matched_classes.kanon_least_union") }} as achieved,
+        case
+            when {{ of_reference }} > {{ of_release }}
+            then {{ of_reference }}
+            else {{ of_release }}
+        end as average,
+        matched_classes.kanon_unmatched_classes as unmatched_classes,
+        matched_classes.kanon_unmatched_records as unmatched_records,
+        matched_classes.kanon_exceeding_classes as exceeding_classes
+    from matched_classes
+{% if entity is not none %}
+    cross join matched_people
+{% endif %}
+)
+{%- endset %}
+{% set violated = [] if union else [kanon_sql.not_contained()] %}
+{% if max_highest is not none %}
+{% set violated = violated + ["measured.violating_classes > 0"] %}
+{% endif %}
+{% if max_average is not none %}
+{% set violated = violated + [kanon_sql.above_average("measured.average", max_average)] %}
+{% endif %}
+{% if max_at_risk is not none %}
+{% set violated = violated + [
+    kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_sizes")
+] %}
+{% endif %}
+{% set failures %}
+coalesce(
+    nullif(measured.violating_records, 0),
+    nullif(measured.unmatched_records, 0),
+    {{ kanon_sql.whole_records("measured.kanon_reidentified") }}
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=violated | join(" or "),
+    failures=failures,
+    columns=[
+        "violating_classes", "violating_records", "achieved", "average",
+        "unmatched_classes", "unmatched_records", "exceeding_classes",
+    ],
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
+    reference_entity=reference_entity, complete=complete
+) }}
+{%- endmacro %}
+
+
+{% test journalist_risk(
+    model,
+    quasi_identifiers=none,
+    max_highest=none,
+    max_average=none,
+    max_at_risk=none,
+    threshold=0.2,
+    reference=none,
+    reference_where=none,
+    reference_columns=none,
+    reference_entity=none,
+    reference_weight=none,
+    match="containment",
+    missing="strict",
+    entity=none,
+    quote_columns=none
+) -%}
+{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
+{% do kanon_sql.needs_one_of("journalist_risk", {
+    "max_highest": max_highest, "max_average": max_average, "max_at_risk": max_at_risk,
+}) -%}
+{% set max_highest = kanon_sql.number_of_test("journalist_risk", "max_highest", max_highest, 0, 1) -%}
+{% set max_average = kanon_sql.number_of_test("journalist_risk", "max_average", max_average, 0, 1) -%}
+{% set max_at_risk = kanon_sql.number_of_test("journalist_risk", "max_at_risk", max_at_risk, 0, 1) -%}
+{% set threshold = kanon_sql.number_of_test("journalist_risk", "threshold", threshold, 0, 1) -%}
+{% set asked = kanon_sql.columns_of_test("journalist_risk", model, quasi_identifiers, quote_columns, entity) -%}
+{% set referred = kanon_sql.reference_of_test(
+    "journalist_risk", quasi_identifiers, reference,
+    where=reference_where, columns=reference_columns,
+    entity=reference_entity, weight=reference_weight,
+    match=match, missing=missing, quote_columns=quote_columns
+) -%}
+{{ kanon_sql.tidy(kanon_sql.journalist_risk_failures(
+    asked["relation"],
+    asked["columns"],
+    reference=referred["relation"],
+    pairs=referred["pairs"],
+    max_highest=max_highest,
+    max_average=max_average,
+    max_at_risk=max_at_risk,
+    threshold=threshold,
+    entity=asked["entity"],
+    reference_entity=referred["entity"],
+    reference_weight=referred["weight"],
+    union=referred["union"],
+    complete=referred["complete"]
+), model) }}
+{%- endtest %}

@@ -1,0 +1,108 @@
+{#
+    Marketer risk: whoever links every record with the reference finds the right person for
+    f / F of the records of a class; F is kanon_union, the people of the reference, or of the release
+    where those are more.
+
+    El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
+#}
+
+{# Whoever links everyone finds so many of them. #}
+{% macro marketer_risk() -%}
+sum({{ kanon_sql.quotient("kanon_size", "kanon_union") }}) as kanon_reidentified
+{%- endmacro %}
+
+
+{# The test of marketer risk: the records at risk are those that are expected to be found. #}
+{% macro marketer_risk_failures(
+    relation, columns, reference, pairs, max_average,
+    entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
+) %}
+{% set measures = ["sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records"] %}
+{% set counted = "matched_classes" if entity is none else "matched_people" %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_k_map(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight,
+    each_person=entity is not none
+) }},
+
+matched_classes as (
+    {{ kanon_sql.counts_of_k_map(
+        measures, entity, "classes" if entity is none else "linked_classes"
+    ) | trim | indent(4) }}
+),
+{% if entity is not none %}
+
+-- The same of people: the last set above holds each of them as a class of one.
+matched_people as (
+    {{ kanon_sql.counts_of_k_map(measures, entity) | trim | indent(4) }}
+),
+{% endif %}
+
+measured as (
+    select
+        coalesce(matched_classes.kanon_records, 0) as records,
+        {{ counted }}.kanon_reidentified,
+        {{ kanon_sql.quotient(counted ~ ".kanon_reidentified", counted ~ ".kanon_sizes") }} as achieved,
+        matched_classes.kanon_unmatched_classes as unmatched_classes,
+        matched_classes.kanon_unmatched_records as unmatched_records,
+        matched_classes.kanon_exceeding_classes as exceeding_classes
+    from matched_classes
+{% if entity is not none %}
+    cross join matched_people
+{% endif %}
+)
+{%- endset %}
+{% set violated = [kanon_sql.above_average("measured.achieved", max_average)] %}
+{% if not union %}
+{% set violated = violated + [kanon_sql.not_contained()] %}
+{% endif %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=violated | join(" or "),
+    failures=kanon_sql.whole_records("measured.kanon_reidentified"),
+    columns=["achieved", "unmatched_classes", "unmatched_records", "exceeding_classes"],
+    relation=relation, entity=entity, reference=reference, reference_weight=reference_weight,
+    reference_entity=reference_entity, complete=complete
+) }}
+{%- endmacro %}
+
+
+{% test marketer_risk(
+    model,
+    quasi_identifiers=none,
+    max_average=none,
+    reference=none,
+    reference_where=none,
+    reference_columns=none,
+    reference_entity=none,
+    reference_weight=none,
+    match="containment",
+    missing="strict",
+    entity=none,
+    quote_columns=none
+) -%}
+{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
+{% do kanon_sql.needs_one_of("marketer_risk", {"max_average": max_average}) -%}
+{% set max_average = kanon_sql.number_of_test("marketer_risk", "max_average", max_average, 0, 1) -%}
+{% set asked = kanon_sql.columns_of_test("marketer_risk", model, quasi_identifiers, quote_columns, entity) -%}
+{% set referred = kanon_sql.reference_of_test(
+    "marketer_risk", quasi_identifiers, reference,
+    where=reference_where, columns=reference_columns,
+    entity=reference_entity, weight=reference_weight,
+    match=match, missing=missing, quote_columns=quote_columns
+) -%}
+{{ kanon_sql.tidy(kanon_sql.marketer_risk_failures(
+    asked["relation"],
+    asked["columns"],
+    reference=referred["relation"],
+    pairs=referred["pairs"],
+    max_average=max_average,
+    entity=asked["entity"],
+    reference_entity=referred["entity"],
+    reference_weight=referred["weight"],
+    union=referred["union"],
+    complete=referred["complete"]
+), model) }}
+{%- endtest %}

@@ -1,0 +1,109 @@
+{#
+    Prosecutor risk: whoever knows that someone is in the table, and their quasi-identifiers, finds
+    them with the chance of 1 in the size of their class. Python reads it off the sizes of classes.
+
+    El Emam 2013, Guide to the de-identification of personal health information, chapter 16.
+#}
+
+{#
+    The test of prosecutor risk. Where no single class is above a bound, the records at risk are
+    those that are expected to be found.
+#}
+{% macro prosecutor_risk_failures(
+    relation, columns,
+    max_highest=none, max_average=none, max_at_risk=none, threshold=0.2, entity=none, wildcard=false
+) %}
+{% set is_exact = entity is none and not wildcard %}
+{% set records = kanon_sql.records_of_size(entity, wildcard) %}
+{% set found = "measured_classes.kanon_classes" if is_exact else "measured_people.kanon_found" %}
+{% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_sizes(relation, columns, entity, wildcard) }},
+
+{{ kanon_sql.everyone_once(columns, entity, wildcard) }},
+
+measured_classes as (
+    select
+        coalesce(sum({{ records }}), 0) as records,
+        {{ kanon_sql.above_bound(bound, "violating_classes", "1") }},
+        {{ kanon_sql.above_bound(bound, "violating_records", records) }},
+        count(*) as kanon_classes,
+        {{ kanon_sql.quotient("1", "min(kanon_size)") }} as achieved
+    from classes
+),
+
+measured_people as (
+    select
+        {{ kanon_sql.above_bound(threshold, "kanon_at_risk", "kanon_people") }},
+{% if not is_exact %}
+        sum({{ kanon_sql.quotient("kanon_people", "kanon_size") }}) as kanon_found,
+{% endif %}
+        sum(kanon_people) as kanon_people
+    from everyone_once
+),
+
+measured as (
+    select
+        measured_classes.records,
+        measured_classes.violating_classes,
+        measured_classes.violating_records,
+        measured_classes.achieved,
+        measured_people.kanon_at_risk,
+        measured_people.kanon_people,
+        {{ found }} as kanon_found,
+        {{ kanon_sql.quotient(found, "measured_people.kanon_people") }} as average
+    from measured_classes
+    cross join measured_people
+)
+{%- endset %}
+{% set violated = ["measured.violating_classes > 0"] if max_highest is not none else [] %}
+{% if max_average is not none and not is_exact %}
+{% set violated = violated + [kanon_sql.above_average("measured.average", max_average)] %}
+{% elif max_average is not none %}
+{% set violated = violated + [
+    kanon_sql.more_than_share("measured.kanon_found", max_average, "measured.kanon_people")
+] %}
+{% endif %}
+{% if max_at_risk is not none %}
+{% set violated = violated + [
+    kanon_sql.more_than_share("measured.kanon_at_risk", max_at_risk, "measured.kanon_people")
+] %}
+{% endif %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=violated | join(" or "),
+    failures="coalesce(nullif(measured.violating_records, 0), " ~ kanon_sql.whole_records("measured.kanon_found") ~ ")",
+    columns=["violating_classes", "violating_records", "achieved", "average"],
+    relation=relation, entity=entity
+) }}
+{%- endmacro %}
+
+
+{% test prosecutor_risk(
+    model,
+    quasi_identifiers=none,
+    max_highest=none,
+    max_average=none,
+    max_at_risk=none,
+    threshold=0.2,
+    entity=none,
+    nulls="value",
+    quote_columns=none
+) -%}
+{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
+{% do kanon_sql.needs_one_of("prosecutor_risk", {
+    "max_highest": max_highest, "max_average": max_average, "max_at_risk": max_at_risk,
+}) -%}
+{% set max_highest = kanon_sql.number_of_test("prosecutor_risk", "max_highest", max_highest, 0, 1) -%}
+{% set max_average = kanon_sql.number_of_test("prosecutor_risk", "max_average", max_average, 0, 1) -%}
+{% set max_at_risk = kanon_sql.number_of_test("prosecutor_risk", "max_at_risk", max_at_risk, 0, 1) -%}
+{% set threshold = kanon_sql.number_of_test("prosecutor_risk", "threshold", threshold, 0, 1) -%}
+{% set wildcard = kanon_sql.is_wildcard("prosecutor_risk", nulls, entity) -%}
+{% set asked = kanon_sql.columns_of_test("prosecutor_risk", model, quasi_identifiers, quote_columns, entity) -%}
+{{ kanon_sql.tidy(kanon_sql.prosecutor_risk_failures(
+    asked["relation"], asked["columns"],
+    max_highest, max_average, max_at_risk, threshold, asked["entity"], wildcard
+), model) }}
+{%- endtest %}

@@ -1,0 +1,73 @@
+{#
+    Sample uniqueness: the share of the records (people) that are alone in their class.
+
+    Skinner, Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4), section 2.
+#}
+
+{# The records (people) that are alone in their class. #}
+{% macro sample_uniqueness() -%}
+sum(case when kanon_size = 1 then kanon_size else 0 end) as kanon_uniques
+{%- endmacro %}
+
+
+{# The test of sample uniqueness: the records at risk are those that are alone. #}
+{% macro sample_uniqueness_failures(relation, columns, max_share, entity=none, wildcard=false) %}
+{% set uniques = "sum(case when kanon_size = 1 then kanon_people else 0 end)" %}
+{% set ctes %}
+with
+
+{{ kanon_sql.sets_of_sizes(relation, columns, entity, wildcard) }},
+
+{{ kanon_sql.everyone_once(columns, entity, wildcard) }},
+
+measured_records as (
+    select coalesce(sum({{ kanon_sql.records_of_size(entity, wildcard) }}), 0) as records
+    from classes
+),
+
+measured_people as (
+    select
+        sum(kanon_people) as kanon_people,
+        {{ uniques }} as uniques,
+        {{ kanon_sql.quotient(uniques, "sum(kanon_people)") }} as achieved
+    from everyone_once
+),
+
+measured as (
+    select
+        measured_records.records,
+        measured_people.kanon_people,
+        measured_people.uniques,
+        measured_people.achieved
+    from measured_records
+    cross join measured_people
+)
+{%- endset %}
+{{ kanon_sql.told_failures(
+    ctes,
+    violated=kanon_sql.more_than_share("measured.uniques", max_share, "measured.kanon_people"),
+    failures="measured.uniques",
+    columns=["uniques", "achieved"],
+    relation=relation, entity=entity
+) }}
+{%- endmacro %}
+
+
+{% test sample_uniqueness(
+    model,
+    quasi_identifiers=none,
+    max_share=none,
+    entity=none,
+    nulls="value",
+    quote_columns=none
+) -%}
+{{- config(fail_calc="coalesce(sum(failures), 0)") -}}
+{% do kanon_sql.needs_one_of("sample_uniqueness", {"max_share": max_share}) -%}
+{% set max_share = kanon_sql.number_of_test("sample_uniqueness", "max_share", max_share, 0, 1) -%}
+{% set wildcard = kanon_sql.is_wildcard("sample_uniqueness", nulls, entity) -%}
+{% set asked = kanon_sql.columns_of_test("sample_uniqueness", model, quasi_identifiers, quote_columns, entity) -%}
+{{ kanon_sql.tidy(kanon_sql.sample_uniqueness_failures(
+    asked["relation"], asked["columns"],
+    max_share, asked["entity"], wildcard
+), model) }}
+{%- endtest %}
