@@ -14,7 +14,7 @@ from kanon_sql.auditing.facts import facts_unread
 from kanon_sql.auditing.opening import name_of, opened, planned
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.unconnected import refuse_hidden_table, table_of_names, table_there
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import bind
@@ -24,6 +24,7 @@ from kanon_sql.plan.roles import named_columns, named_of_reference, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.dialects import EXECUTED, ROUNDING, Quote, Types, quoted, rules_of, translated
+from kanon_sql.sql.excerpt import named_sets, until
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
@@ -39,6 +40,7 @@ class CompiledTable:
 
     name: str
     steps: Mapping[str, str]
+    dialect: str = "duckdb"
 
     def __str__(self) -> str:
         return "\n\n\n".join(f"{text};" for text in self.steps.values())
@@ -76,6 +78,28 @@ class CompiledAudit:
             tuple(replace(table, steps={step: table.steps[step]}) for table in tables)
         )
 
+    def until(self, name: str) -> CompiledAudit:
+        """Each statement that names this set, up to there: its rows are the answer.
+
+        Raises `SpecError` where no statement names such a set.
+        """
+        tables = (_table_until(table, name) for table in self.tables)
+        found = CompiledAudit(tuple(table for table in tables if table.steps))
+        if not found.tables:
+            sets = {
+                step: named_sets(text, table.dialect)
+                for table in self.tables
+                for step, text in table.steps.items()
+            }
+            raise SpecError(
+                f'there is no set "{name}". '
+                + " ".join(
+                    f"Sets of {step}: {', '.join(has) or 'none'}." for step, has in sets.items()
+                )
+                + did_you_mean(name, [each for has in sets.values() for each in has])
+            )
+        return found
+
     @property
     def files(self) -> dict[str, str]:
         """A file a step by its path, numbered in order; of several tables in a folder each."""
@@ -86,6 +110,17 @@ class CompiledAudit:
             for folder, table in zip(folders, self.tables, strict=True)
             for file, text in zip(_names(list(table.steps)), table.steps.values(), strict=True)
         }
+
+
+def _table_until(table: CompiledTable, name: str) -> CompiledTable:
+    """Only the statements that name the set, up to there."""
+    said = f"-- Until      {name}: its rows are shown, not the answer. They may be personal data."
+    steps = {}
+    for step, text in table.steps.items():
+        if name in named_sets(text, table.dialect):
+            header, _, sql = text.partition("\n\n")
+            steps[step] = f"{header}\n{said}\n\n{until(sql, name, table.dialect)}"
+    return replace(table, steps=steps)
 
 
 def _names(names: Sequence[str]) -> list[str]:
@@ -181,7 +216,7 @@ def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> Comp
         step.check()
         sql = quoted(hub.in_dialect(step.sql), hub.dialect, quote, spelled=True)
         steps[step.name] = step.text(f"{hub.dialect}, as executed", sql)
-    return CompiledTable(name_of(plan), steps)
+    return CompiledTable(name_of(plan), steps, hub.dialect)
 
 
 Role = tuple[Literal["audited", "reference", "earlier"], str]
@@ -242,7 +277,7 @@ def _for_elsewhere(plan: Plan, dialect: str, quote: Quote) -> CompiledTable:
         there = translated(step.sql, dialect, types=types)
         sql = quoted(there, dialect, quote, spelled=False)
         steps[step.name] = step.text(_label(dialect), sql, list(_notes(plan.bound)))
-    return CompiledTable(name_of(plan), steps)
+    return CompiledTable(name_of(plan), steps, dialect)
 
 
 def _label(dialect: str) -> str:

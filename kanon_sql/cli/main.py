@@ -455,7 +455,13 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
 @compile_options
 @click.pass_context
 def compile_(
-    context: click.Context, /, target: str, step: str | None, output_dir: str | None, **values: Any
+    context: click.Context,
+    /,
+    target: str,
+    step: str | None,
+    until: str | None,
+    output_dir: str | None,
+    **values: Any,
 ) -> int:
     """Print the SQL of an audit and run none of it.
 
@@ -473,6 +479,7 @@ def compile_(
     written = sorted(Path(output_dir).rglob("*.sql")) if output_dir else files_of(output)
     compiled = compile_audit(spec, **how, writes=written)
     compiled = only_step(compiled, step) if step else compiled
+    compiled = compiled.until(until) if until else compiled
     found = plural(len(compiled.statements), "statement")
     if output_dir:
         from kanon_sql.results.writing import write_files

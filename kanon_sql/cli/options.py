@@ -657,6 +657,11 @@ _COMPILED = (
         "--table", metavar="NAME", help="What the table is called there, as in analytics.patients."
     ),
     _run("--step", metavar="NAME", help="Only this statement."),
+    _run(
+        "--until",
+        metavar="SET",
+        help="A statement up to one of the sets that it names, as class_values, to see its rows.",
+    ),
     _run("--output-dir", metavar="FOLDER", help="Write a file a statement, all of them or none."),
 )
 _TELL = (

@@ -45,6 +45,9 @@ from kanon_sql.spec.models.examples import (
 )
 from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.spec import ReferenceSpec, TableSpec
+from kanon_sql.sql.excerpt import named_sets
+from kanon_sql.sql.quoting import DIALECT
+from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Table
 
 PAGES = ("datafly", "subsets", "values")
@@ -226,6 +229,7 @@ def values_page() -> str:
 def page(name: str) -> str:
     """Everything there is to know of one model, as plain text of 80 columns."""
     model, example = MODELS[name], EXAMPLES[name]
+    sql = _sql(name, example)
     parts = [
         *_folded(f"{model.title} ({name})", ""),
         "",
@@ -261,7 +265,7 @@ def page(name: str) -> str:
         "",
         f"  SQL that it is read off, on the table of the example (macro {_macro(model)})",
         "",
-        textwrap.indent(_sql(name, example), "    "),
+        textwrap.indent("\n".join([*_in_between(sql), sql.sql]), "    "),
     ]
     return "\n".join(parts)
 
@@ -348,7 +352,14 @@ def _released_before(example: Example) -> Iterator[str]:
     yield ""
 
 
-def _sql(name: str, example: Example) -> str:
+def _in_between(statement: Statement) -> Iterator[str]:
+    """How to look at what stands between the table and the answer, above the statement."""
+    for first in named_sets(statement.sql, DIALECT)[:1]:
+        yield "-- The rows of one of its sets, as a query of its own:"
+        yield f"-- kanon-sql compile TARGET … --step {statement.name} --until {first}"
+
+
+def _sql(name: str, example: Example) -> Statement:
     """The statement that decides the model, as the planner writes it."""
     columns = tuple(
         Column(column, "INTEGER" if column == "income" else "VARCHAR") for column in example.columns
@@ -371,7 +382,7 @@ def _sql(name: str, example: Example) -> str:
     )
     plan = plan_audit(bind(roles))
     wanted = _step(name, model, example)
-    return next(step.sql for step in plan.steps if step.name == wanted)
+    return next(step for step in plan.steps if step.name == wanted)
 
 
 def _step(name: str, model: type[Model], example: Example) -> str:

@@ -209,3 +209,38 @@ def test_all_files_are_written_or_none(here: Path, monkeypatch: pytest.MonkeyPat
 def test_one_step_is_one_file(here: Path) -> None:
     assert run(*ASKED, "--output-dir", "sql", "--step", "classes") == 0
     assert [file.name for file in (here / "sql").iterdir()] == ["01_classes.sql"]
+
+
+# --- up to a set ----------------------------------------------------------------------------
+
+
+def test_a_statement_ends_with_the_rows_of_a_set() -> None:
+    compiled = kanon.compile("people.csv", quasi_identifiers="age", sensitive="illness")
+    [text] = compiled.until("class_values").statements
+
+    assert text.endswith("\n)\n\nselect *\nfrom class_values")
+    assert "-- Until      class_values: its rows are shown, not the answer." in text
+    assert duckdb.sql(text).fetchall() == [("30", "flu", 1)]
+
+
+def test_only_the_statements_that_name_a_set_are_left() -> None:
+    compiled = kanon.compile("people.csv", quasi_identifiers="age", sensitive="illness")
+
+    assert list(compiled.tables[0].steps) != ["classes"]
+    assert list(compiled.until("class_values").tables[0].steps) == ["classes"]
+
+
+def test_a_set_that_is_not_there_is_refused() -> None:
+    compiled = kanon.compile("people.csv", quasi_identifiers="age", sensitive="illness")
+
+    with pytest.raises(SpecError, match=r'no set "class_value"\. Sets of .*Did you mean "class_v'):
+        compiled.only("classes").until("class_value")
+
+
+def test_the_command_writes_up_to_a_set(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("compile", "people.csv", "--qi", "age", "--sensitive", "illness", "--t", "0.2")
+
+    assert run(*asked, "--step", "classes", "--until", "value_totals") == 0
+    assert duckdb.sql(capsys.readouterr().out).fetchall() == [("flu", 1)]
+    assert run(*asked, "--until", "values_total") == 2
+    assert capsys.readouterr().err.endswith('Did you mean "value_totals"?\n')

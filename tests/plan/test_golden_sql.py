@@ -21,6 +21,7 @@ from places import TESTS
 
 import kanon_sql as kanon
 from kanon_sql.sql import macros
+from kanon_sql.sql.excerpt import named_sets, until
 
 HERE = TESTS / "golden"
 
@@ -451,6 +452,16 @@ def test_it_runs_as_it_stands(name: str, clinic: duckdb.DuckDBPyConnection) -> N
     ]
 
     assert spoken == [pytest.approx(row) for row in ASKED[name].rows]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_each_of_its_sets_can_be_looked_at(name: str, clinic: duckdb.DuckDBPyConnection) -> None:
+    text = (GOLDEN / f"{name}.sql").read_text(encoding="utf-8")
+    tree = sqlglot.parse_one(text, read="duckdb")
+
+    assert named_sets(text, "duckdb") == [cte.alias for cte in tree.ctes]
+    for each in named_sets(text, "duckdb"):
+        clinic.sql(until(text, each, "duckdb")).fetchall()
 
 
 @pytest.mark.parametrize("name", ASKED)

@@ -22,6 +22,7 @@ from sqlglot import exp
 import kanon_sql as kanon
 from kanon_sql.errors import SpecError
 from kanon_sql.sql.dialects import DIALECTS, EXECUTED, translated
+from kanon_sql.sql.excerpt import named_sets, until
 
 OTHERS = [dialect for dialect in DIALECTS if dialect != "duckdb"]
 VOTERS = kanon.ReferenceSpec(source="voters", columns={"zip": "zip_code"}, weight="people")
@@ -166,6 +167,17 @@ def test_it_is_one_select_of_the_dialect(dialect: str) -> None:
         assert isinstance(statement, exp.Query)
         assert statement.find(exp.Command) is None
         assert dialect in EXECUTED or unknown <= NOT_IN_THE_GRAMMAR.get(dialect, set())
+
+
+@pytest.mark.parametrize("dialect", OTHERS)
+def test_up_to_a_set_it_is_one_select_too(dialect: str) -> None:
+    for text in (file.read_text(encoding="utf-8") for file in files(dialect)):
+        for name in named_sets(text, dialect):
+            [excerpt] = sqlglot.parse(until(text, name, dialect), read=dialect)
+
+            assert isinstance(excerpt, exp.Select)
+            assert excerpt.ctes[-1].alias == name
+            assert excerpt.find(exp.From).this.name == name
 
 
 @pytest.mark.parametrize("dialect", OTHERS)

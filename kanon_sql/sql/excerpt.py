@@ -1,0 +1,65 @@
+"""A statement up to one of its sets, so that one can look at what stands in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sqlglot
+from sqlglot.tokenizer_core import Token, TokenType
+
+_OPENS = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSES = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+
+
+def named_sets(sql: str, dialect: str) -> list[str]:
+    """The sets that a statement names, in order.
+
+    >>> named_sets("with a as (select 1), b as (select 2) select * from b", "duckdb")
+    ['a', 'b']
+    """
+    return [name for name, _ in _ends(_tokens(sql, dialect))]
+
+
+def until(sql: str, name: str, dialect: str) -> str:
+    """All rows of a set that a statement names, by the statement up to there.
+
+    >>> print(until("with a as (select 1), b as (select 2) select * from b", "a", "duckdb"))
+    with a as (select 1)
+    <BLANKLINE>
+    select *
+    from a
+
+    Raises `KeyError` where it names no such set.
+    """
+    tokens = _tokens(sql, dialect)
+    end = dict(_ends(tokens))[name]
+    return f"{sql[: end + 1]}\n\nselect *\nfrom {name}{_settings(sql, tokens)}"
+
+
+def _tokens(sql: str, dialect: str) -> list[Token]:
+    return sqlglot.tokenize(sql, read=dialect)
+
+
+def _ends(tokens: list[Token]) -> Iterator[tuple[str, int]]:
+    """Each set with the place of the parenthesis that closes it."""
+    if not tokens or tokens[0].token_type != TokenType.WITH:
+        return
+    depth, name, before = 0, "", tokens[0]
+    for token in tokens[1:]:
+        if token.token_type in _OPENS:
+            depth += 1
+        elif token.token_type in _CLOSES:
+            depth -= 1
+            if not depth:
+                yield name, token.end
+        elif not depth and token.token_type == TokenType.SELECT:
+            return
+        elif not depth and before.token_type in (TokenType.WITH, TokenType.COMMA):
+            name = token.text
+        before = token
+
+
+def _settings(sql: str, tokens: list[Token]) -> str:
+    """How ClickHouse is to read a statement, which stands at its end."""
+    last = [token for token in tokens if token.token_type == TokenType.SETTINGS]
+    return f"\n{sql[last[-1].start :]}" if last else ""
