@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles
 from kanon_sql.auditing.composition import rows_with_earlier, saw_the_same_people
@@ -30,7 +30,6 @@ from kanon_sql.plan.bound import AtLevel, BoundSpec
 from kanon_sql.plan.precautions import without_label
 from kanon_sql.plan.steps import records
 from kanon_sql.plan.withholding import texts_of_files
-from kanon_sql.results.expected import ExpectedStep, ExpectedTable
 from kanon_sql.results.table import Rows, Status, TableResult, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
@@ -40,6 +39,9 @@ from kanon_sql.sql.column_types import family
 from kanon_sql.sql.dialects.spelling import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
+
+if TYPE_CHECKING:
+    from kanon_sql.results.expected import ExpectedTable
 
 
 def audit(
@@ -129,6 +131,8 @@ def dry_run(
 
 def expected(plan: Plan, steps: Sequence[Statement], hub: Engine) -> ExpectedTable:
     """What an engine expects of these steps on the tables of a plan. None of them runs."""
+    from kanon_sql.results.expected import ExpectedStep, ExpectedTable
+
     for step in steps:
         step.check()
     return ExpectedTable(

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.report.shown import Shown
-from kanon_sql.results.diff import Diff
 from kanon_sql.results.table import AuditFindings, in_a_line
 
 if TYPE_CHECKING:
+    from kanon_sql.auditing.comparison import Comparison
     from kanon_sql.report.document import Block
 
 
@@ -80,6 +80,7 @@ class AuditResult(Shown, AuditFindings):
 
         Raises `InputError` for what is no result.
         """
+        from kanon_sql.auditing.comparison import Comparison
         from kanon_sql.report.signed.asking import file_of
         from kanon_sql.results.diff import diff
 
@@ -91,21 +92,3 @@ class AuditResult(Shown, AuditFindings):
     def __repr__(self) -> str:
         """One line; `print` and notebooks show the whole."""
         return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])
-
-
-@dataclass(frozen=True, repr=False)
-class Comparison(Shown, Diff):
-    """What changed from one result to the next. Prints itself as the command line does."""
-
-    def page(self) -> Iterator[Block]:
-        """The comparison in words and figures, for any writer of `kanon_sql.report`."""
-        from kanon_sql.report import diff
-
-        return diff.page(self)
-
-    # IPython looks for it in the class that has a __repr__.
-    _repr_pretty_ = Shown._repr_pretty_
-
-    def __repr__(self) -> str:
-        """One line; `print` and notebooks show the whole."""
-        return f"<Comparison {self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}>"

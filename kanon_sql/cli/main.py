@@ -6,6 +6,7 @@ is violated, 2 a bad question or input, 3 the engine failed, 4 no data, 130 inte
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 import traceback
@@ -69,7 +70,7 @@ from kanon_sql.cli.question import (
     sizes,
     table_question,
 )
-from kanon_sql.cli.stops import INTERRUPTED, stops
+from kanon_sql.cli.stops import INTERRUPTED, end_process, stops
 from kanon_sql.errors import KanonError, SpecError, did_you_mean, plural
 
 if TYPE_CHECKING:
@@ -101,11 +102,17 @@ class CommandLine(click.Group):
         **extra: Any,
     ) -> Any:
         CLOCK.begin(time.monotonic())
+        is_process = args is None and standalone_mode
+        if is_process:
+            # Hardly anything that a command makes is a circle: don't look for them all the while.
+            gc.set_threshold(100_000)
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
         with stops.heard():
             stops.code = _exit_code_of(run)
+        if is_process:
+            end_process(stops.code)
         return sys.exit(stops.code)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -10,6 +10,8 @@ from sqlglot import exp
 from kanon_sql.errors import EngineError, SpecError
 from kanon_sql.sql.quoting import DIALECT
 
+_WRITING = (exp.DDL, exp.DML, exp.Command, exp.Into)
+
 
 def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
     """The parsed statement, if it is one SELECT that reads nothing but `tables`.
@@ -21,12 +23,13 @@ def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise EngineError("refused a statement that is not exactly one SELECT.")
     statement = statements[0]
-    writing = statement.find(exp.DDL, exp.DML, exp.Command, exp.Into)
+    found = list(statement.find_all(exp.CTE, exp.Table, *_WRITING))
+    writing = next((each for each in found if isinstance(each, _WRITING)), None)
     if writing is not None:
         raise EngineError(f"refused a statement that does not only read: {writing.key}.")
-    named = {cte.alias for cte in statement.find_all(exp.CTE)}
+    named = {each.alias for each in found if isinstance(each, exp.CTE)}
     declared = {_declared(table) for table in tables}
-    for table in statement.find_all(exp.Table):
+    for table in (each for each in found if isinstance(each, exp.Table)):
         if isinstance(table.this, exp.Identifier) and not table.db and table.name in named:
             continue
         if _bare(table) not in declared:

@@ -19,6 +19,7 @@ from typing import Any
 from jinja2 import StrictUndefined, Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from kanon_sql.sql.compiled import compiled
 from kanon_sql.sql.host import EMBEDDED, HOST
 
 
@@ -78,9 +79,14 @@ class _Macros(dict[str, Any]):
         beside = {
             each: partial(self._called, each)
             for each, other in _sources().items()
-            if other.path == source.path
+            if other.path is source.path
         }
-        code = self._environment.compile(source.text, name, str(source.path))
+        code = compiled(
+            name,
+            source.text,
+            source.path,
+            lambda: self._environment.compile(source.text, name, str(source.path)),
+        )
         known = self._environment.make_globals(beside)
         template = Template.from_code(self._environment, code, known)
         self[name] = macro = _Macro(getattr(template.module, name))

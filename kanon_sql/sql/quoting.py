@@ -20,7 +20,7 @@ def identifier(name: str) -> str:
 
     Raises `SpecError` for a name of more than one line: SQL that people read is indented.
     """
-    return exp.to_identifier(_one_line(name), quoted=True).sql(dialect=DIALECT)
+    return exp.to_identifier(_one_line(name), quoted=True).sql(dialect=DIALECT, copy=False)
 
 
 def literal(value: str) -> str:
@@ -31,7 +31,7 @@ def literal(value: str) -> str:
 
     Raises `SpecError` for a text of more than one line.
     """
-    return exp.Literal.string(_one_line(value)).sql(dialect=DIALECT)
+    return exp.Literal.string(_one_line(value)).sql(dialect=DIALECT, copy=False)
 
 
 def _one_line(text: str) -> str:

@@ -1,0 +1,31 @@
+"""A comparison of two results that prints itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kanon_sql.report.shown import Shown
+from kanon_sql.results.diff import Diff
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown, Diff):
+    """What changed from one result to the next. Prints itself as the command line does."""
+
+    def page(self) -> Iterator[Block]:
+        """The comparison in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import diff
+
+        return diff.page(self)
+
+    # IPython looks for it in the class that has a __repr__.
+    _repr_pretty_ = Shown._repr_pretty_
+
+    def __repr__(self) -> str:
+        """One line; `print` and notebooks show the whole."""
+        return f"<Comparison {self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}>"
