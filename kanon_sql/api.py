@@ -35,7 +35,7 @@ from kanon_sql.results.release import (
     ReleaseFindings,
     Suppressed,
 )
-from kanon_sql.results.stored import result_of
+from kanon_sql.results.stored import StoredProfile, StoredTradeoff, result_of
 from kanon_sql.results.writing import check_writable
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -421,7 +421,8 @@ def init(
 ) -> Proposal:
     """A spec to begin with: a part for each column with its reason, levels that fit, and checks.
 
-    `data` is a path, a glob or the name of a table; parts that are given are taken for decided.
+    `data` is as for `audit`; of a frame or a relation, which no file can name, `source` is left to
+    be written. Parts that are given are taken for decided.
     The result's `text` is a commented YAML file, written to `output` if that is named, and its
     `undecided` the columns that nobody can decide about by names and counts: until a person has,
     such a spec is refused by `audit` and `anonymize`. No value of the table is in it; the widths of
@@ -562,23 +563,31 @@ def _alike(first: AnonymizationResult, second: AnonymizationResult) -> bool:
     )
 
 
-def from_json(source: str | Path | Mapping[str, Any]) -> AuditResult:
+def from_json(
+    source: str | Path | Mapping[str, Any],
+) -> AuditResult | ProfileResult | TradeoffResult:
     """The result that was written as JSON: `to_json()`, `--format json`, or `to_dict()`.
 
-    `source` is a file's path, the text itself, or the same as plain values. Of a release it is an
-    `AnonymizationResult`, without its records. Raises `InputError` for what is no result of an
-    audit, saying which part of it is not, and never showing a value.
+    `source` is a file's path, the text itself, or the same as plain values. What comes back is of
+    the kind that was written: an `AuditResult`, an `AnonymizationResult` without its records, a
+    `ProfileResult` or a `TradeoffResult`. A comparison is made of two results, so read these and
+    ask one for its `diff`. Raises `InputError` for what is no result, saying which part of it is
+    not, and never showing a value.
 
     >>> import pyarrow
     >>> result = audit(pyarrow.table({"zip": ["02138", "02138"]}), ["zip"], k=2)
     >>> from_json(result.to_json()).holds
     True
     """
-    found = result_of(source)
-    if isinstance(found, ReleaseFindings):
-        return AnonymizationResult(
-            found.tables, found.version, found.anonymization, audited=found.audited
-        )
+    match found := result_of(source):
+        case StoredProfile():
+            return ProfileResult(found.tables, found.version)
+        case StoredTradeoff():
+            return TradeoffResult(found.tradeoff, found.version)
+        case ReleaseFindings():
+            return AnonymizationResult(
+                found.tables, found.version, found.anonymization, audited=found.audited
+            )
     return AuditResult(found.tables, found.version, audited=found.audited)
 
 

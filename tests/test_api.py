@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import pydoc
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -201,19 +203,26 @@ def test_parts_of_a_result_are_frames() -> None:
     assert list(result.anonymization.steps.to_pandas()["attribute"]) == ["zip"]
 
 
-@pytest.mark.parametrize("made", ["audit", "anonymize"])
+MADE: dict[str, Callable[[], Any]] = {
+    "audit": lambda: kanon.audit(PEOPLE, ["zip"], sensitive="disease", k=2, l=2),
+    "anonymize": lambda: kanon.anonymize(PEOPLE, MASKED, k=2, max_suppressed=1),
+    "profile": lambda: kanon.profile(PEOPLE, ["zip"], sensitive="disease"),
+    "profile of columns": lambda: kanon.profile(PEOPLE, subsets=2, suda=2),
+    "profile of nothing": lambda: kanon.profile(PEOPLE.iloc[:0], ["zip"]),
+    "tradeoff": lambda: kanon.tradeoff(PEOPLE, MASKED, k=[2, 3, 50]),
+}
+
+
+@pytest.mark.parametrize("made", MADE)
 def test_a_result_is_read_back(made: str, tmp_path: Path) -> None:
-    result = (
-        kanon.audit(PEOPLE, ["zip"], sensitive="disease", k=2, l=2)
-        if made == "audit"
-        else kanon.anonymize(PEOPLE, MASKED, k=2, max_suppressed=1)
-    )
+    result = MADE[made]()
     file = tmp_path / "result.json"
     file.write_text(result.to_json(), encoding="utf-8")
 
     for source in (file, str(file), result.to_json(), result.to_dict()):
         read = kanon.from_json(source)
         assert (type(read), read.to_dict()) == (type(result), result.to_dict())
+        assert str(read).splitlines()[:-1] == str(result).splitlines()[:-1]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +233,10 @@ def test_a_result_is_read_back(made: str, tmp_path: Path) -> None:
         ("{", "the text:1:2: this is not JSON"),
         ({"a": object()}, "the mapping is not what to_dict() gives"),
         (3, "a result is read from a path, a text or a mapping, and not from an int"),
-        (kanon.profile(PEOPLE, ["zip"]).to_json(), "is a profile, and an audit is needed"),
+        (
+            kanon.audit(PEOPLE, ["zip"]).diff(kanon.audit(PEOPLE, ["zip"])).to_json(),
+            "is a comparison, and a result is needed: a comparison is made of two of them",
+        ),
     ],
 )
 def test_what_is_no_result_is_refused(source: Any, told: str) -> None:
@@ -233,3 +245,59 @@ def test_what_is_no_result_is_refused(source: Any, told: str) -> None:
 
     assert told in str(raised.value)
     assert not SECRET.search(str(raised.value))
+
+
+# --- tables in Python, without quasi-identifiers ---------------------------------------------
+
+
+def without_names(result: Any) -> dict[str, Any]:
+    [table] = result.to_dict()["tables"]
+    return {key: value for key, value in table.items() if key not in ("name", "sql")}
+
+
+@pytest.mark.skipif(duckdb.__version__.startswith("1."), reason="relations are read from 2.0 on")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"quasi_identifiers": ["zip"]},
+        {"subsets": 2, "suda": 2},
+        {"subsets": 2, "suda": 2, "columns": ["zip", "disease"], "nulls": "value"},
+        {"subsets": 2, "entity": "disease"},
+    ],
+)
+def test_a_relation_is_profiled_as_its_table_is(asked: dict[str, Any]) -> None:
+    relation = duckdb.connect().from_df(PEOPLE)
+    assert without_names(kanon.profile(relation, **asked)) == without_names(
+        kanon.profile(PEOPLE, **asked)
+    )
+
+
+@pytest.mark.skipif(duckdb.__version__.startswith("1."), reason="relations are read from 2.0 on")
+def test_what_each_k_costs_is_told_of_a_relation() -> None:
+    relation = duckdb.connect().from_df(PEOPLE)
+    of_relation, of_table = (kanon.tradeoff(data, MASKED, k=[2, 3]) for data in (relation, PEOPLE))
+    assert of_relation.tradeoff.points == of_table.tradeoff.points
+    with pytest.raises(kanon.InputError, match="where nothing is kept"):
+        kanon.anonymize(relation, MASKED, k=2)
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "polars", "relation"])
+def test_a_spec_is_begun_from_what_no_file_can_name(kind: str, tmp_path: Path) -> None:
+    if kind == "relation" and duckdb.__version__.startswith("1."):
+        pytest.skip("relations are read from 2.0 on")
+    table = {
+        "pandas": lambda: PEOPLE,
+        "polars": lambda: pl.from_pandas(PEOPLE).lazy(),
+        "pyarrow": lambda: pl.from_pandas(PEOPLE).to_arrow(),
+        "relation": lambda: duckdb.connect().from_df(PEOPLE),
+    }[kind]()
+    file = tmp_path / "kanon.yml"
+
+    kanon.init(table, output=file)
+    text = file.read_text(encoding="utf-8")
+
+    assert "  - source:    # " in text
+    assert "      zip:    # named like a postcode" in text
+    with pytest.raises(kanon.SpecError, match=r"kanon.yml:9:12: must be a file, a glob or a table"):
+        kanon.AuditSpec.from_file(file)

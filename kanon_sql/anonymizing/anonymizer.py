@@ -29,8 +29,9 @@ from kanon_sql.auditing.auditor import answered, expected
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Hub
+from kanon_sql.engines.duckdb.frames import RELATION_KIND, frame_name
 from kanon_sql.engines.session import Watch, refuse_time_limit, time_limit, unless_changed
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import InputError, SpecError
 from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.bind import column_levels
@@ -189,7 +190,13 @@ def _records_stay(wanted: ReleaseOptions, database: str) -> SpecError:
 
 
 def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for what no driver could make possible, before one is asked for."""
+    """Raise `SpecError` for what no driver could make possible, before one is asked for, and
+    `InputError` for a table whose records can't be put together anew."""
+    if frame_name(asked.source) == RELATION_KIND:
+        raise InputError(
+            "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
+            "connection with engine= and the table's name, or to_arrow_table()."
+        )
     url = engine if engine is not None else asked.connect
     if wanted.writes_records and isinstance(url, str) and not is_embedded(url):
         raise _records_stay(wanted, url.partition(":")[0])

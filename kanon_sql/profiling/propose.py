@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.session import Session, Watch, asked_within
-from kanon_sql.errors import EngineError, NoDataError, SpecError, kind_of
+from kanon_sql.errors import EngineError, NoDataError, SpecError
 from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.identifying import Identifying
 from kanon_sql.plan.profile_plan import DEFAULT_K, as_profiled
@@ -133,13 +133,11 @@ def _profiled(bound: BoundSpec, ask: Session) -> _Found | _Failed:
 # --- the table in the words of a file -------------------------------------------------------
 
 
-def _source(asked: TableSpec, output: Path | None, *, is_file: bool) -> str:
-    """The source as the file names it: relative to where that lies."""
+def _source(asked: TableSpec, output: Path | None, *, is_file: bool) -> str | None:
+    """The source as the file names it: relative to where that lies; None for data that has no name
+    there, which a person has to give it."""
     if not isinstance(asked.source, str | Path):
-        raise SpecError(
-            f"a spec file names its table, and {kind_of(asked.source)} has no name there. Write it "
-            "to a Parquet file, and pass the path."
-        )
+        return None
     source = str(asked.source)
     return _from(output, source) if is_file else source
 

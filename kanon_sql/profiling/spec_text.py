@@ -32,7 +32,8 @@ class ProposedSpec:
     table: str
     """What people call it."""
     records: int
-    source: str
+    source: str | None
+    """None where it is data that no file can name."""
     columns: tuple[ProposedColumn, ...]
     k: int
     entity: str | None = None
@@ -59,7 +60,10 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
     yield ""
     yield "version: 1"
     yield "tables:"
-    yield f"  - source: {scalar(spec.source)}"
+    if spec.source is None:
+        yield f"  - source:    # a file can't name a {spec.table}: write which file or table it is"
+    else:
+        yield f"  - source: {scalar(spec.source)}"
     for key, value in spec.settings.items():
         yield f"    {key}: {_flow(value)}"
     if spec.entity:

@@ -29,6 +29,7 @@ from kanon_sql.results.table import (
     Summary,
     TableResult,
 )
+from kanon_sql.results.tradeoff import Tradeoff
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import model_named
@@ -60,10 +61,35 @@ def read_result(path: Path) -> ResultFile:
     return ResultFile(path, result, made.object() if made else None)
 
 
-def result_of(source: str | Path | Mapping[str, Any]) -> AuditFindings:
+@dataclass(frozen=True)
+class StoredProfile:
+    """A profile as it was read."""
+
+    tables: tuple[TableProfile, ...]
+    version: str
+
+
+@dataclass(frozen=True)
+class StoredTradeoff:
+    """A trade-off as it was read."""
+
+    tradeoff: Tradeoff
+    version: str
+
+
+def result_of(
+    source: str | Path | Mapping[str, Any],
+) -> AuditFindings | StoredProfile | StoredTradeoff:
     """The result in a file, in a text, or as plain values; of a release, how it was made too."""
     name, value = _named(source)
+    if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
+        whole = Part(name, _HOW_COSTS, "", value)
+        _refuse_later(whole)
+        found: Tradeoff = _of(Tradeoff, whole.part("tradeoff"))
+        return StoredTradeoff(found, whole.get("kanon_sql", str))
     whole = _result(whole_of(name, _HOW_A_RESULT, value))
+    if _is_profile(whole):
+        return StoredProfile(_profiles(whole), whole.get("kanon_sql", str))
     return _findings(whole)
 
 
@@ -154,11 +180,19 @@ def _release_of(version: str) -> tuple[int, ...]:
 def read_profile(path: Path) -> tuple[TableProfile, ...]:
     """The tables of a profile. Raises `InputError` for what is none."""
     whole = whole_of(path, _HOW_A_PROFILE, parsed(path, _HOW_A_PROFILE))
-    _refuse_later(whole)
-    tables = list(whole.part("tables").items())
-    if not all("attacker_knows" in each.object() for each in tables):
+    if not _is_profile(whole):
         raise InputError(f"{path} is no profile. {_HOW_A_PROFILE}")
-    return tuple(_of(TableProfile, each) for each in tables)
+    return _profiles(whole)
+
+
+def _is_profile(whole: Part) -> bool:
+    tables = list(whole.part("tables").items())
+    return bool(tables) and all("attacker_knows" in each.object() for each in tables)
+
+
+def _profiles(whole: Part) -> tuple[TableProfile, ...]:
+    _refuse_later(whole)
+    return tuple(_of(TableProfile, each) for each in whole.part("tables").items())
 
 
 def read_costs(path: Path) -> Costs:
@@ -226,7 +260,10 @@ def _result(whole: Part) -> Part:
             f"{whole.path} is a baseline, and a result of an audit is needed. {_HOW_A_RESULT}"
         )
     if "old" in whole.value and "new" in whole.value:
-        raise InputError(f"{whole.path} is a comparison, and a result is needed. {_HOW_A_RESULT}")
+        raise InputError(
+            f"{whole.path} is a comparison, and a result is needed: a comparison is made of two of "
+            f"them. {_HOW_A_RESULT}"
+        )
     return whole
 
 

@@ -52,7 +52,7 @@ class Tradeoff:
     points: tuple[Point, ...]
     search: Search | None
     """None of a table without records."""
-    seconds: float
+    seconds: float = 0.0
     warnings: tuple[str, ...] = ()
 
     @property

@@ -15,11 +15,12 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import duckdb
 
 from kanon_sql.engines.base import Batches
+from kanon_sql.engines.definitions import Carried
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter
 from kanon_sql.engines.duckdb.errors import (
     ABOUT_THE_STATEMENT,
@@ -75,7 +76,6 @@ class DuckDBEngine:
 
     name = "duckdb"
     dialect = "duckdb"
-    keeps_rows = True
 
     def __init__(
         self,
@@ -98,6 +98,7 @@ class DuckDBEngine:
         self._owned = connection is None
         self._locked = False
         self._relation: duckdb.DuckDBPyRelation | None = None
+        self._carried = Carried()
         self._frames: dict[str, Any] = {}
         self._files: dict[str, FileEvidence] = {}
         self._paths: set[str] = set()
@@ -119,6 +120,11 @@ class DuckDBEngine:
             self._let_go = weakref.finalize(self, let_go, self._session, spill)
         if database is not None:
             self._attach(str(database))
+
+    @property
+    def keeps_rows(self) -> bool:
+        """In a relation's session nothing is kept: its questions carry along what they read."""
+        return self._relation is None
 
     @property
     def version(self) -> str:
@@ -176,21 +182,20 @@ class DuckDBEngine:
 
     def keep(self, name: str, sql: str) -> None:
         """Keep the rows of one SELECT in a temporary table, which is this session's alone."""
-        self._make(sql, f"create temp table {identifier(name)} as {sql}")
-        self._kept[name] = "table"
+        self._make(name, "table", sql)
 
     def keep_view(self, name: str, sql: str) -> None:
         """Call one SELECT `name` in this session."""
-        self._make(sql, f"create temp view {identifier(name)} as {sql}")
-        self._kept[name] = "view"
+        self._make(name, "view", sql)
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Keep rows that are at hand, every column of one type."""
+        if not self.keeps_rows:
+            self._carried.keep_rows(name, columns, rows)
+            return
         lists = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
         named = (f"unnest(?) as {identifier(column)}" for column in columns)
-        sql = f"select {', '.join(named)}"
-        self._make(sql, f"create temp table {identifier(name)} as {sql}", lists)
-        self._kept[name] = "table"
+        self._make(name, "table", f"select {', '.join(named)}", lists)
 
     def keep_batches(self, name: str, columns: Sequence[Column], batches: Batches) -> None:
         """Keep rows that another database gives, each column in its own type.
@@ -212,6 +217,9 @@ class DuckDBEngine:
 
     def forget(self, name: str) -> None:
         """Drop a temporary table or view."""
+        if name in self._carried:
+            self._carried.forget(name)
+            return
         try:
             self._run(f"drop {self._kept.pop(name)} temp.{identifier(name)}")
         except duckdb.Error as error:
@@ -221,6 +229,7 @@ class DuckDBEngine:
         """Drop every temporary table and view that was made here, the last one first."""
         for name in reversed(list(self._kept)):
             self.forget(name)
+        self._carried.forget_all()
 
     def will_write(self, path: Path, becomes: Path) -> None:
         """Leave a file open that is to be written once the others are shut off, and take it for
@@ -585,20 +594,21 @@ class DuckDBEngine:
         if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
             raise EngineError("refused to run anything but one SELECT statement.")
 
-    def _make(self, sql: str, statement: str, parameters: Sequence[Any] = ()) -> None:
+    def _make(
+        self, name: str, kind: Literal["table", "view"], sql: str, parameters: Sequence[Any] = ()
+    ) -> None:
         """Make something temporary of one SELECT."""
-        if self._relation is not None:
-            raise InputError(
-                "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
-                "connection with engine= and the table's name, or to_arrow_table()."
-            )
+        if not self.keeps_rows:
+            self._carried.keep(name, sql)
+            return
         try:
             self.lock()
             self._require_one_select(sql)
             with ctrl_c():
-                self._session.execute(statement, parameters)
+                self._session.execute(f"create temp {kind} {identifier(name)} as {sql}", parameters)
         except duckdb.Error as error:
             raise self._explained(error, told=self._fails_alike(error, sql)) from None
+        self._kept[name] = kind
 
     def _explained(self, error: duckdb.Error, *, told: bool = True) -> KanonError:
         """The error in our words. Raises `EngineError` if a file changed, which explains any."""
@@ -620,7 +630,7 @@ class DuckDBEngine:
         if self._relation is None:
             answer = self._session.execute(sql)
             return [column[0] for column in answer.description or []], answer.fetchall()
-        found = self._relation.query(RELATION, sql)
+        found = self._relation.query(RELATION, self._carried.in_dialect(sql))
         return (found.columns, found.fetchall()) if found else ([], [])
 
     def _note_files(self, files: Sequence[str]) -> None:

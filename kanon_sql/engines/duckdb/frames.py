@@ -8,6 +8,7 @@ from typing import Any
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import InputError
 
+RELATION_KIND = "duckdb.DuckDBPyRelation"
 FRAMES = ("pandas.DataFrame", "polars.DataFrame", "polars.LazyFrame", "pyarrow.Table")
 
 # What pandas calls the content of an object column that holds one type, NULLs aside.
