@@ -13,7 +13,7 @@ from typing import Any
 
 from kanon_sql.anonymizing.choosing import Deadline
 from kanon_sql.anonymizing.delivery import delivered, new_file, refuse_described
-from kanon_sql.anonymizing.frequency_sets import first_set
+from kanon_sql.anonymizing.first_set import first_set
 from kanon_sql.anonymizing.making import Made, Making, Tell, refuse_names
 from kanon_sql.anonymizing.optimal import AT_ONCE
 from kanon_sql.anonymizing.options import ReleaseOptions

@@ -15,15 +15,18 @@ from functools import cached_property
 
 from kanon_sql.anonymizing.costs import CellCosts, ClassCosts, Column, Portion, Sizes, Suppressed
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.lattice import PRIVATE, Levels, QuasiIdentifier
+from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier
 from kanon_sql.anonymizing.losses import Loss, metrics
 from kanon_sql.anonymizing.nodes import Ladder, Lattice, Node
 from kanon_sql.anonymizing.optimal import AT_ONCE, Found
 from kanon_sql.anonymizing.preferences import Preferences
+from kanon_sql.anonymizing.references import NodeOfSet, ReferenceSets
 from kanon_sql.plan.bound import BoundCheck, BoundSpec
 from kanon_sql.plan.violating_classes import (
     class_size,
     grows_never,
+    holds_together,
+    reference_demands,
     sensitive_demands,
     with_k,
 )
@@ -36,6 +39,10 @@ from kanon_sql.sql.tables import Row
 from kanon_sql.sql.thresholds import exactly
 
 Costs = CellCosts | ClassCosts
+MOST_KEPT = 2_000_000
+"""How many combinations of values may be kept at once, of all nodes that are judged together."""
+_LEVELS = f"{PRIVATE}frequency_set_at_all_levels"
+_SEARCHED = f"{PRIVATE}searched_set_at_all_levels"
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A node as a statement reads it."""
+    """A node as a statement on its sizes reads it."""
 
     number: int
     set: str
@@ -82,12 +89,18 @@ class _Asked:
     levels: Sequence[int] = ()
     constant: Sequence[bool] = ()
     size: int = 1
-    violating: str = ""
 
 
 def bounds_of_all(bound: BoundSpec) -> list[AtMost]:
     """The demands on all classes together that their sizes decide."""
     return [each for check in bound.checks if check.gates for each in bounds_of(bound, check)]
+
+
+def searched_beside(bound: BoundSpec) -> list[BoundCheck]:
+    """The demands that an optimal search looks for beside those that any class fails or not by
+    itself: of all classes together, and of what a reference has of each."""
+    of_all = [check for check in bound.checks if check.gates and bounds_of(bound, check)]
+    return [*of_all, *reference_demands(bound)]
 
 
 def bounds_of(bound: BoundSpec, check: BoundCheck) -> list[AtMost]:
@@ -131,7 +144,11 @@ class Nodes:
         thresholds = {each.below for each in self.whole if each.below is not None}
         sizes = {class_size(bound.checks) or 1 for bound in self.bounds.values()}
         self._sizes = sorted(sizes | thresholds)
-        self.is_sensitive = bool(sensitive_demands(sets.bound))
+        highest = {each.name: each.highest for each in self.lattice.ladders}
+        self.references = ReferenceSets(sets, highest)
+        self.asks_more = bool(sensitive_demands(sets.bound)) or self.references.is_demanded_of
+        """Whether more is demanded of a class than its size."""
+        self._highest = highest
         self._rows: dict[Node, Row] = {}
         self._counted: dict[tuple[Node, int], Counted] = {}
         self._suppressed: dict[tuple[Node, int], Suppressed] = {}
@@ -177,23 +194,37 @@ class Nodes:
 
     def counted(self, node: Node, k: int) -> Counted:
         """The classes of a node by all that is demanded of one."""
-        if (node, k) not in self._counted:
-            self._counted[node, k] = (
-                self._by_all_demands(node, k) if self.is_sensitive else self._by_size(node, k)
-            )
+        self.judge([node], k)
         return self._counted[node, k]
+
+    def judge(self, nodes: Sequence[Node], k: int) -> None:
+        """Count the classes of some nodes by all that is demanded of one."""
+        missing = [node for node in dict.fromkeys(nodes) if (node, k) not in self._counted]
+        if not self.asks_more:
+            self.count(missing)
+            self._counted |= {(node, k): self._by_size(node, k) for node in missing}
+            return
+        for start in range(0, len(missing), self._at_once):
+            self._judge(missing[start : start + self._at_once], k)
 
     def suppressed(self, nodes: Sequence[Node], k: int) -> dict[Node, Suppressed]:
         """What the records have that some nodes suppress."""
+        self.judge(nodes, k)
         missing = [node for node in nodes if (node, k) not in self._suppressed]
         for node in missing:
             if not self.counted(node, k).violating:
                 self._suppressed[node, k] = Suppressed(0, {}, {})
         asked = [node for node in missing if (node, k) not in self._suppressed]
-        at_once = 1 if self.is_sensitive else AT_ONCE
-        for start in range(0, len(asked), at_once):
-            self._ask_suppressed(asked[start : start + at_once], k)
+        for start in range(0, len(asked), AT_ONCE):
+            self._ask_suppressed(asked[start : start + AT_ONCE], k)
         return {node: self._suppressed[node, k] for node in nodes}
+
+    def violating_beside(self, node: Node) -> list[str]:
+        """The classes of the set at a node of which a reference has too few people, by their
+        places: a SELECT for each reference."""
+        keys = [each.key for each in self.sets.quasi_identifiers]
+        found = self.sets.at(self.levels(node)).name
+        return self.references.violating(found, keys, [NodeOfSet(0, node)])
 
     # --- what can be lost -------------------------------------------------------------------
 
@@ -223,7 +254,7 @@ class Nodes:
                 self.records,
                 max_suppressed,
                 max(class_size(bound.checks) or 1, 1),
-                not self.is_sensitive and not bound.entity,
+                not self.asks_more and not bound.entity,
                 [each.attribute.distinct for each in self.sets.quasi_identifiers],
                 _SizesOf(self, k),
             )
@@ -271,14 +302,21 @@ class Nodes:
 
     @cached_property
     def _set(self) -> str:
-        return self.sets.at_all_levels(
-            {
-                each.name: ladder.highest
-                for each, ladder in zip(
-                    self.sets.quasi_identifiers, self.lattice.ladders, strict=True
-                )
-            }
-        )
+        """The set that sizes are read off: it holds the people, and no sensitive value."""
+        return self.sets.at_all_levels(_LEVELS, self._highest, self.sets.by_people)
+
+    @cached_property
+    def _searched_set(self) -> str:
+        """The set with all that a demand reads."""
+        if len(self.sets.searched_beside) == len(self.sets.by_people):
+            return self._set
+        return self.sets.at_all_levels(_SEARCHED, self._highest, self.sets.searched_beside)
+
+    @cached_property
+    def _at_once(self) -> int:
+        """How many nodes are judged at once, whose sets are kept for that."""
+        classes = int(self._row(self.lattice.bottom)["kanon_classes"])
+        return max(1, min(AT_ONCE, MOST_KEPT // max(1, classes)))
 
     def _asked(self, number: int, node: Node) -> _Asked:
         columns = [
@@ -306,23 +344,55 @@ class Nodes:
             },
         )
 
-    def _by_all_demands(self, node: Node, k: int) -> Counted:
-        found = self.sets.at(self.levels(node))
+    def _judge(self, nodes: Sequence[Node], k: int) -> None:
+        """Count some nodes' classes by all demands, and what the violating ones have, at once."""
         keys = [each.key for each in self.sets.quasi_identifiers]
-        classes = render(
-            "classes_of_places", set=found.name, keys=keys, entity=self.sets.bound.entity
+        lossy = [each.place for each in self.columns]
+        asked = [
+            NodeOfSet(number, node, self._searched_set, lossy) for number, node in enumerate(nodes)
+        ]
+        of_nodes = self.sets.keep(
+            f"{PRIVATE}nodes",
+            f"Which classes have {len(nodes)} choices of levels?",
+            render("sets_of_nodes", nodes=asked, keys=keys, carried=self.sets.searched_beside),
         )
-        [row] = self.sets.ask(
-            "sizes_of_kept",
-            f"Which classes violate a demand at {_spoken(self.levels(node))}?",
+        keys = ["kanon_at_node", *keys]
+        violating = self.sets.keep(
+            f"{PRIVATE}violating_of_nodes",
+            "Which of them violate a demand?",
             render(
-                "sizes_of_kept",
-                classes=classes,
-                violating=self.sets.violating(found, k),
-                keys=keys,
-                sizes=self._thresholds,
+                "violating_by_any",
+                statements=[
+                    self.sets.violating_among(keys, of_nodes, k),
+                    *self.references.violating(of_nodes, keys, asked),
+                ],
             ),
         )
+        rows = self.sets.ask(
+            "sizes_of_kept",
+            "How large are the others?",
+            render(
+                "sizes_of_kept",
+                set=of_nodes,
+                violating=violating,
+                keys=keys,
+                sizes=self._thresholds,
+                entity=self.sets.bound.entity,
+            ),
+        )
+        for row in rows:
+            self._counted[nodes[int(row["kanon_node"])], k] = self._by_all_demands(row)
+        self._ask_lost(
+            nodes,
+            k,
+            render(
+                "violating_classes_of_nodes", nodes=asked, keys=self._lossy, violating=violating
+            ),
+        )
+        self.sets.forget(violating)
+        self.sets.forget(of_nodes)
+
+    def _by_all_demands(self, row: Row) -> Counted:
         violating = int(row["kanon_violating_records"])
         return Counted(
             violating,
@@ -337,9 +407,14 @@ class Nodes:
     def _thresholds(self) -> list[int]:
         return sorted({each.below for each in self.whole if each.below is not None})
 
+    @property
+    def _lossy(self) -> list[str]:
+        """The keys of the quasi-identifiers of which something can be lost."""
+        return [self.sets.quasi_identifiers[each.place].key for each in self.columns]
+
     def _ask_suppressed(self, nodes: Sequence[Node], k: int) -> None:
+        """Ask what the classes have that are too small."""
         lossy = [self.sets.quasi_identifiers[each.place] for each in self.columns]
-        keys = [each.key for each in lossy]
         asked = []
         for number, node in enumerate(nodes):
             levels = [node[each.place - 1] for each in lossy]
@@ -347,24 +422,25 @@ class Nodes:
                 each.attribute.distinct[level] <= 1
                 for each, level in zip(lossy, levels, strict=True)
             ]
-            violating, columns, set = "", self._asked(number, node).columns, self._set
-            if self.is_sensitive:
-                violating = self.sets.violating(self.sets.at(self.levels(node)), k)
-            size = class_size(self.bounds[k].checks) or 1
-            asked.append(_Asked(number, set, columns, levels, constant, size, violating))
+            columns, size = self._asked(number, node).columns, class_size(self.bounds[k].checks)
+            asked.append(_Asked(number, self._set, columns, levels, constant, size or 1))
         entity = self.sets.bound.entity
-        suppressed = (
-            render("violating_classes_of_nodes", nodes=asked, keys=keys)
-            if self.is_sensitive
-            else render("small_classes_of_nodes", nodes=asked, keys=keys, entity=entity)
+        self._ask_lost(
+            nodes,
+            k,
+            render("small_classes_of_nodes", nodes=asked, keys=self._lossy, entity=entity),
         )
+
+    def _ask_lost(self, nodes: Sequence[Node], k: int, suppressed: str) -> None:
+        """Ask what suppressed classes have, each of which has its node's number."""
+        lossy = [self.sets.quasi_identifiers[each.place] for each in self.columns]
         rows = self.sets.ask(
             "lost_by_nodes",
             "What do the suppressed records lose?",
             render(
                 "lost_by_nodes",
                 suppressed=suppressed,
-                keys=keys,
+                keys=self._lossy,
                 labels=[_labels_of(each) for each in lossy],
             ),
         )
@@ -445,7 +521,7 @@ class DemandExplorer:
 
     def found(self, nodes: Sequence[Node]) -> dict[Node, Found]:
         self.nodes.count(nodes, saying=self.saying())
-        return {node: self._found(node) for node in nodes}
+        return self._all_found(nodes)
 
     def costs(self, nodes: Sequence[Node]) -> dict[Node, float]:
         if isinstance(self.of, ClassCosts):
@@ -456,7 +532,12 @@ class DemandExplorer:
 
     def known(self) -> dict[Node, Found]:
         """What is found at all nodes that were looked at."""
-        return {node: self._found(node) for node in self.nodes.looked_at}
+        return self._all_found(self.nodes.looked_at)
+
+    def _all_found(self, nodes: Sequence[Node]) -> dict[Node, Found]:
+        worth = [node for node in nodes if self.nodes.below(node, self.k) <= self.max_suppressed]
+        self.nodes.judge(worth, self.k)
+        return {node: self._found(node) for node in nodes}
 
     def _found(self, node: Node) -> Found:
         below = self.nodes.below(node, self.k)
@@ -464,8 +545,9 @@ class DemandExplorer:
             return Found(below, below, satisfies=False)
         counted = self.nodes.counted(node, self.k)
         violating = counted.violating
-        monotone = grows_never(self.nodes.bounds[self.k])
-        return Found(violating if monotone else below, violating, self._satisfies(counted))
+        bound = self.nodes.bounds[self.k]
+        prunes = grows_never(bound) or (not self.max_suppressed and holds_together(bound))
+        return Found(violating if prunes else below, violating, self._satisfies(counted))
 
     def _satisfies(self, counted: Counted) -> bool:
         if counted.violating > self.max_suppressed:
@@ -482,7 +564,3 @@ def _ladder(each: QuasiIdentifier, highest: int) -> Ladder:
 
 def _labels_of(each: QuasiIdentifier) -> str:
     return f"{PRIVATE}labels_of_levels_{each.place}"
-
-
-def _spoken(levels: Levels) -> str:
-    return ", ".join(f"{name} {level}" for name, level in levels.items())

@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple
 
+from kanon_sql.anonymizing.first_set import columns_of_first_set, first_set
 from kanon_sql.anonymizing.lattice import (
     PRIVATE,
     Attribute,
@@ -32,9 +33,10 @@ from kanon_sql.errors import InputError
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.precautions import no_label
-from kanon_sql.plan.steps import records, spoken, step
+from kanon_sql.plan.steps import records, spoken
 from kanon_sql.plan.violating_classes import (
     class_size,
+    other_sensitive,
     sensitive_demands,
     too_small_classes,
     violating_classes,
@@ -47,7 +49,6 @@ from kanon_sql.sql.tables import Row
 
 RAW = f"{PRIVATE}raw_frequency_set"
 RECORDS = f"{PRIVATE}frequency_set"
-LEVELS = f"{PRIVATE}frequency_set_at_all_levels"
 """The set of all records by the places of their raw values, with every sensitive attribute."""
 
 
@@ -75,20 +76,6 @@ class Asked(NamedTuple):
     name: str
     question: str
     sql: str
-
-
-def columns_of_first_set(bound: BoundSpec) -> list[BoundColumn]:
-    """What a search reads of the records."""
-    entity = [bound.entity] if bound.entity else []
-    return [*bound.quasi_identifiers, *bound.sensitive, *entity]
-
-
-def first_set(bound: BoundSpec) -> Statement:
-    """The set of the raw values, from which all others are rolled up."""
-    columns = columns_of_first_set(bound)
-    sql = render("frequency_set", relation=records(bound, columns), columns=columns)
-    question = f"Which combinations of values has {bound.table.name}?"
-    return step(bound, "first_frequency_set", question, sql)
 
 
 class FrequencySets:
@@ -156,28 +143,35 @@ class FrequencySets:
         sql = render("violating_in_short", violating=violating)
         return int(self._ask.row(self._step("kanon_violating", question, sql))["kanon_records"])
 
-    def violating(self, node: NodeSet, k: int | None = None) -> str:
-        """The violating classes of a node, by their places; for another `k` than is demanded."""
-        keyed = self._keyed if k is None else with_k(self._keyed, k)
+    def violating(self, node: NodeSet) -> str:
+        """The violating classes of a node, by their places."""
         if not self.searched_beside:
             # Every row of the set is a class already.
-            return too_small_classes(keyed, node.name)
-        return violating_classes(keyed, node.name, rolled_up=True)
+            return too_small_classes(self._keyed, node.name)
+        return violating_classes(self._keyed, node.name, rolled_up=True)
 
-    def at_all_levels(self, highest: Levels) -> str:
+    def at_all_levels(self, name: str, highest: Levels, carried: Sequence[BoundColumn]) -> str:
         """Keep the set of the raw values with the place of each at every level up to the highest,
-        so that any node is a choice of columns. It holds the people, and no sensitive value."""
-        raw = next(iter(self._nodes.values())).name
-        if len(self.searched_beside) > len(self._entity):
-            raw = self._rolled_up(RECORDS, self._new_name(), {}, self._entity)
-        sets = [
+        so that any node is a choice of columns; and beside them some of what is searched."""
+        raw = self.raw.name
+        if len(self.searched_beside) > len(carried):
+            raw = self._rolled_up(RECORDS, self._new_name(), {}, carried)
+        return self._keep(
+            name,
+            "What is each combination of values at every level?",
+            render("set_at_all_levels", set=raw, sets=self.levels_up_to(highest), carried=carried),
+        )
+
+    def levels_up_to(self, highest: Levels) -> list[LevelsOf]:
+        """The quasi-identifiers with their highest levels."""
+        return [
             LevelsOf(each.key, each.values, highest[each.name]) for each in self.quasi_identifiers
         ]
-        return self._keep(
-            LEVELS,
-            "What is each combination of values at every level?",
-            render("set_at_all_levels", set=raw, sets=sets, carried=self._entity),
-        )
+
+    @property
+    def by_people(self) -> Sequence[BoundColumn]:
+        """The entity, where classes are counted by it."""
+        return self._entity
 
     @property
     def raw(self) -> NodeSet:
@@ -189,10 +183,12 @@ class FrequencySets:
         """How many records a class must have for any demand on sizes."""
         return class_size(self.bound.checks) or 1
 
-    def violating_among(self, keys: Sequence[str], kept: str) -> str:
-        """The violating classes of a kept set whose classes are told apart by `keys`."""
+    def violating_among(self, keys: Sequence[str], kept: str, k: int | None = None) -> str:
+        """The violating classes of a kept set whose classes are told apart by `keys`; for another
+        `k` than is demanded."""
         columns = tuple(BoundColumn(key, "INTEGER", key) for key in keys)
-        bound = replace(self._keyed, quasi_identifiers=columns, keys=columns)
+        keyed = self._keyed if k is None else with_k(self._keyed, k)
+        bound = replace(keyed, quasi_identifiers=columns, keys=columns)
         return violating_classes(bound, kept, rolled_up=True, whole=self._whole)
 
     def keeps(self, name: str) -> bool:
@@ -281,6 +277,17 @@ class FrequencySets:
         else:
             return relation, False
         return RAW, True
+
+    def keep_beside(
+        self, name: str, question: str, sql: str, columns: Sequence[BoundColumn]
+    ) -> str:
+        """Keep the rows of a question on another table than that of the records, which lies beside
+        it, and of which the columns are these."""
+        if self._records is self._ask:
+            return self._keep(name, question, sql)
+        fetch(self._records, self._ask, self._step(name, question, sql), columns)
+        self._kept.append(name)
+        return name
 
     def _fetch(
         self, name: str, question: str, relation: str, columns: Sequence[BoundColumn]
@@ -440,7 +447,9 @@ class FrequencySets:
     @cached_property
     def searched_beside(self) -> list[BoundColumn]:
         """What a set that is searched holds beside the quasi-identifiers: what a demand reads."""
-        demanded = {check.column for check in sensitive_demands(self.bound)}
+        demands = sensitive_demands(self.bound)
+        demanded = {check.column for check in demands}
+        demanded |= {each for check in demands for each in other_sensitive(self.bound, check)}
         read = [column for column in self.bound.sensitive if column in demanded]
         return [*read, *self._entity]
 
@@ -475,7 +484,10 @@ class FrequencySets:
         return name
 
     def _step(self, name: str, question: str, sql: str) -> Statement:
-        tables = frozenset([self.bound.table.sql, *self._kept])
+        references = self.bound.references.values()
+        tables = frozenset(
+            [self.bound.table.sql, *(each.table.sql for each in references), *self._kept]
+        )
         return Statement(name, question, sql, tables=tables)
 
 

@@ -129,6 +129,14 @@ def label_of(
     return Label(f"{name}.kanon_label", joined)
 
 
+def label_of_any(levels: ColumnLevels, level: int, kept: str) -> Label:
+    """What a raw value becomes that may not be the table's; NULL where it has no label. The labels
+    of a large hierarchy are `kept` under a name."""
+    if levels.is_joined(level):
+        return label_of(levels, level, "kanon_raw", kept)
+    return Label(levels.sql_of_any(level, "kanon_raw"))
+
+
 def at_level(each: QuasiIdentifier, level: int) -> BoundColumn:
     """A quasi-identifier at a level as the records have it; the labels of a large hierarchy are
     read where they are kept."""

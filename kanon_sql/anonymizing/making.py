@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kanon_sql.anonymizing.choosing import Deadline
 from kanon_sql.anonymizing.dbt_model import name_of
-from kanon_sql.anonymizing.exploring import bounds_of
+from kanon_sql.anonymizing.exploring import searched_beside
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.lattice import Levels
 from kanon_sql.anonymizing.options import ReleaseOptions
@@ -33,7 +33,7 @@ from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import bind, column_levels
-from kanon_sql.plan.bound import BoundCheck, BoundSpec
+from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.roles import resolve
 from kanon_sql.plan.steps import counted, spoken
@@ -53,6 +53,11 @@ from kanon_sql.sql.tables import Column, Table, find
 
 Tell = Callable[[GeneralizationStep], None]
 """Is told each step as it is taken."""
+
+
+ShownAt = Mapping[str, tuple[ColumnLevels, int | None]]
+"""The quasi-identifiers that a release shows labels of, each with its level, unless every class has
+its own."""
 
 
 class Made(NamedTuple):
@@ -146,12 +151,12 @@ class Making:
         new: Path | None,
         before: TableResult,
         left_out: Suppression,
-        recoded: Mapping[str, ColumnLevels] | None = None,
+        shown: ShownAt,
     ) -> tuple[TableResult, Untouched]:
         """The audit of the release, which is written to `new`, and what goes out as it is beside
         its quasi-identifiers. Raises unless the release has what was counted."""
         published = self._published(chain, new)
-        after = self._audited(published, recoded)
+        after = self._audited(published, shown)
         untouched = replace(self.untouched, alone=self._alone(chain, published))
         self._refuse_another_count(before, after, left_out.records)
         self._refuse_other_classes(before, after, left_out)
@@ -179,10 +184,11 @@ class Making:
         for each in sets.quasi_identifiers:
             if each.name in generalised:
                 yield from summary_of_faults(each.levels.faults).splitlines()
+        searched = searched_beside(self.bound) if self.wanted.algorithm == "optimal" else []
         unsearched = [
             check.model.name()
             for check in self.bound.checks
-            if check.gates and not is_judged_by_class(check) and not self._is_searched(check)
+            if check.gates and not is_judged_by_class(check) and check not in searched
         ]
         if self.bound.entity:
             yield (
@@ -214,10 +220,6 @@ class Making:
         """The columns without a part that go out as they are."""
         return () if self.unassigned == "drop" else self.bound.roles.unassigned
 
-    def _is_searched(self, check: BoundCheck) -> bool:
-        """Whether an optimal search looks for what all classes together must hold."""
-        return self.wanted.algorithm == "optimal" and bool(bounds_of(self.bound, check))
-
     def _published(self, chain: ViewChain, new: Path | None) -> Table:
         """The release as a table: the file that is written, where there is one."""
         if new is None or not isinstance(self.engine, Hub):
@@ -243,10 +245,8 @@ class Making:
         asked = Statement("untouched", question, sql, tables=frozenset([table.sql]))
         return int(self.session().row(asked)["kanon_alone"])
 
-    def _audited(
-        self, table: Table, recoded: Mapping[str, ColumnLevels] | None = None
-    ) -> TableResult:
-        """The audit of the release, of which each cell of some columns is `recoded` by itself."""
+    def _audited(self, table: Table, shown: ShownAt) -> TableResult:
+        """The audit of the release. A reference is looked at through the same levels."""
         bound = self.bound
         writes = self.wanted.output is not None and self.wanted.writes_records
         named = self.wanted.output.name if writes and self.wanted.output else self.name
@@ -264,7 +264,12 @@ class Making:
         references = {name: each.table for name, each in bound.references.items()}
         earlier = {name: each.table for name, each in bound.earlier.items()}
         released = bind(resolve(asked, table, references, earlier), bound.facts)
-        return answered(plan_audit(replace(released, recoded=recoded or {})), self.session())
+        if self.wanted.algorithm == "datafly":
+            return answered(plan_audit(released), self.session())
+        shown_at = {name: level for name, (_, level) in shown.items() if level is not None}
+        recoded = {name: levels for name, (levels, _) in shown.items()}
+        through = replace(released, recoded=recoded, shown_at=shown_at)
+        return answered(plan_audit(through), self.session())
 
     def _refuse_another_count(
         self, before: TableResult, after: TableResult, suppressed: int

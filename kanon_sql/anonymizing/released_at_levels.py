@@ -15,7 +15,7 @@ from kanon_sql.anonymizing.exploring import Nodes
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.lattice import Levels
 from kanon_sql.anonymizing.losses import associations, losses, metrics
-from kanon_sql.anonymizing.making import Made, Making, name_of_release
+from kanon_sql.anonymizing.making import Made, Making, ShownAt, name_of_release
 from kanon_sql.anonymizing.result import AnonymizationResult
 from kanon_sql.anonymizing.suppression import (
     nothing_suppressed,
@@ -39,7 +39,7 @@ def released_at_levels(
     making: Making, sets: FrequencySets, before: TableResult, allowed: int, new: Path | None
 ) -> Made:
     """Search, build and audit; the release's records are written to `new`."""
-    path, made = _levels_found(making, sets, allowed)
+    path, made, beside = _levels_found(making, sets, allowed)
     chain = ViewChain(
         making.bound,
         sets.quasi_identifiers,
@@ -61,8 +61,8 @@ def released_at_levels(
         left_out = nothing_suppressed(sets, path.levels)
         after = making.audited_at(sets, path.levels)
     else:
-        left_out, chain = suppress(sets, chain, path.levels, in_step4=in_step4)
-        after, untouched = making.judged(chain, new, before, left_out)
+        left_out, chain = suppress(sets, chain, path.levels, in_step4=in_step4, beside=beside)
+        after, untouched = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
     lost = metrics(
         list(losses(sets, path.levels)),
         left_out.classes,
@@ -119,8 +119,9 @@ def released_at_levels(
 
 def _levels_found(
     making: Making, sets: FrequencySets, allowed: int
-) -> tuple[SearchPath, dict[str, Any]]:
-    """The levels of the release, and what the result says of how they were found."""
+) -> tuple[SearchPath, dict[str, Any], list[str]]:
+    """The levels of the release, what the result says of how they were found, and the classes
+    there that a reference has too few people of."""
     if making.wanted.algorithm == "datafly":
         path = datafly(
             [making.preferred.bounded(each) for each in sets.attributes],
@@ -128,7 +129,7 @@ def _levels_found(
             allowed,
             lambda step: making.tell(_as_taken(sets, step)),
         )
-        return path, {}
+        return path, {}, []
     metric = making.wanted.metric or "loss"
     nodes = Nodes(sets, making.preferred, [making.k])
     choice = Choice(
@@ -149,7 +150,16 @@ def _levels_found(
     found: dict[str, Any] = {"metric": metric, "search": chosen.search}
     if making.wanted.minimal_nodes:
         found["minimal_nodes"] = choice.minimal(making.k, allowed)
-    return path, found
+    return path, found, nodes.violating_beside(chosen.node)
+
+
+def _shown(sets: FrequencySets, levels: Levels) -> ShownAt:
+    """The quasi-identifiers that are shown at a level, with that."""
+    return {
+        each.name: (each.levels, level)
+        for each in sets.quasi_identifiers
+        if (level := levels[each.name])
+    }
 
 
 def _at_best(made: dict[str, Any], lost: Metrics) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def released_by_class(
         chain = _chain(making, recoded)
         _keep(making, recoded, chain)
         mixed = {
-            each.name: each.levels
+            each.name: (each.levels, None)
             for each in sets.quasi_identifiers
             if each.name in chain.published_as_text
         }

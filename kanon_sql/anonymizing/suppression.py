@@ -7,6 +7,7 @@ known already, and in a warehouse they are asked as they are shipped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kanon_sql.anonymizing import views
@@ -53,18 +54,31 @@ def nothing_suppressed(sets: FrequencySets, levels: Levels) -> Suppression:
 
 
 def suppress(
-    sets: FrequencySets, chain: ViewChain, levels: Levels, *, in_step4: bool
+    sets: FrequencySets,
+    chain: ViewChain,
+    levels: Levels,
+    *,
+    in_step4: bool,
+    beside: Sequence[str] = (),
 ) -> tuple[Suppression, ViewChain]:
     """Leave out the violating classes, and with `in_step4` as many records more as it takes for
     those left out to be at least k. The chain that comes back says whether it took some, and its
-    last view can be read."""
+    last view can be read. `beside` are SELECTs of classes that go for another reason than what
+    the table itself has of them."""
     keys = [each.key for each in sets.quasi_identifiers]
     counted = replace(chain, kept=True, dialect=sets.dialect)
     _keep_classes(sets, levels)
     sets.keep(
         VIOLATING,
         "Which classes violate a demand?",
-        render("classes_among", classes=CLASSES, others=sets.violating(sets.at(levels)), keys=keys),
+        render(
+            "classes_among",
+            classes=CLASSES,
+            others=render(
+                "violating_by_any", statements=[sets.violating(sets.at(levels)), *beside]
+            ),
+            keys=keys,
+        ),
     )
     left_out = _total(sets, VIOLATING, "kanon_records")
     step4 = 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kanon_sql.anonymizing.anonymizer import cancelled_too, deadline_of, the_table
 from kanon_sql.anonymizing.choosing import Choice, Chosen
-from kanon_sql.anonymizing.exploring import Nodes, bounds_of
+from kanon_sql.anonymizing.exploring import Nodes, searched_beside
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.preferences import preferences_of
@@ -172,7 +172,7 @@ def tradeoff(
                     for check in plan.bound.checks
                     if check.gates
                     and not is_judged_by_class(check)
-                    and not bounds_of(plan.bound, check)
+                    and check not in searched_beside(plan.bound)
                 ]
                 warnings = [*left_out(plan.bound)]
                 if unsearched:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier, kept_labels, label_of
 from kanon_sql.engines.duckdb.frames import FRAMES
 from kanon_sql.errors import SpecError, plural
+from kanon_sql.plan.beside_reference import classes_beside_reference
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.violating_classes import violating_classes
@@ -132,8 +133,23 @@ class ViewChain:
         return View(
             self.named(VIOLATING),
             ("The violating classes: below k, or failing a demanded check.",),
-            violating_classes(self.released, self.last),
+            render(
+                "violating_by_any",
+                statements=[violating_classes(self.released, self.last), *self._beside_reference],
+            ),
         )
+
+    @property
+    def _beside_reference(self) -> Iterator[str]:
+        """The classes of which a reference has too few people: only where levels are searched that
+        keep them."""
+        if self.algorithm != "optimal":
+            return
+        by_name = {each.name: each for each in self.quasi_identifiers}
+        levels = {
+            step.attribute: (by_name[step.attribute].levels, step.to_level) for step in self.steps
+        }
+        yield from classes_beside_reference(self.released, self.bound, self.last, levels)
 
     @property
     def donors(self) -> tuple[View, ...]:

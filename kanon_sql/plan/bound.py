@@ -274,7 +274,10 @@ class BoundSpec:
     levels: tuple[AtLevel, ...] = ()
     """The quasi-identifiers that are looked at as they would be at a level above the raw value."""
     recoded: Mapping[str, ColumnLevels] = field(default_factory=dict)
-    """The quasi-identifiers of which each cell is at a level of its own, with their levels."""
+    """The quasi-identifiers of which each cell is at a level of its own, with their levels; or of
+    which all are at one that is known."""
+    shown_at: Mapping[str, int] = field(default_factory=dict)
+    """That level, by quasi-identifier."""
 
     @property
     def spec(self) -> TableSpec:

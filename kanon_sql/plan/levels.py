@@ -230,6 +230,14 @@ class ColumnLevels:
             return None
         return render("held_exactly", number=self._number(value))
 
+    def sql_of_any(self, level: int, value: str) -> str:
+        """The label of a value that may be none of those that the levels are for: NULL where it
+        has none of its own. Of a level that is joined it is found in the table of labels."""
+        label, exact = self.sql(level, value), self.exact_sql(level, value)
+        if isinstance(self._step(level), Masked):
+            exact = render("no_longer_than", text=self._text(value), longest=self._length)
+        return render("where_exact", exact=exact, label=label) if exact else label
+
     def checked_sql(self, level: int, value: str) -> str:
         """The label, and NULL for a text whose number a float would round; to look for these,
         where NULL itself is left aside."""

@@ -45,9 +45,10 @@ def _labels(bound: BoundSpec, column: BoundColumn) -> Iterator[LabelOfText]:
     if recoded is None:
         return
     levels = replace(recoded, type="VARCHAR")
-    for level in range(1, levels.height + 1):
+    only = bound.shown_at.get(column.name)
+    for level in range(1, levels.height + 1) if only is None else [only]:
         if not levels.is_joined(level):
-            yield LabelOfText(levels.sql(level, "kanon_text"), None)
+            yield LabelOfText(levels.sql_of_any(level, "kanon_text"), None)
             continue
         labels = levels.labels_sql(level, portable=not bound.table.embedded)
         joined = JoinedLabels("kanon_hierarchy", labels, levels.key("kanon_text"))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kanon_sql.plan.audit_plan import order_of_values
-from kanon_sql.plan.bound import BoundCheck, BoundSpec
+from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundReference, BoundSpec
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     class_columns,
@@ -17,7 +17,7 @@ from kanon_sql.plan.check_sql import (
     labelled,
     needs,
 )
-from kanon_sql.spec.models.base import Model, SensitiveModel
+from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.diversity import (
     AlphaKAnonymity,
@@ -25,7 +25,8 @@ from kanon_sql.spec.models.diversity import (
     LDiversity,
     PSensitiveKAnonymity,
 )
-from kanon_sql.spec.models.risk import ProsecutorRisk
+from kanon_sql.spec.models.reference import DeltaPresence, KMap
+from kanon_sql.spec.models.risk import JournalistRisk, ProsecutorRisk
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.thresholds import exactly
@@ -54,8 +55,8 @@ def is_judged_by_class(check: BoundCheck) -> bool:
             return True
         case ProsecutorRisk() as model:
             return model.max_average is None and model.max_at_risk is None
-        case SensitiveModel() as model:
-            return not model.with_other_sensitive
+        case SensitiveModel():
+            return True
     return False
 
 
@@ -68,6 +69,55 @@ def sensitive_demands(bound: BoundSpec) -> list[BoundCheck]:
     ]
 
 
+def other_sensitive(bound: BoundSpec, check: BoundCheck) -> list[BoundColumn]:
+    """The other sensitive attributes, where whoever looks may know them of a person too."""
+    knows = isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
+    return [each for each in bound.sensitive if each != check.column] if knows else []
+
+
+def reference_demands(bound: BoundSpec) -> list[BoundCheck]:
+    """The demands that a class fails or not by how many the reference has of it, where the
+    reference can be looked at through whichever levels the table has."""
+    return [check for check in bound.checks if check.gates and _is_judged_beside(bound, check)]
+
+
+def _is_judged_beside(bound: BoundSpec, check: BoundCheck) -> bool:
+    model = check.model
+    if not isinstance(model, ReferenceModel) or model.reference is None:
+        return False
+    if bound.roles.references[model.reference].levels:
+        return False
+    match model:
+        case KMap():
+            return True
+        case DeltaPresence():
+            # That nobody of a class may be in the release is for the classes that it leaves out.
+            return not model.min
+        case JournalistRisk():
+            return model.max_average is None and model.max_at_risk is None
+    return False
+
+
+def too_rare(check: BoundCheck) -> str:
+    """The condition on a class, of which both sizes are known, that it fails such a demand."""
+    model = check.model
+    assert isinstance(model, ReferenceModel)
+    population = "kanon_union" if model.missing == "union" else "kanon_population"
+    match model:
+        case KMap(k=int(k)):
+            return render("k_map_violated", population=population, k=k)
+        case DeltaPresence():
+            failed = render("delta_presence_violated", population=population, max=model.max)
+        case _:
+            assert isinstance(model, JournalistRisk)
+            assert model.max_highest is not None
+            failed = render("journalist_risk", bound=model.max_highest)
+            if model.missing == "union":
+                return failed
+    # Such a reference can't contain the release.
+    return render("any_of", predicates=["kanon_population < kanon_size", failed])
+
+
 def grows_never(bound: BoundSpec) -> bool:
     """Whether the records in violating classes never grow more as classes become one: a class that
     passes every demand still passes it together with any other, whether that one passes or not.
@@ -77,8 +127,31 @@ def grows_never(bound: BoundSpec) -> bool:
     """
     return all(
         isinstance(check.model, LDiversity | PSensitiveKAnonymity)
+        and not other_sensitive(bound, check)
         for check in sensitive_demands(bound)
-    )
+    ) and all(isinstance(check.model, KMap) for check in reference_demands(bound))
+
+
+def holds_together(bound: BoundSpec) -> bool:
+    """Whether classes that pass every demand still pass it as one, so that where nothing may be
+    left out, whatever lies below a node that fails fails too.
+
+    It is so of shares and distances, which a union has between those of its parts (Machanavajjhala
+    et al. 2007, section 4; Li, Li, Venkatasubramanian 2007, section 4.2). People are no shares:
+    someone in two classes counts once in their union.
+    """
+    if grows_never(bound):
+        return True
+    by_share = [each for each in reference_demands(bound) if not isinstance(each.model, KMap)]
+    entities = [bound.entity, *(reference_of(bound, each).entity for each in by_share)]
+    return not any(entities)
+
+
+def reference_of(bound: BoundSpec, check: BoundCheck) -> BoundReference:
+    """The reference that a check is about."""
+    assert isinstance(check.model, ReferenceModel)
+    assert check.model.reference is not None
+    return bound.references[check.model.reference]
 
 
 def with_k(bound: BoundSpec, k: int) -> BoundSpec:
@@ -107,7 +180,7 @@ def violating_classes(
     has each value.
     """
     statements = list(_statements(bound, relation, rolled_up, whole or {}))
-    return statements[0] if len(statements) == 1 else render("union_of", statements=statements)
+    return render("violating_by_any", statements=statements)
 
 
 def too_small_classes(bound: BoundSpec, classes: str) -> str:
@@ -128,14 +201,15 @@ def _statements(
     size = class_size(bound.checks)
     too_small = render("too_small", k=size) if size else None
     demands = sensitive_demands(bound)
-    together = [each for each in demands if not _has_own_statement(each)]
+    alone = [each for each in demands if not other_sensitive(bound, each)]
+    together = [each for each in alone if not _has_own_statement(each)]
     for sensitive in dict.fromkeys(check.column for check in together):
         asked = labelled(check for check in together if check.column == sensitive)
         yield _statement(
             bound, relation, rolled_up, whole, "sensitive_values", asked, also=too_small
         )
         too_small = None
-    for each in labelled(check for check in demands if _has_own_statement(check)):
+    for each in labelled(check for check in alone if _has_own_statement(check)):
         yield _statement(bound, relation, rolled_up, whole, _distance(each), [each])
     if too_small:
         yield render(
@@ -146,6 +220,32 @@ def _statements(
             rolled_up=rolled_up,
             violating=too_small,
         )
+    for each in labelled(check for check in demands if check not in alone):
+        yield _whole_classes(bound, relation, rolled_up, whole, each)
+
+
+def _whole_classes(
+    bound: BoundSpec,
+    relation: str,
+    rolled_up: bool,
+    whole: Mapping[str, str],
+    each: LabelledCheck,
+) -> str:
+    """The classes of which a part fails a check: those who have the same other sensitive values.
+
+    The whole class goes, as leaving out a part of it would tell these.
+    """
+    others = other_sensitive(bound, each.check)
+    columns = (*bound.quasi_identifiers, *others)
+    by_parts = replace(bound, quasi_identifiers=columns, keys=columns)
+    macro = _distance(each) if _has_own_statement(each.check) else "sensitive_values"
+    return render(
+        "classes_with_parts",
+        relation=relation,
+        columns=list(bound.quasi_identifiers),
+        parts=_statement(by_parts, relation, rolled_up, whole, macro, [each]),
+        rolled_up=rolled_up,
+    )
 
 
 def _has_own_statement(check: BoundCheck) -> bool:

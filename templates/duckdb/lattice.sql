@@ -103,38 +103,79 @@ group by kanon_node
 {%- endmacro %}
 
 
-{# The same of one node's classes, of which those that violate a demand are known: what is left
-   below some sizes is of those that are kept. #}
-{% macro sizes_of_kept(classes, violating, keys, sizes) %}
+{# The classes of some nodes with what a demand reads beside, in one set: a class is told apart by
+   its node, and by its places. #}
+{% macro sets_of_nodes(nodes, keys, carried) %}
+{% for node in nodes %}
+    select
+        {{ node.number }} as kanon_at_node,
+{% for key in keys %}
+        {{ key }}_{{ node.levels[loop.index0] }} as {{ key }},
+{% endfor %}
+{% for column in carried %}
+        {{ kanon_sql.alias(column) }},
+{% endfor %}
+        cast(sum(kanon_records) as bigint) as kanon_records
+    from {{ node.set }}
+    group by
+{% for key in keys %}
+        {{ key }}_{{ node.levels[loop.index0] }}{{ "," if not loop.last or carried }}
+{% endfor %}
+{% for column in carried %}
+        {{ kanon_sql.alias(column) }}{{ "," if not loop.last }}
+{% endfor %}
+{% if not loop.last %}
+    union all
+{% endif %}
+{% endfor %}
+{%- endmacro %}
+
+
+{# How many classes each node has and how large they are, where those that violate a demand are
+   known: what is left below some sizes is of those that are kept. #}
+{% macro sizes_of_kept(set, violating, keys, sizes, entity=none) %}
 with
+
+held_classes as (
+    select
+{% for key in keys %}
+        {{ key }},
+{% endfor %}
+        sum(kanon_records) as kanon_records,
+        {{ "sum(kanon_records)" if entity is none else "count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} as kanon_size
+    from {{ set }}
+    group by
+{% for key in keys %}
+        {{ key }}{{ "," if not loop.last }}
+{% endfor %}
+),
 
 marked_classes as (
     select
-        classes.kanon_records,
-        classes.kanon_size,
+        held_classes.kanon_at_node,
+        held_classes.kanon_records,
+        held_classes.kanon_size,
         case when violating.kanon_records is null then 0 else 1 end as kanon_violating
-    from (
-        {{ classes | indent(8) }}
-    ) as classes
-    left join (
-        {{ violating | indent(8) }}
-    ) as violating
+    from held_classes
+    left join {{ violating }} as violating
 {% for key in keys %}
-        {{ "on" if loop.first else "and" }} violating.{{ key }} = classes.{{ key }}
+        {{ "on" if loop.first else "and" }} violating.{{ key }} = held_classes.{{ key }}
 {% endfor %}
 )
 
 select
+    kanon_at_node as kanon_node,
     count(*) as kanon_classes,
-    coalesce(sum(cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records), 0) as kanon_squares,
-    coalesce(sum(kanon_violating), 0) as kanon_violating_classes,
-    coalesce(sum(kanon_violating * kanon_records), 0) as kanon_violating_records,
-    coalesce(sum(kanon_violating * cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records), 0) as kanon_violating_squares
+    sum(cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records) as kanon_squares,
+    sum(kanon_violating) as kanon_violating_classes,
+    sum(kanon_violating * kanon_records) as kanon_violating_records,
+    sum(kanon_violating * cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records) as kanon_violating_squares
 {%- for each in sizes %},
-    coalesce(sum(case when kanon_violating = 0 and kanon_size < {{ each }} then kanon_records else 0 end), 0) as kanon_records_below_{{ each }}
+    sum(case when kanon_violating = 0 and kanon_size < {{ each }} then kanon_records else 0 end) as kanon_records_below_{{ each }}
 {%- endfor %}
 
 from marked_classes
+group by kanon_at_node
 {%- endmacro %}
 
 
@@ -216,19 +257,18 @@ order by
 {%- endmacro %}
 
 
-{# The same of classes that violate a demand, each node's own SELECT. #}
-{% macro violating_classes_of_nodes(nodes, keys) %}
+{# The same of classes that violate a demand, which are known. #}
+{% macro violating_classes_of_nodes(nodes, keys, violating) %}
 {% for node in nodes %}
     select
-        {{ node.number }} as kanon_node,
+        kanon_at_node as kanon_node,
 {% for key in keys %}
-        {{ node.levels[loop.index0] }} as {{ key }}_level,
-        violating.{{ key }} as {{ key }},
+        {{ node.levels[node.places[loop.index0]] }} as {{ key }}_level,
+        {{ key }},
 {% endfor %}
-        violating.kanon_records as kanon_records
-    from (
-        {{ node.violating | indent(8) }}
-    ) as violating
+        kanon_records
+    from {{ violating }}
+    where kanon_at_node = {{ node.number }}
 {% if not loop.last %}
     union all
 {% endif %}

@@ -36,7 +36,7 @@ def generated(seed: int) -> tuple[Problem, dict[str, Any]]:
     people = rng.randint(3, 25)
     records = [
         {name: _value(rng, each) for name, each in hierarchies.items()}
-        | {"s": rng.choice("abc"), "who": rng.randrange(people)}
+        | {"s": rng.choice("abc"), "o": rng.choice("xy"), "who": rng.randrange(people)}
         for _ in range(rng.randint(4, 40))
     ]
     n = len(records)
@@ -49,7 +49,7 @@ def generated(seed: int) -> tuple[Problem, dict[str, Any]]:
         star=rng.random() < 0.2,
     )
     asked: dict[str, Any] = {}
-    match rng.randrange(8):
+    match rng.randrange(11):
         case 0:
             problem = replace(problem, passes=lambda group: _distinct(group) >= 2)
             asked = {"sensitive": "s", "checks": kanon.LDiversity(l=2, sensitive="s")}
@@ -71,6 +71,27 @@ def generated(seed: int) -> tuple[Problem, dict[str, Any]]:
                 problem, holds=lambda sizes: sum(f for f in sizes if f < 5) * 10 <= 6 * sum(sizes)
             )
             asked = {"checks": kanon.ProsecutorRisk(max_at_risk=0.6)}
+        case 6:
+            problem, asked = _beside_reference(rng, problem)
+        case 7:
+            problem = replace(
+                problem,
+                passes=lambda group: all(
+                    len({each["s"] for each in part}) >= 2 for part in _by_others(group)
+                ),
+            )
+            check = kanon.LDiversity(l=2, sensitive="s", with_other_sensitive=True)
+            asked = {"sensitive": ["s", "o"], "checks": check}
+        case 8:
+            whole = Counter(record["s"] for record in records)
+            problem = replace(
+                problem,
+                passes=lambda group: all(
+                    _distance(part, whole) <= 0.5 + 1e-9 for part in _by_others(group)
+                ),
+            )
+            check = kanon.TCloseness(t=0.5, sensitive="s", with_other_sensitive=True)
+            asked = {"sensitive": ["s", "o"], "checks": check}
     name = rng.choice(list(hierarchies))
     match rng.randrange(4):
         case 0:
@@ -83,6 +104,81 @@ def generated(seed: int) -> tuple[Problem, dict[str, Any]]:
             problem = replace(problem, weights={name: 2.5})
             asked["weights"] = {name: 2.5}
     return problem, asked
+
+
+def _beside_reference(rng: random.Random, problem: Problem) -> tuple[Problem, dict[str, Any]]:
+    """A demand on how many a reference has of each class: records, people or weights, some of
+    values that the table has not."""
+    names = list(problem.hierarchies)
+    extra = [
+        {name: _value(rng, each) for name, each in problem.hierarchies.items()}
+        for _ in range(rng.randint(0, 60))
+    ]
+    there: list[dict[str, Any]] = [
+        {name: record[name] for name in names}
+        | {"person": rng.randrange(40), "weight": rng.randint(0, 3)}
+        for record in [*(r for r in problem.records if rng.random() < 0.9), *extra]
+    ]
+    how = rng.choice(["records", "entity", "weight"])
+    wanted = rng.choice([2, 4, 5])
+    missing = rng.choice(["strict", "union"])
+    model = rng.choice(["k_map", "presence", "journalist"])
+    if model == "presence":
+        missing = "strict"
+
+    def passes(group: Sequence[oracle.Record], node: oracle.Node) -> bool:
+        def labels(record: oracle.Record) -> tuple[Any, ...]:
+            return tuple(
+                each.label(record[name], level)
+                for (name, each), level in zip(problem.hierarchies.items(), node, strict=True)
+            )
+
+        inside = [each for each in there if labels(each) == labels(group[0])]
+        match how:
+            case "records":
+                population = len(inside)
+            case "entity":
+                population = len({each["person"] for each in inside})
+            case _:
+                population = sum(each["weight"] for each in inside)
+        least = max(population, len(group))
+        match model:
+            case "k_map":
+                return (least if missing == "union" else population) >= wanted
+            case "presence":
+                return len(group) * 10 <= 8 * population
+        return least >= wanted and (missing == "union" or population >= len(group))
+
+    check: Any
+    match model:
+        case "k_map":
+            check = kanon.KMap(k=wanted, reference="people", missing=missing)
+        case "presence":
+            check = kanon.DeltaPresence(max=0.8, reference="people")
+        case _:
+            check = kanon.JournalistRisk(
+                max_highest=1 / wanted,
+                reference="people",
+                missing=missing,
+            )
+    columns: dict[str, Any] = {name: [r[name] for r in there] for name in names}
+    source = pyarrow.table(
+        {name: pyarrow.array(values, pyarrow.string()) for name, values in columns.items()}
+        | {
+            name: pyarrow.array([r[name] for r in there], pyarrow.int64())
+            for name in ("person", "weight")
+        }
+    )
+    asked: dict[str, Any] = {"source": source}
+    if how != "records":
+        asked[how] = {"entity": "person", "weight": "weight"}[how]
+    problem = replace(problem, passes_at=passes)
+    return problem, {"checks": check, "references": {"people": asked}}
+
+
+def _by_others(group: Sequence[oracle.Record]) -> list[list[oracle.Record]]:
+    """A class in the parts that those know who know the other sensitive value."""
+    return [[each for each in group if each["o"] == o] for o in {each["o"] for each in group}]
 
 
 def _hierarchy(rng: random.Random) -> Hierarchy:

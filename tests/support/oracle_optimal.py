@@ -58,6 +58,8 @@ class Problem:
     entity: str | None = None
     passes: Passes = lambda group: True
     """Whether a class passes what else is demanded of it."""
+    passes_at: Callable[[Sequence[Record], Node], bool] = lambda group, node: True
+    """Whether it does at a node."""
     holds: Callable[[Sequence[int]], bool] = lambda sizes: True
     """Whether a release with classes of these sizes may be published."""
     star: bool = False
@@ -83,9 +85,11 @@ def classes_at(problem: Problem, node: Node) -> list[list[Record]]:
     return list(groups.values())
 
 
-def violates(problem: Problem, group: Sequence[Record]) -> bool:
+def violates(problem: Problem, group: Sequence[Record], node: Node) -> bool:
     people = {record[problem.entity] for record in group} if problem.entity else group
-    return len(people) < problem.k or not problem.passes(group)
+    return (
+        len(people) < problem.k or not problem.passes(group) or not problem.passes_at(group, node)
+    )
 
 
 def satisfying(problem: Problem) -> dict[Node, list[list[Record]]]:
@@ -96,7 +100,7 @@ def satisfying(problem: Problem) -> dict[Node, list[list[Record]]]:
     ]
     found = {}
     for node in product(*(range(height + 1) for height in heights)):
-        kept = [each for each in classes_at(problem, node) if not violates(problem, each)]
+        kept = [each for each in classes_at(problem, node) if not violates(problem, each, node)]
         suppressed = len(problem.records) - sum(map(len, kept))
         if suppressed > problem.max_suppressed:
             continue

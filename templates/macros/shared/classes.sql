@@ -111,6 +111,42 @@ where {{ violating }}
 {%- endmacro %}
 
 
+{# The same where any of several statements has them; there may be one alone. #}
+{% macro violating_by_any(statements) %}
+{{ statements[0] if statements | length == 1 else kanon_sql.union_of(statements) }}
+{%- endmacro %}
+
+
+{# The classes that have a part among some, which are told apart by more than the classes are. #}
+{% macro classes_with_parts(relation, columns, parts, rolled_up=false) %}
+select
+{{ kanon_sql.aliases_in("held", columns) }},
+    {{ "sum(held.kanon_records)" if rolled_up else "count(*)" }} as kanon_records
+from (
+    select
+{{ kanon_sql.aliased_names(columns) | indent(4, first=true) }}{{ "," if rolled_up }}
+{% if rolled_up %}
+        kanon_records
+{% endif %}
+    from {{ relation | indent(4) }}
+) as held
+inner join (
+    select distinct
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+    from (
+        {{ parts | indent(8) }}
+    ) as parts
+) as failing
+{% for column in columns %}
+    {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+        "failing." ~ kanon_sql.alias(column), "held." ~ kanon_sql.alias(column)
+    ) }}
+{% endfor %}
+group by
+{{ kanon_sql.aliases_in("held", columns) }}
+{%- endmacro %}
+
+
 {# A class of too few. #}
 {% macro too_small(k) -%}
 kanon_size < {{ kanon_sql.positive_int(k, "k") }}
@@ -132,9 +168,10 @@ kanon_records < {{ kanon_sql.positive_int(k, "k") }}
 {# The rows that any of some statements has, each once. #}
 {% macro union_of(statements) %}
 {% for statement in statements %}
-(
+select violating_{{ loop.index }}.*
+from (
     {{ statement | indent(4) }}
-)
+) as violating_{{ loop.index }}
 {% if not loop.last %}
 
 union

@@ -244,6 +244,12 @@ left join {{ labels.sql }} as {{ labels.name }}
 {%- endmacro %}
 
 
+{# Whether a text is one of those that a mask is for. #}
+{% macro no_longer_than(text, longest) -%}
+length({{ text }}) <= {{ longest }}
+{%- endmacro %}
+
+
 {# How many characters the longest value of a column has. #}
 {% macro longest_value(relation, column) %}
 select coalesce(max(length({{ kanon_sql.as_text(

@@ -390,3 +390,84 @@ measured as (
     wildcard=wildcard
 ), model) }}
 {%- endtest %}
+
+
+{#
+    The classes of a release of which the reference, at the levels of the release, has too few
+    people: `cells` are its columns with what the release would show for each value of theirs. A
+    value for which it would show nothing is nobody's.
+#}
+{% macro records_beside_reference(
+    relation, columns, entity, reference, cells, reference_entity, reference_weight, failing
+) %}
+with
+
+release_classes as (
+    select
+{{ kanon_sql.aliased_names(columns) | indent(4, first=true) }},
+        {{ "count(*)" if entity is none else "count(distinct " ~ kanon_sql.ident(entity) ~ ")" }} as kanon_size,
+        count(*) as kanon_records
+    from {{ relation }}
+    group by
+{{ kanon_sql.names(columns) | indent(4, first=true) }}
+),
+
+reference_cells as (
+    select
+{% for cell in cells %}
+        {{ (kanon_sql.as_text(cell.label, cell.type) if cell.type else cell.label) | indent(8) }} as kanon_cell_{{ loop.index }},
+{% endfor %}
+{% if reference_entity is not none %}
+        kanon_raw.{{ kanon_sql.ident(reference_entity) }} as kanon_people
+{% elif reference_weight is not none %}
+        {{ kanon_sql.weight_of(reference_weight) }} as kanon_people
+{% else %}
+        1 as kanon_people
+{% endif %}
+    from (
+        select *
+        from {{ reference | indent(8) }}
+    ) as kanon_raw
+{% for cell in cells if cell.joined %}
+    {{ kanon_sql.join_labels(cell.joined) | indent(4) }}
+{% endfor %}
+{% for cell in cells if cell.label != cell.raw %}
+    {{ "where" if loop.first else "and" }} ({{ cell.raw }} is null or {{ cell.label | indent(8) }} is not null)
+{% endfor %}
+),
+
+reference_classes as (
+    select
+{% for cell in cells %}
+        kanon_cell_{{ loop.index }},
+{% endfor %}
+        {{ "sum(kanon_people)" if reference_entity is none else "count(distinct kanon_people)" }} as kanon_population
+    from reference_cells
+    group by
+{% for cell in cells %}
+        kanon_cell_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+classes as (
+    select
+        release_classes.*,
+        coalesce(reference_classes.kanon_population, 0) as kanon_population,
+        case
+            when reference_classes.kanon_population > release_classes.kanon_size
+            then reference_classes.kanon_population
+            else release_classes.kanon_size
+        end as kanon_union
+    from release_classes
+    left join reference_classes
+{% for cell in cells %}
+{% set own = "release_classes." ~ kanon_sql.alias(cell.column) %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+            "reference_classes.kanon_cell_" ~ loop.index,
+            kanon_sql.as_text(own, kanon_sql.type_of(cell.column)) if cell.type else own
+        ) }}
+{% endfor %}
+)
+
+{{ kanon_sql.violating_classes(columns, failing) }}
+{%- endmacro %}
