@@ -16,6 +16,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.parquet
 import pytest
 import sqlglot
 
@@ -424,6 +425,30 @@ def test_a_parquet_glob_stays_a_glob_and_keeps_its_types(
             ("d", "DATE"),
         ]
         assert engine.query(f"select sum(a) as total from {table.sql}") == [{"total": 3}]
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64(), pa.float16()])
+def test_nan_is_found_beyond_the_bounds_that_a_parquet_file_tells(
+    tmp_path: Path, kind: pa.DataType
+) -> None:
+    """Writers leave NaN out of the least and the greatest value of a column."""
+    income = pa.array([1.0, 2.0, float("nan"), None, 3.0, float("nan")], kind)
+    pyarrow.parquet.write_table(
+        pa.table({"zip": ["02138"] * 6, "income": income}), tmp_path / "p.pq"
+    )
+
+    def audited(**question: Any) -> kanon.TableResult:
+        [table] = kanon.audit(tmp_path / "p.pq", **question).tables
+        return table
+
+    assert audited(quasi_identifiers="zip", where="income > 100").summary.records == 2
+    spread = audited(
+        quasi_identifiers="zip",
+        sensitive="income",
+        checks=[kanon.KEAnonymity(k=2, e=1, sensitive="income")],
+    )
+    assert spread.checks[0].achieved == 2
+    assert spread.checks[0].holds
 
 
 def test_a_parquet_column_of_few_values_is_known_as_such(tmp_path: Path) -> None:

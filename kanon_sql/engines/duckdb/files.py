@@ -154,11 +154,22 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
     few = run(render("parquet_columns_of_few_values", files=path_list(files)))
     own = [name for name, *_ in shapes[files[0]]]
-    sql = call("read_parquet", written, hive_columns(files, own))
+    options = hive_columns(files, own) | nan_beyond_bounds(shapes[files[0]])
+    sql = call("read_parquet", written, options)
     return Source(sql, few_values=frozenset(name for (name,) in few))
 
 
 Shape = list[tuple[Any, ...]]
+
+
+def nan_beyond_bounds(shape: Shape) -> dict[str, str]:
+    """The option by which a NaN is found in a column of floats.
+
+    A file tells the least and the greatest number of a column, and the writers leave NaN out of
+    both. DuckDB would conclude from them that no record lies beyond, and that a NaN is a number.
+    """
+    floats = {"FLOAT", "DOUBLE", "Float16Type()"}
+    return {"can_have_nan": "true"} if any(floats & set(column) for column in shape) else {}
 
 
 def parquet_shapes(files: Sequence[str], run: Run) -> dict[str, Shape]:
