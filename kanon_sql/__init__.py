@@ -32,26 +32,13 @@ if TYPE_CHECKING:
     from kanon_sql.results.table import CheckResult, TableResult
     from kanon_sql.spec.earlier_release import EarlierReleaseSpec
     from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-    from kanon_sql.spec.models.closeness import (
-        BasicBetaLikeness,
-        DeltaDisclosure,
-        EnhancedBetaLikeness,
-        TCloseness,
-    )
-    from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity
-    from kanon_sql.spec.models.diversity import (
-        AlphaKAnonymity,
-        EntropyLDiversity,
-        Homogeneity,
-        KEAnonymity,
-        LDiversity,
-        PSensitiveKAnonymity,
-        RecursiveClDiversity,
-    )
-    from kanon_sql.spec.models.estimates import KMapEstimate, PopulationUniqueness
-    from kanon_sql.spec.models.reference import DeltaPresence, KMap
-    from kanon_sql.spec.models.risk import JournalistRisk, MarketerRisk, ProsecutorRisk
-    from kanon_sql.spec.models.sizes import KAnonymity, SampleUniqueness
+    from kanon_sql.spec.models.closeness import *
+    from kanon_sql.spec.models.composition import *
+    from kanon_sql.spec.models.diversity import *
+    from kanon_sql.spec.models.estimates import *
+    from kanon_sql.spec.models.reference import *
+    from kanon_sql.spec.models.risk import *
+    from kanon_sql.spec.models.sizes import *
     from kanon_sql.spec.spec import AuditSpec, ReferenceSpec, TableSpec
 
 _HOMES = {
@@ -73,28 +60,6 @@ _HOMES = {
     "PrivacyViolation": "errors",
     "SpecError": "errors",
     "GeneralizationHierarchy": "spec.hierarchy",
-    "AlphaKAnonymity": "spec.models.diversity",
-    "BasicBetaLikeness": "spec.models.closeness",
-    "ComposedKAnonymity": "spec.models.composition",
-    "ComposedLDiversity": "spec.models.composition",
-    "DeltaDisclosure": "spec.models.closeness",
-    "DeltaPresence": "spec.models.reference",
-    "EnhancedBetaLikeness": "spec.models.closeness",
-    "EntropyLDiversity": "spec.models.diversity",
-    "Homogeneity": "spec.models.diversity",
-    "JournalistRisk": "spec.models.risk",
-    "KAnonymity": "spec.models.sizes",
-    "KEAnonymity": "spec.models.diversity",
-    "KMap": "spec.models.reference",
-    "KMapEstimate": "spec.models.estimates",
-    "LDiversity": "spec.models.diversity",
-    "MarketerRisk": "spec.models.risk",
-    "PSensitiveKAnonymity": "spec.models.diversity",
-    "PopulationUniqueness": "spec.models.estimates",
-    "ProsecutorRisk": "spec.models.risk",
-    "RecursiveClDiversity": "spec.models.diversity",
-    "SampleUniqueness": "spec.models.sizes",
-    "TCloseness": "spec.models.closeness",
     "ProfileResult": "profiling.result",
     "AuditResult": "auditing.result",
     "CheckResult": "results.table",
@@ -105,67 +70,58 @@ _HOMES = {
     "TableSpec": "spec.spec",
 }
 
-__all__ = [
-    "AlphaKAnonymity",
-    "AnonymizationResult",
-    "AuditResult",
-    "AuditSpec",
-    "BasicBetaLikeness",
-    "CheckResult",
-    "CompiledAudit",
-    "ComposedKAnonymity",
-    "ComposedLDiversity",
-    "DeltaDisclosure",
-    "DeltaPresence",
-    "EarlierReleaseSpec",
-    "EngineError",
-    "EnhancedBetaLikeness",
-    "EntropyLDiversity",
-    "GeneralizationHierarchy",
-    "Homogeneity",
-    "InputError",
-    "JournalistRisk",
-    "KAnonymity",
-    "KEAnonymity",
-    "KMap",
-    "KMapEstimate",
-    "KanonError",
-    "LDiversity",
-    "MarketerRisk",
-    "MissingDriverError",
-    "PSensitiveKAnonymity",
-    "PopulationUniqueness",
-    "PrivacyViolation",
-    "ProfileResult",
-    "ProsecutorRisk",
-    "RecursiveClDiversity",
-    "ReferenceSpec",
-    "SampleUniqueness",
-    "SpecError",
-    "TCloseness",
-    "TableResult",
-    "TableSpec",
-    "TradeoffResult",
-    "anonymize",
-    "audit",
-    "compile",
-    "connect",
-    "from_json",
-    "init",
-    "profile",
-    "tradeoff",
-]
+if TYPE_CHECKING:
+    __all__ = [
+        "AnonymizationResult",
+        "AuditResult",
+        "AuditSpec",
+        "CheckResult",
+        "CompiledAudit",
+        "EarlierReleaseSpec",
+        "EngineError",
+        "GeneralizationHierarchy",
+        "InputError",
+        "KanonError",
+        "MissingDriverError",
+        "PrivacyViolation",
+        "ProfileResult",
+        "ReferenceSpec",
+        "SpecError",
+        "TableResult",
+        "TableSpec",
+        "TradeoffResult",
+        "anonymize",
+        "audit",
+        "compile",
+        "connect",
+        "from_json",
+        "init",
+        "profile",
+        "tradeoff",
+    ]
+    """These and the models, which are read off the catalogue when somebody asks."""
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("kanon_sql.results.version").VERSION
-    if name not in _HOMES:
+    if name == "__all__":
+        return sorted([*_HOMES, *_models()])
+    if name in _HOMES:
+        value = getattr(import_module(f"kanon_sql.{_HOMES[name]}"), name)
+    elif name[:1].isupper() and name in (models := _models()):
+        value = models[name]
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"kanon_sql.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 
 
+def _models() -> dict[str, Any]:
+    """Every model by the name of its class."""
+    models = import_module("kanon_sql.spec.models.catalogue").MODELS.values()
+    return {model.__name__: model for model in models}
+
+
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__getattr__("__all__"), "__version__"]

@@ -32,8 +32,7 @@ from kanon_sql.plan.violating_classes import (
 )
 from kanon_sql.results.release import MetricName, Metrics
 from kanon_sql.results.release import Suppressed as SuppressedAs
-from kanon_sql.spec.models.risk import ProsecutorRisk
-from kanon_sql.spec.models.sizes import SampleUniqueness
+from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 from kanon_sql.sql.thresholds import exactly

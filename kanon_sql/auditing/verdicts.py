@@ -27,19 +27,18 @@ from kanon_sql.plan.bound import BoundCheck
 from kanon_sql.report.words.numbers import the_reference
 from kanon_sql.results.table import CheckResult
 from kanon_sql.spec.models.base import Number, ReferenceModel, SensitiveModel
-from kanon_sql.spec.models.closeness import DeltaDisclosure
 from kanon_sql.spec.models.composition import ComposedModel
-from kanon_sql.spec.models.diversity import (
-    AlphaKAnonymity,
-    Homogeneity,
-    KEAnonymity,
-    PSensitiveKAnonymity,
-    RecursiveClDiversity,
-)
+from kanon_sql.spec.models.diversity import Homogeneity, RecursiveClDiversity
 from kanon_sql.spec.models.estimates import KMapEstimate, PopulationUniqueness
 from kanon_sql.spec.models.reference import DeltaPresence, KMap
-from kanon_sql.spec.models.risk import JournalistRisk, MarketerRisk, ProsecutorRisk, RiskModel
-from kanon_sql.spec.models.sizes import KAnonymity, SampleUniqueness
+from kanon_sql.spec.models.risk import (
+    JournalistRisk,
+    MarketerRisk,
+    ProsecutorRisk,
+    RiskModel,
+    SampleUniqueness,
+)
+from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.tables import Row
 from kanon_sql.sql.thresholds import SLACK, exactly
 
@@ -74,6 +73,8 @@ def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
                 yield _population_uniqueness(check, check.model, plan, answers)
             case KMapEstimate():
                 yield _k_map_estimate(check, check.model, plan, answers)
+            case _:
+                raise AssertionError(f"nothing says whether {check.model.name()} holds")
 
 
 def _k_anonymity(check: BoundCheck, model: KAnonymity, plan: Plan, answers: Answers) -> CheckResult:
@@ -189,15 +190,12 @@ def _worst(model: SensitiveModel, found: Iterator[Any]) -> int | float | None:
 def _beside(model: SensitiveModel, achieved: Any, column: str, rows: Sizes) -> dict[str, Any]:
     """What a model says beside what it achieves."""
     match model:
-        case AlphaKAnonymity() | PSensitiveKAnonymity():
-            return {"k": min(int(row["kanon_size"]) for row in rows)}
-        case KEAnonymity():
-            return {"distinct": min(int(row[f"{column}_distinct"]) for row in rows)}
-        case DeltaDisclosure():
-            present = [row[f"{column}_present_only"] for row in rows]
-            return {"present_only": _worst(model, iter(present))}
         case RecursiveClDiversity(allowed=None):
             return {"confidence": _confidence(achieved, model.l)}
+        case SensitiveModel(beside=str(name)):
+            return {name: _worst(model, (row[f"{column}_{name}"] for row in rows))}
+        case SensitiveModel() if "k" in model.beside_worst:
+            return {"k": min(int(row["kanon_size"]) for row in rows)}
     return {}
 
 

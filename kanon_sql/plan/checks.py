@@ -17,7 +17,7 @@ from kanon_sql.spec.models.composition import (
     ComposedLDiversity,
     ComposedModel,
 )
-from kanon_sql.spec.models.diversity import Homogeneity, KEAnonymity
+from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import KMap
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import TableSpec
@@ -75,7 +75,7 @@ def _unasked(
             known = [(each.sensitive, each.with_other_sensitive) for each in same]
             if (measured.sensitive, measured.with_other_sensitive) in known:
                 continue
-            if model is not KEAnonymity or family(column.type) == "number":
+            if not model.of_numbers or family(column.type) == "number":
                 yield BoundCheck(measured, asked=False, column=column)
 
 
@@ -150,9 +150,9 @@ def _with_its_column(
     joined = model.with_other_sensitive or (spec.with_other_sensitive and len(sensitive) > 1)
     complete = model.model_copy(update={"sensitive": name, "with_other_sensitive": joined})
     kind = family(column.type)
-    if isinstance(model, KEAnonymity) and kind not in ("number", "text", "nothing", ""):
+    if model.of_numbers and kind not in ("number", "text", "nothing", ""):
         raise SpecError(
-            f'k_e_anonymity needs numbers, and "{name}" is {column.type}. Choose another model, '
+            f'{model.name()} needs numbers, and "{name}" is {column.type}. Choose another model, '
             "or another attribute."
         )
     if not isinstance(model, TCloseness):

@@ -14,7 +14,6 @@ from kanon_sql.plan.steps import Precaution, earlier_records, records, reference
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.models.base import Model, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
-from kanon_sql.spec.models.diversity import KEAnonymity
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.conditions import Condition, TextCast
 from kanon_sql.sql.macros import render
@@ -210,13 +209,13 @@ def _not_listed(table: str, column: str, model: Model, row: Row) -> str | None:
 
 
 def _not_orderable(table: str, column: str, model: Model, row: Row) -> str | None:
-    numbers_only = isinstance(model, KEAnonymity)
+    numbers_only = isinstance(model, SensitiveModel) and model.of_numbers
     no_number, no_date = row["kanon_no_number"], row["kanon_no_date"]
     if not no_number or (not no_date and not numbers_only):
         return None
     if numbers_only:
         return (
-            f"{table}: k_e_anonymity needs numbers, and {no_number:,} of {row['kanon_values']:,} "
+            f"{table}: {model.name()} needs numbers, and {no_number:,} of {row['kanon_values']:,} "
             "values of "
             f'"{column}" are none. Leave them out with a condition, or choose another model.'
         )

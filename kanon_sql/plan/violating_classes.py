@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,47 +16,26 @@ from kanon_sql.plan.check_sql import (
     labelled,
     needs,
 )
-from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
+from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.diversity import (
-    AlphaKAnonymity,
     Homogeneity,
-    LDiversity,
-    PSensitiveKAnonymity,
 )
 from kanon_sql.spec.models.reference import DeltaPresence, KMap
-from kanon_sql.spec.models.risk import JournalistRisk, ProsecutorRisk
+from kanon_sql.spec.models.risk import JournalistRisk
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.thresholds import exactly
 
 
 def class_size(checks: Sequence[BoundCheck]) -> int | None:
     """The size that every class must have, for all demands on sizes together."""
-    sizes = [size for check in checks if check.gates for size in _sizes(check.model)]
-    return max(sizes, default=None)
-
-
-def _sizes(model: Model) -> Iterator[int]:
-    match model:
-        case KAnonymity(k=int(k)):
-            yield k
-        case AlphaKAnonymity(k=int(k)) | PSensitiveKAnonymity(k=int(k)):
-            yield k
-        case ProsecutorRisk() if model.max_highest:
-            yield math.ceil(1 / exactly(model.max_highest))
+    sizes = [check.model.least_size for check in checks if check.gates]
+    return max((size for size in sizes if size is not None), default=None)
 
 
 def is_judged_by_class(check: BoundCheck) -> bool:
     """Whether a class by itself fails the check or passes it, so that a search can look for it."""
-    match check.model:
-        case KAnonymity():
-            return True
-        case ProsecutorRisk() as model:
-            return model.max_average is None and model.max_at_risk is None
-        case SensitiveModel():
-            return True
-    return False
+    return check.model.judged_by_class
 
 
 def sensitive_demands(bound: BoundSpec) -> list[BoundCheck]:
@@ -126,7 +104,8 @@ def grows_never(bound: BoundSpec) -> bool:
     Machanavajjhala et al. 2007, section 4); of how they are spread it is not.
     """
     return all(
-        isinstance(check.model, LDiversity | PSensitiveKAnonymity)
+        isinstance(check.model, SensitiveModel)
+        and check.model.only_grows
         and not other_sensitive(bound, check)
         for check in sensitive_demands(bound)
     ) and all(isinstance(check.model, KMap) for check in reference_demands(bound))

@@ -16,7 +16,7 @@ from kanon_sql.report.document import (
     Verdicts,
     Warnings,
 )
-from kanon_sql.report.words import models, numbers, tables
+from kanon_sql.report.words import numbers, phrases, tables
 from kanon_sql.results.table import AuditFindings, TableResult
 
 
@@ -62,7 +62,7 @@ def limits(table: TableResult) -> Iterator[Limits]:
 def _histogram(table: TableResult) -> Iterator[Bars]:
     bins = tables.histogram(table)
     if bins:
-        header = ("class size", models.members(table), "share")
+        header = ("class size", phrases.members(table), "share")
         yield Bars(tables.histogram_title(table), header, bins)
 
 

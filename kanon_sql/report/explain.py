@@ -19,8 +19,17 @@ from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.bind import bind
 from kanon_sql.plan.roles import resolve
-from kanon_sql.report.guides import guide, guide_names, sentence_of
+from kanon_sql.report.guides import WIDTH, guide, guide_names, sentence_of
 from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
+from kanon_sql.report.workings import (
+    DATAFLY,
+    RELEASE,
+    SETTLED_OF_DATAFLY,
+    SILENCE_OF_DATAFLY,
+    SOURCE_OF_DATAFLY,
+    STEPS_OF_DATAFLY,
+    WORKINGS,
+)
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -28,21 +37,7 @@ from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.models.composition import ComposedLDiversity, ComposedModel
 from kanon_sql.spec.models.described import descriptions
-from kanon_sql.spec.models.examples import (
-    ALONE,
-    DATAFLY,
-    EXAMPLES,
-    PERSON,
-    QUASI_IDENTIFIERS,
-    RELEASE,
-    SETTLED_OF_DATAFLY,
-    SILENCE_OF_DATAFLY,
-    SOURCE_OF_DATAFLY,
-    STEPS_OF_DATAFLY,
-    WIDTH,
-    WORKINGS,
-    Example,
-)
+from kanon_sql.spec.models.examples import ALONE, PERSON, QUASI_IDENTIFIERS, Example
 from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.spec import ReferenceSpec, TableSpec
 from kanon_sql.sql.excerpt import named_sets
@@ -228,7 +223,8 @@ def values_page() -> str:
 
 def page(name: str) -> str:
     """Everything there is to know of one model, as plain text of 80 columns."""
-    model, example = MODELS[name], EXAMPLES[name]
+    model = MODELS[name]
+    example = model.example
     sql = _sql(name, example)
     parts = [
         *_folded(f"{model.title} ({name})", ""),
@@ -292,7 +288,7 @@ def overview() -> str:
 
 def _kinds() -> Iterator[tuple[str, list[str]]]:
     """The models under their headings."""
-    estimates = ["population_uniqueness", "k_map_estimate"]
+    estimates = [name for name, model in MODELS.items() if model.is_estimate]
     references = [name for name, model in MODELS.items() if issubclass(model, ReferenceModel)]
     sensitive = [name for name, model in MODELS.items() if issubclass(model, SensitiveModel)]
     composed = [name for name, model in MODELS.items() if issubclass(model, ComposedModel)]
@@ -372,7 +368,7 @@ def _sql(name: str, example: Example) -> Statement:
         entity=PERSON if example.earlier else None,
         references={"register": ReferenceSpec(source="register")} if example.reference else {},
         earlier_releases={"before": EarlierReleaseSpec(source="before")} if example.earlier else {},
-        checks=[example.model(name)],
+        checks=[model(**example.parameters)],
     )
     roles = resolve(
         spec,

@@ -22,31 +22,20 @@ from kanon_sql.report.explain import (
     people_page,
     values_page,
 )
-from kanon_sql.report.guides import guide_names
+from kanon_sql.report.guides import WIDTH, guide_names
 from kanon_sql.report.subsets_page import subsets_page
+from kanon_sql.report.workings import RELEASE, WORKINGS
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.models.composition import ComposedModel
-from kanon_sql.spec.models.examples import (
-    EXAMPLES,
-    PERSON,
-    QUASI_IDENTIFIERS,
-    RELEASE,
-    WIDTH,
-    WORKINGS,
-    Rows,
-)
-
-
-def test_every_model_has_an_example() -> None:
-    assert list(EXAMPLES) == list(MODELS)
+from kanon_sql.spec.models.examples import PERSON, QUASI_IDENTIFIERS, Rows
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("holds", [True, False])
 def test_an_example_is_what_it_is_said_to_be(name: str, holds: bool) -> None:
-    example = EXAMPLES[name]
+    example = MODELS[name].example
     rows = example.holds if holds else example.fails
     beside = {
         "references": {"register": asking.table(example.columns, example.reference)}
@@ -65,7 +54,7 @@ def test_an_example_is_what_it_is_said_to_be(name: str, holds: bool) -> None:
         else [],
         entity=PERSON if example.earlier else None,
         **beside,
-        checks=[example.model(name)],
+        checks=[MODELS[name](**example.parameters)],
     ).tables
 
     assert len(rows) == 6
@@ -75,7 +64,8 @@ def test_an_example_is_what_it_is_said_to_be(name: str, holds: bool) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_page_says_everything_and_its_sql_runs(name: str) -> None:
-    example, model = EXAMPLES[name], MODELS[name]
+    model = MODELS[name]
+    example = model.example
     text = page(name)
     prose, _, sql = text.partition("on the table of the example (macro ")
 

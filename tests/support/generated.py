@@ -19,6 +19,9 @@ from hypothesis import assume, settings
 from hypothesis import strategies as st
 from places import TESTS
 
+from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.spec.models.catalogue import MODELS
+
 few = settings(derandomize=True, database=None, deadline=None, max_examples=60)
 fewer = settings(few, max_examples=25)
 
@@ -164,6 +167,12 @@ OF_VALUES = {
     "basic_beta_likeness": given(beta=(0, 0.5, 1, 2)),
     "enhanced_beta_likeness": given(beta=(0, 0.5, 1, 2)),
 }
+OF_VALUES |= {
+    name: st.just(dict(model.example.parameters))
+    for name, model in MODELS.items()
+    if issubclass(model, SensitiveModel) and not model.of_numbers and name not in OF_VALUES
+}
+"""What is not spelled out is asked as in its example."""
 OF_TEXTS = {
     "recursive_cl_diversity": given({"l": COUNTS, "allowed": SOME}, c=(0.5, 1, 2)),
     "alpha_k_anonymity": given({"values": SOME}, alpha=SHARES, k=COUNTS),

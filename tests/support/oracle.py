@@ -401,9 +401,44 @@ def floats(figures: Mapping[str, Fraction]) -> dict[str, float]:
     return {key: float(value) for key, value in figures.items()}
 
 
+# --- every model by its name ----------------------------------------------------------------
+
+
+Model = Callable[[Sequence[Class], Question, Parameters], Found]
+MODELS: dict[str, Model] = {}
+"""Every model: what it measures, and the classes that violate it."""
+THRESHOLDS: dict[str, tuple[str, ...]] = {}
+"""The parameters that demand something; a check without one of them measures."""
+DEFAULTS: dict[str, Parameters] = {}
+"""What is in force where nothing else is said."""
+MEASURED: list[str] = []
+"""What is measured of a sensitive attribute where nothing is demanded."""
+_RISK_BOUNDS = ("max_highest", "max_average", "max_at_risk")
+_MATCHING = {"match": "containment", "missing": "strict"}
+_AT_RISK = {"threshold": float(AT_RISK)}
+
+
+def model(
+    *thresholds: str, defaults: Parameters | None = None, measured: bool = False
+) -> Callable[[Model], Model]:
+    """Say of a function that it judges the model of its name, and what it takes."""
+
+    def kept(judge: Model) -> Model:
+        name = judge.__name__
+        MODELS[name], THRESHOLDS[name] = judge, thresholds
+        if defaults:
+            DEFAULTS[name] = defaults
+        if measured:
+            MEASURED.append(name)
+        return judge
+
+    return kept
+
+
 # --- k-anonymity ----------------------------------------------------------------------------
 
 
+@model("k")
 def k_anonymity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Sweeney 2002, definition 3: every combination occurs at least k times."""
     figures: dict[str, Any] = {"achieved": min(each.size for each in classes)}
@@ -435,6 +470,7 @@ def violating(classes: Sequence[Class], violates: Callable[[Class], bool]) -> li
 # --- k-map and delta-presence ---------------------------------------------------------------
 
 
+@model("k", defaults=_MATCHING)
 def k_map(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Sweeney 2002: every combination of the release occurs at least k times in the reference."""
     matched = populations(classes, question, parameters)
@@ -448,6 +484,7 @@ def k_map(classes: Sequence[Class], question: Question, parameters: Parameters) 
     )
 
 
+@model("min", "max", defaults=_MATCHING)
 def delta_presence(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Nergiz, Atzori, Clifton 2007, definition 2: how likely people of the reference are in it."""
     matched = populations(classes, question, parameters)
@@ -596,6 +633,7 @@ def distinct(held: Mapping[Any, set[Any]]) -> int:
     return 1 if gives_away(held) else len(held)
 
 
+@model(measured=True)
 def homogeneity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Machanavajjhala et al. 2007, 2.1: a class that gives a sensitive value away."""
     sensitive = parameters["sensitive"]
@@ -611,6 +649,7 @@ def homogeneity(classes: Sequence[Class], question: Question, parameters: Parame
     )
 
 
+@model("l", measured=True)
 def l_diversity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Machanavajjhala et al. 2007, 3.2: at least l distinct values in every class."""
 
@@ -623,6 +662,7 @@ def l_diversity(classes: Sequence[Class], question: Question, parameters: Parame
     )
 
 
+@model("l", measured=True)
 def entropy_l_diversity(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -641,6 +681,7 @@ def entropy_l_diversity(
     )
 
 
+@model("c")
 def recursive_cl_diversity(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -692,6 +733,7 @@ def number(value: float | Fraction | None) -> float | str | None:
     return "Infinity" if value == math.inf else float(value)
 
 
+@model("alpha", "k", measured=True)
 def alpha_k_anonymity(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -719,6 +761,7 @@ def worst(of_classes: Iterable[float | Fraction | None]) -> float | str | None:
     return number(max((figure for figure in of_classes if figure is not None), default=None))
 
 
+@model("p", "k", measured=True)
 def p_sensitive_k_anonymity(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -739,6 +782,7 @@ def p_sensitive_k_anonymity(
     )
 
 
+@model("k", "e", measured=True)
 def k_e_anonymity(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Zhang et al. 2007, definition 2: at least k distinct numbers, and they span at least e."""
 
@@ -806,6 +850,7 @@ def _beyond(
     return [each for each, figure in pairs if figure is not None and exceeds(figure)]
 
 
+@model("t", defaults={"distance": "equal"}, measured=True)
 def t_closeness(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Li, Li, Venkatasubramanian 2007, definition 2 and section 4: the earth mover's distance."""
     distances = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}
@@ -879,6 +924,7 @@ def _hierarchical(q: Distribution, p: Distribution, parameters: Parameters) -> F
     return cost
 
 
+@model("delta", measured=True)
 def delta_disclosure(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """Brickell and Shmatikov 2008, definition 6: |ln q/p| below delta, whatever the value."""
 
@@ -899,6 +945,7 @@ def delta_disclosure(classes: Sequence[Class], question: Question, parameters: P
     )
 
 
+@model("beta", measured=True)
 def basic_beta_likeness(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -915,6 +962,7 @@ def _gain(q: Distribution, p: Distribution) -> Fraction:
     return max(Fraction(0), *((q[value] - p[value]) / p[value] for value in q))
 
 
+@model("beta", measured=True)
 def enhanced_beta_likeness(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -936,6 +984,7 @@ def enhanced_beta_likeness(
 # --- risk -----------------------------------------------------------------------------------
 
 
+@model(*_RISK_BOUNDS, defaults=_AT_RISK)
 def prosecutor_risk(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """El Emam 2013, chapter 16: the attacker knows that the person is in the release."""
     risks = prosecutor(classes, question, exact(parameters["threshold"]))
@@ -948,6 +997,7 @@ def prosecutor(
     return _risks(own_sizes(classes, question), threshold)
 
 
+@model(*_RISK_BOUNDS, defaults=_MATCHING | _AT_RISK)
 def journalist_risk(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """El Emam 2013, chapter 16: the attacker knows that the person is in the reference."""
     matched = populations(classes, question, parameters)
@@ -966,6 +1016,7 @@ def journalist(
     return risks | {"average": max(Fraction(len(classes), sum(populations)), risks["average"])}
 
 
+@model("max_average", defaults=_MATCHING)
 def marketer_risk(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """El Emam 2013, chapter 16: the attacker links as many as can be, whoever they are."""
     matched = populations(classes, question, parameters)
@@ -1076,6 +1127,7 @@ def _mean_of_reciprocal(f: int, weight: Fraction) -> float:
 # --- uniqueness -----------------------------------------------------------------------------
 
 
+@model("max_share")
 def sample_uniqueness(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -1085,6 +1137,7 @@ def sample_uniqueness(
     return Found({"achieved": float(share)}, None, within(share, parameters, "max_share"))
 
 
+@model("k", defaults={"alpha": 0.05, "test": "zero_truncated_poisson"})
 def k_map_estimate(classes: Sequence[Class], question: Question, parameters: Parameters) -> Found:
     """El Emam and Dankar 2008: how large classes must be that F = k can be ruled out.
 
@@ -1115,6 +1168,7 @@ def _required(classes: Sequence[Class], question: Question, parameters: Paramete
     return k
 
 
+@model("max_share", defaults={"estimator": "dankar"})
 def population_uniqueness(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -1289,6 +1343,7 @@ def _both_releases(
     )
 
 
+@model("k")
 def composed_k_anonymity(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -1306,6 +1361,7 @@ def composed_k_anonymity(
     return Found(figures, None, figures["achieved"] >= (k or 0), together=together)
 
 
+@model("l")
 def composed_l_diversity(
     classes: Sequence[Class], question: Question, parameters: Parameters
 ) -> Found:
@@ -1319,79 +1375,3 @@ def composed_l_diversity(
     figures["in_both"] = len(here.keys() & there.keys())
     least = figures["achieved"]
     return Found(figures, None, None if least is None else least >= (l or 0), together=together)
-
-
-Model = Callable[[Sequence[Class], Question, Parameters], Found]
-MODELS: dict[str, Model] = {
-    "k_anonymity": k_anonymity,
-    "k_map": k_map,
-    "delta_presence": delta_presence,
-    "homogeneity": homogeneity,
-    "l_diversity": l_diversity,
-    "entropy_l_diversity": entropy_l_diversity,
-    "recursive_cl_diversity": recursive_cl_diversity,
-    "alpha_k_anonymity": alpha_k_anonymity,
-    "p_sensitive_k_anonymity": p_sensitive_k_anonymity,
-    "k_e_anonymity": k_e_anonymity,
-    "t_closeness": t_closeness,
-    "delta_disclosure": delta_disclosure,
-    "basic_beta_likeness": basic_beta_likeness,
-    "enhanced_beta_likeness": enhanced_beta_likeness,
-    "prosecutor_risk": prosecutor_risk,
-    "journalist_risk": journalist_risk,
-    "marketer_risk": marketer_risk,
-    "sample_uniqueness": sample_uniqueness,
-    "population_uniqueness": population_uniqueness,
-    "k_map_estimate": k_map_estimate,
-    "composed_k_anonymity": composed_k_anonymity,
-    "composed_l_diversity": composed_l_diversity,
-}
-"""Every model: what it measures, and the classes that violate it."""
-
-_RISK_BOUNDS = ("max_highest", "max_average", "max_at_risk")
-THRESHOLDS: dict[str, tuple[str, ...]] = {
-    "k_anonymity": ("k",),
-    "k_map": ("k",),
-    "delta_presence": ("min", "max"),
-    "homogeneity": (),
-    "l_diversity": ("l",),
-    "entropy_l_diversity": ("l",),
-    "recursive_cl_diversity": ("c",),
-    "alpha_k_anonymity": ("alpha", "k"),
-    "p_sensitive_k_anonymity": ("p", "k"),
-    "k_e_anonymity": ("k", "e"),
-    "t_closeness": ("t",),
-    "delta_disclosure": ("delta",),
-    "basic_beta_likeness": ("beta",),
-    "enhanced_beta_likeness": ("beta",),
-    "prosecutor_risk": _RISK_BOUNDS,
-    "journalist_risk": _RISK_BOUNDS,
-    "marketer_risk": ("max_average",),
-    "sample_uniqueness": ("max_share",),
-    "population_uniqueness": ("max_share",),
-    "k_map_estimate": ("k",),
-    "composed_k_anonymity": ("k",),
-    "composed_l_diversity": ("l",),
-}
-"""The parameters that demand something; a check without one of them measures."""
-
-_MATCHING = {"match": "containment", "missing": "strict"}
-_AT_RISK = {"threshold": float(AT_RISK)}
-DEFAULTS: dict[str, Parameters] = {
-    "k_map": _MATCHING,
-    "delta_presence": _MATCHING,
-    "t_closeness": {"distance": "equal"},
-    "prosecutor_risk": _AT_RISK,
-    "journalist_risk": _MATCHING | _AT_RISK,
-    "marketer_risk": _MATCHING,
-    "population_uniqueness": {"estimator": "dankar"},
-    "k_map_estimate": {"alpha": 0.05, "test": "zero_truncated_poisson"},
-}
-"""What is in force where nothing else is said."""
-
-MEASURED = (
-    *("homogeneity", "l_diversity", "entropy_l_diversity", "alpha_k_anonymity"),
-    *("p_sensitive_k_anonymity", "k_e_anonymity", "t_closeness", "delta_disclosure"),
-    *("basic_beta_likeness", "enhanced_beta_likeness"),
-)
-"""What is measured of a sensitive attribute where nothing is demanded."""

@@ -29,6 +29,9 @@ from generated import (
 from hypothesis import strategies as st
 from searches import Drawn, questions
 
+from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.spec.models.catalogue import MODELS
+
 Record = Mapping[str, Any]
 
 
@@ -230,6 +233,12 @@ OF_VALUES: dict[str, dict[str, Any]] = {
     "basic_beta_likeness": {"beta": 1},
     "enhanced_beta_likeness": {"beta": 0.5},
 }
+OF_VALUES |= {
+    name: dict(model.example.parameters)
+    for name, model in MODELS.items()
+    if issubclass(model, SensitiveModel) and not model.of_numbers and name not in OF_VALUES
+}
+"""What is not spelled out is asked as in its example."""
 OF_REFERENCES: dict[str, dict[str, Any]] = {
     "k_map": {"k": 2},
     "delta_presence": {"min": 0.25, "max": 1},

@@ -18,8 +18,9 @@ from kanon_sql.report.plots import (
     risk_curve,
 )
 from kanon_sql.report.signed.subject import Signed
-from kanon_sql.report.words.models import members, title
+from kanon_sql.report.words.models import title
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, TO, listed, number, percent, printable
+from kanon_sql.report.words.phrases import members
 from kanon_sql.report.words.sensitive import in_order, told
 from kanon_sql.report.words.tables import Bin, demanded_k, histogram, histogram_title
 from kanon_sql.results.costs import CostOfK, Costs

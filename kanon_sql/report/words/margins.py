@@ -14,8 +14,6 @@ from kanon_sql.spec.models.base import Worst
 _LETTERS = {"alpha": "α", "delta": "δ", "beta": "β", "max_highest": "highest", "min": "least",
             "max_average": "average", "max_at_risk": "at risk", "max_share": "share",
             "max": "greatest"}  # fmt: skip
-_STRICT = ("recursive_cl_diversity", "delta_disclosure")
-"""The models that a figure equal to its bound does not meet."""
 NONE = "\u2013"
 
 
@@ -64,7 +62,7 @@ def _end(name: str) -> Worst:
 
 
 def _margin(check: CheckResult, name: str, asked: Any, figure: Any, worst: Worst) -> Margin:
-    is_strict = check.model in _STRICT
+    is_strict = model_of(check).is_strict
     sign = "≥" if worst == "least" else ("<" if is_strict else "≤")
     bound = f"{_LETTERS.get(name, name)}{KEPT_TOGETHER}{sign}{KEPT_TOGETHER}"
     found = _plain(check, figure, name)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kanon_sql.report.words.numbers import (
-    KEPT_TOGETHER,
     counted,
     number,
     ordinal,
@@ -19,8 +18,10 @@ from kanon_sql.report.words.numbers import (
     printable,
 )
 from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.spec.models.catalogue import MODELS
 
-ORDER = (
+_FIRST = (
     "homogeneity",
     "alpha_k_anonymity",
     "t_closeness",
@@ -28,10 +29,14 @@ ORDER = (
     "p_sensitive_k_anonymity",
     "entropy_l_diversity",
     "recursive_cl_diversity",
-    "k_e_anonymity",
-    "delta_disclosure",
-    "basic_beta_likeness",
-    "enhanced_beta_likeness",
+)
+ORDER = (
+    *_FIRST,
+    *(
+        name
+        for name, model in MODELS.items()
+        if issubclass(model, SensitiveModel) and name not in _FIRST
+    ),
 )
 """The models on sensitive values as people read them; the first three matter most."""
 
@@ -48,10 +53,19 @@ class Told(NamedTuple):
 
 
 def told(check: CheckResult, table: TableResult, say: Counted = counted) -> Told | None:
-    """The worst class in words; None for a model that is not about sensitive values. `say` says a
+    """The worst class in words; None for a model that is not about them. `say` says a
     count with its noun."""
-    words = _WORDS.get(check.model)
-    return words(check, table, say) if words and check.achieved is not None else None
+    model = MODELS[check.model]
+    if not issubclass(model, SensitiveModel) or check.achieved is None:
+        return None
+    if check.model in _CHOSEN:
+        return _CHOSEN[check.model](check, table, say)
+    words = model.words
+    assert words is not None, f"nothing is said of {check.model}"
+    sentence = words.told.format(
+        number(check.achieved), share=percent(check.achieved), sensitive=_attribute(check)
+    )
+    return Told(sentence, words.usual)
 
 
 def in_order(checks: Iterable[CheckResult]) -> list[CheckResult]:
@@ -105,22 +119,6 @@ def _distinct(check: CheckResult, table: TableResult, say: Counted) -> Told:
     return Told(
         f"The worst class has {values} of {_attribute(check)}{certain}.",
         "2 to 5 are usual; 1 gives it away.",
-    )
-
-
-def _share(check: CheckResult, table: TableResult, say: Counted) -> Told:
-    return Told(
-        f"In the worst class {percent(check.achieved)} have one {_attribute(check)}: so sure one "
-        "can be of it.",
-        f"Half (50{KEPT_TOGETHER}%) or less is usual.",
-    )
-
-
-def _entropy(check: CheckResult, table: TableResult, say: Counted) -> Told:
-    return Told(
-        f"Guessing the {_attribute(check)} of someone in the worst class is like guessing one of "
-        f"{number(check.achieved)} equally likely values.",
-        "2 or more is usual.",
     )
 
 
@@ -194,12 +192,10 @@ def _beta(check: CheckResult, table: TableResult, say: Counted) -> Told:
     )
 
 
-_WORDS: dict[str, Callable[[CheckResult, TableResult, Counted], Told]] = {
+_CHOSEN: dict[str, Callable[[CheckResult, TableResult, Counted], Told]] = {
     "homogeneity": _homogeneity,
     "l_diversity": _distinct,
     "p_sensitive_k_anonymity": _distinct,
-    "alpha_k_anonymity": _share,
-    "entropy_l_diversity": _entropy,
     "recursive_cl_diversity": _recursive,
     "k_e_anonymity": _range,
     "t_closeness": _t,
@@ -207,6 +203,7 @@ _WORDS: dict[str, Callable[[CheckResult, TableResult, Counted], Told]] = {
     "basic_beta_likeness": _beta,
     "enhanced_beta_likeness": _beta,
 }
+"""What says it of a model whose words depend on what was found."""
 EQUAL_IGNORES_DISTANCE = (
     "Distance equal ignores how far numbers lie apart: 30 and 31 are as far as 30 and 3000; "
     "distance=ordered ranks them."

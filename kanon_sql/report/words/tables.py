@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kanon_sql.report.words.models import STATUS_WORDS, Verdict, members, title, verdict
+from kanon_sql.report.words.models import STATUS_WORDS, Verdict, title, verdict
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     TO,
@@ -21,6 +21,7 @@ from kanon_sql.report.words.numbers import (
     printable,
     the_reference,
 )
+from kanon_sql.report.words.phrases import members
 from kanon_sql.report.words.sensitive import ORDER, in_order, told
 from kanon_sql.results.table import AuditFindings, CheckResult, HistogramBin, TableResult
 from kanon_sql.spec.models.catalogue import MODELS

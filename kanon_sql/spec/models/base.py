@@ -18,6 +18,8 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from kanon_sql.errors import SpecError, did_you_mean, found_instead, share_meant
 from kanon_sql.spec.models.described import Described
+from kanon_sql.spec.models.examples import Example
+from kanon_sql.spec.models.words import ClassWords
 
 
 def _whole_number(value: Any) -> Any:
@@ -125,6 +127,12 @@ class Model(Described):
     """What it does not protect against, in one sentence."""
     source: ClassVar[str]
     """The paper and the definition."""
+    asked_as: ClassVar[str]
+    """How it is asked for on the command line."""
+    holds_when: ClassVar[str]
+    """When it holds, in a line of a table."""
+    example: ClassVar[Example]
+    """A table for which it fails, and one for which it holds."""
     thresholds: ClassVar[tuple[str, ...]]
     """The parameters that make it gate; any one is enough."""
     worst: ClassVar[Worst]
@@ -133,6 +141,8 @@ class Model(Described):
     """What it says beside what it achieves, with the threshold that judges it."""
     with_wildcards: ClassVar[bool] = False
     """Whether it is defined where NULL matches everything, so that records form no classes."""
+    is_strict: ClassVar[bool] = False
+    """Whether what equals a threshold does not meet it."""
     is_estimate: ClassVar[bool] = False
     """Whether it speaks of a population that nobody has looked at."""
     read_off_sizes: ClassVar[bool] = False
@@ -174,6 +184,16 @@ class Model(Described):
         return any(getattr(self, threshold) is not None for threshold in self.thresholds)
 
     @property
+    def least_size(self) -> int | None:
+        """The records (people) that every class must have, if it demands any."""
+        return None
+
+    @property
+    def judged_by_class(self) -> bool:
+        """Whether a class by itself fails it or passes it, so that a search can look for it."""
+        return False
+
+    @property
     def figures(self) -> dict[str, Worst]:
         """The numbers of its result that say how well it does, and which way each gets worse.
 
@@ -199,8 +219,14 @@ class Model(Described):
 class SensitiveModel(Model):
     """A model of what the records of a class share; it is judged on the worst class."""
 
+    words: ClassVar[ClassWords | None] = None
+    """What is said of its worst class; none where `report/words` chooses it."""
     beside: ClassVar[str | None] = None
     """What it measures of a class beside what it achieves."""
+    of_numbers: ClassVar[bool] = False
+    """Whether the values must be numbers."""
+    only_grows: ClassVar[bool] = False
+    """Whether a class that passes still passes it together with any other class."""
     may_be_infinite: ClassVar[bool] = False
     """Whether no threshold does for some classes."""
 
@@ -208,6 +234,10 @@ class SensitiveModel(Model):
     """The sensitive attribute; may be left out where only one is declared."""
     with_other_sensitive: bool = False
     """Whether the other sensitive attributes count as known, as quasi-identifiers are."""
+
+    @property
+    def judged_by_class(self) -> bool:
+        return True
 
     @property
     def needs(self) -> frozenset[Need]:

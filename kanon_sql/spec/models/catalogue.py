@@ -1,10 +1,18 @@
 """Every model by its name.
 
-To add one: its class in the file of its family and in `MODELS`; its macro in
-`templates/macros/shared/` (and, where dbt has a test of it, `dbt_only/generic_tests.sql` and
-`_macros.yml`); its phrases in `report/words/models`, its example in `spec/models/examples`; a row
-in the README and a line in `kanon_sql/__init__`; worked examples in `tests/models/`, and a few
-lines of plain Python in `tests/support/oracle`. `tests/test_house` names what is missing.
+To add one:
+
+1. its class in the file of its family, and the class's name in that file's `__all__`. A model of
+   sensitive values says there what its worst class is called, too (`ClassWords`);
+2. `templates/macros/shared/NAME.sql`: its macros, and below them its dbt test;
+3. `tests/models/NAME.yml`: worked examples with their source;
+4. in `tests/support/oracle` a function of plain Python with its name.
+
+`tests/test_house` says what is missing. KANON_SQL_UPDATE_GOLDEN=1 then writes its row of the
+README, what dbt documents of it, and golden SQL; read the difference. A model that is read off
+something else than the classes of one release with their sensitive values has besides its
+verdict in `auditing/verdicts` and its phrases in `report/words/phrases`; a family of its own has
+its file in `FAMILIES` and in `kanon_sql/__init__`.
 """
 
 from __future__ import annotations
@@ -13,54 +21,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.spec.models import (
+    closeness,
+    composition,
+    diversity,
+    estimates,
+    reference,
+    risk,
+    sizes,
+)
 from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.closeness import (
-    BasicBetaLikeness,
-    DeltaDisclosure,
-    EnhancedBetaLikeness,
-    TCloseness,
-)
-from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity
-from kanon_sql.spec.models.diversity import (
-    AlphaKAnonymity,
-    EntropyLDiversity,
-    Homogeneity,
-    KEAnonymity,
-    LDiversity,
-    PSensitiveKAnonymity,
-    RecursiveClDiversity,
-)
-from kanon_sql.spec.models.estimates import KMapEstimate, PopulationUniqueness
-from kanon_sql.spec.models.reference import DeltaPresence, KMap
-from kanon_sql.spec.models.risk import JournalistRisk, MarketerRisk, ProsecutorRisk
-from kanon_sql.spec.models.sizes import KAnonymity, SampleUniqueness
+from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.models.diversity import LDiversity
+from kanon_sql.spec.models.reference import KMap
+from kanon_sql.spec.models.sizes import KAnonymity
+
+FAMILIES = (sizes, reference, diversity, closeness, risk, estimates, composition)
 
 MODELS: dict[str, type[Model]] = {
-    cls.name(): cls
-    for cls in (
-        KAnonymity,
-        KMap,
-        DeltaPresence,
-        Homogeneity,
-        LDiversity,
-        EntropyLDiversity,
-        RecursiveClDiversity,
-        AlphaKAnonymity,
-        PSensitiveKAnonymity,
-        KEAnonymity,
-        TCloseness,
-        DeltaDisclosure,
-        BasicBetaLikeness,
-        EnhancedBetaLikeness,
-        ProsecutorRisk,
-        JournalistRisk,
-        MarketerRisk,
-        SampleUniqueness,
-        PopulationUniqueness,
-        KMapEstimate,
-        ComposedKAnonymity,
-        ComposedLDiversity,
-    )
+    model.name(): model
+    for family in FAMILIES
+    for model in vars(family).values()
+    if isinstance(model, type(Model))
+    and issubclass(model, Model)
+    and model.__module__ == family.__name__
+    and "title" in vars(model)
 }
 """Every model by its name, in the order in which people read of them."""
 

@@ -7,6 +7,10 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from kanon_sql.spec.models.base import Need, NotNegative, Positive, SensitiveModel, Share, Values
+from kanon_sql.spec.models.examples import ALIKE, MORE_FREQUENT, SPREAD, Example
+from kanon_sql.spec.models.words import ClassWords
+
+__all__ = ["BasicBetaLikeness", "DeltaDisclosure", "EnhancedBetaLikeness", "TCloseness"]
 
 
 class TCloseness(SensitiveModel):
@@ -25,6 +29,17 @@ class TCloseness(SensitiveModel):
     source: ClassVar = (
         "Li, Li, Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and "
         "l-diversity, ICDE, sections 3 and 4"
+    )
+    asked_as: ClassVar = "--t 0.2"
+    holds_when: ClassVar = (
+        "a class is spread as the table is, but for t; `distance=ordered` or `hierarchical` "
+        "says how far values are apart"
+    )
+    example: ClassVar = Example(
+        {"t": 0.2},
+        ALIKE,
+        SPREAD,
+        "In 0213* and 30-39 everyone has the flu, in the table four of six.",
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("t",)
@@ -86,10 +101,16 @@ class DeltaDisclosure(SensitiveModel):
         "Brickell, Shmatikov 2008, The cost of privacy: destruction of data-mining utility in "
         "anonymized data publishing, ACM KDD, section 4"
     )
+    asked_as: ClassVar = "--check delta_disclosure:delta=1"
+    holds_when: ClassVar = "every value is in every class about as frequent as in the table"
+    example: ClassVar = Example(
+        {"delta": 0.5}, ALIKE, SPREAD, "In 0213* and 30-39 nobody has asthma or HIV."
+    )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("delta",)
     beside: ClassVar = "present_only"
     may_be_infinite: ClassVar = True
+    is_strict: ClassVar = True
 
     delta: Positive | None = None
     """What the natural logarithm of the factor must stay below."""
@@ -115,6 +136,17 @@ class BasicBetaLikeness(SensitiveModel):
     source: ClassVar = (
         "Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), "
         "definition 2"
+    )
+    asked_as: ClassVar = "--check basic_beta_likeness:beta=1"
+    holds_when: ClassVar = (
+        "no value is more frequent in a class than in the table by more than β times its "
+        "share there"
+    )
+    example: ClassVar = Example({"beta": 0.4}, ALIKE, SPREAD, MORE_FREQUENT)
+    words: ClassVar = ClassWords(
+        found="β is {0}",
+        violating="where a value gains more",
+        worst="a value is more frequent than in the table by {0} of its share",
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
@@ -144,6 +176,9 @@ class EnhancedBetaLikeness(SensitiveModel):
         "Cao, Karras 2012, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), "
         "definition 3"
     )
+    asked_as: ClassVar = "--check enhanced_beta_likeness:beta=1"
+    holds_when: ClassVar = "as the basic one, and frequent values are bounded too"
+    example: ClassVar = Example({"beta": 0.4}, ALIKE, SPREAD, MORE_FREQUENT)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("beta",)
     may_be_infinite: ClassVar = True

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kanon_sql.spec.models.base import Count, Model, Worst
+from kanon_sql.spec.models.examples import ACROSS, TOGETHER, Example
+
+__all__ = ["ComposedKAnonymity", "ComposedLDiversity"]
 
 _GANTA = (
     "Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data "
@@ -37,6 +40,16 @@ class ComposedKAnonymity(ComposedModel):
         "may say more than any two."
     )
     source: ClassVar = _GANTA
+    asked_as: ClassVar = "--earlier r2024.csv --check composed_k_anonymity:k=5"
+    holds_when: ClassVar = "whoever links a person in both releases still finds k people"
+    example: ClassVar = Example(
+        {"k": 3},
+        ACROSS,
+        TOGETHER,
+        "Three people share every class of both releases, and of the three in 0213* only a was in "
+        "0213* and 30-39 before: whoever links the two knows which record is hers.",
+        earlier=TOGETHER,
+    )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
 
@@ -61,6 +74,16 @@ class ComposedLDiversity(ComposedModel):
         "on the value being the same: changed_people says for how many it can't be."
     )
     source: ClassVar = f"{_GANTA} (intersection attack)"
+    asked_as: ClassVar = "--earlier r2024.csv --check composed_l_diversity:l=2"
+    holds_when: ClassVar = "the classes of both releases have l values in common"
+    example: ClassVar = Example(
+        {"l": 2},
+        ACROSS,
+        TOGETHER,
+        "In 0213* there are flu, cold and ulcer now. Whoever knows that a was in 0213* and 30-39 "
+        "before, where there were flu, asthma and HIV, knows that a has the flu.",
+        earlier=TOGETHER,
+    )
     thresholds: ClassVar = ("l",)
     worst: ClassVar = "least"
 

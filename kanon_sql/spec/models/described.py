@@ -85,7 +85,7 @@ class Described(BaseModel, metaclass=_Kind):
 def descriptions(described: Any) -> dict[str, str]:
     """What each part means, by its name.
 
-    >>> from kanon_sql.spec.models.sizes import SampleUniqueness
+    >>> from kanon_sql.spec.models.risk import SampleUniqueness
     >>> descriptions(SampleUniqueness)
     {'max_share': 'The largest share of records that may be alone.'}
     """

@@ -14,6 +14,18 @@ from kanon_sql.spec.models.base import (
     SensitiveModel,
     Values,
 )
+from kanon_sql.spec.models.examples import ALIKE, CLOSE_PAY, SHARED, SPREAD, SPREAD_PAY, Example
+from kanon_sql.spec.models.words import ClassWords
+
+__all__ = [
+    "AlphaKAnonymity",
+    "EntropyLDiversity",
+    "Homogeneity",
+    "KEAnonymity",
+    "LDiversity",
+    "PSensitiveKAnonymity",
+    "RecursiveClDiversity",
+]
 
 _MACHANAVAJJHALA = (
     "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007, l-diversity: privacy beyond "
@@ -35,6 +47,9 @@ class Homogeneity(SensitiveModel):
         "ask for more."
     )
     source: ClassVar = f"{_MACHANAVAJJHALA}, section 2.1 (homogeneity attack)"
+    asked_as: ClassVar = "--check homogeneity:sensitive=diagnosis"
+    holds_when: ClassVar = "no class has a single sensitive value"
+    example: ClassVar = Example({}, ALIKE, SPREAD, SHARED)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ()
 
@@ -57,8 +72,18 @@ class LDiversity(SensitiveModel):
         "Values that mean nearly the same count as different."
     )
     source: ClassVar = f"{_MACHANAVAJJHALA}, section 3 (distinct l-diversity)"
+    asked_as: ClassVar = "--l 3"
+    holds_when: ClassVar = "every class has at least l sensitive values"
+    example: ClassVar = Example({"l": 2}, ALIKE, SPREAD, SHARED)
+    words: ClassVar = ClassWords(
+        found="l is {0}",
+        violating="with fewer than {0} values",
+        worst="the least diverse class has l = {0}",
+        certain=True,
+    )
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
+    only_grows: ClassVar = True
 
     l: Count | None = None  # noqa: E741 - the name that the field uses
     """The fewest different values that a class may have."""
@@ -78,6 +103,17 @@ class EntropyLDiversity(SensitiveModel):
         "mean nearly the same for different ones."
     )
     source: ClassVar = f"{_MACHANAVAJJHALA}, definition 4.1"
+    asked_as: ClassVar = "--check entropy_l_diversity:l=2.5"
+    holds_when: ClassVar = "they are as uncertain as l equally likely ones"
+    example: ClassVar = Example({"l": 2}, ALIKE, SPREAD, SHARED)
+    words: ClassVar = ClassWords(
+        found="l is {0}",
+        violating="less uncertain than {0} equally likely values",
+        worst="the least uncertain class is like {0} equally likely values",
+        told="Guessing the {sensitive} of someone in the worst class is like guessing one of {0} "
+        "equally likely values.",
+        usual="2 or more is usual.",
+    )
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
 
@@ -99,9 +135,16 @@ class RecursiveClDiversity(SensitiveModel):
         "in it. Values named in allowed may become known."
     )
     source: ClassVar = f"{_MACHANAVAJJHALA}, definitions 4.2 and 4.5 (positive disclosure)"
+    asked_as: ClassVar = "--check recursive_cl_diversity:c=2,l=3"
+    holds_when: ClassVar = (
+        "the most frequent one is less than c times as frequent as those from the l-th on; "
+        "`allowed=[flu]` may become known"
+    )
+    example: ClassVar = Example({"c": 2, "l": 2}, ALIKE, SPREAD, SHARED)
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("c",)
     may_be_infinite: ClassVar = True
+    is_strict: ClassVar = True
 
     c: Positive | None = None
     """How many times as frequent as the rest the most frequent value must stay below."""
@@ -136,6 +179,18 @@ class AlphaKAnonymity(SensitiveModel):
         "Wong, Li, Fu, Wang 2006, (α,k)-anonymity: an enhanced k-anonymity model for privacy "
         "preserving data publishing, ACM KDD"
     )
+    asked_as: ClassVar = "--check alpha_k_anonymity:alpha=0.5,k=5"
+    holds_when: ClassVar = (
+        "none is held by more than a share α of a class; `values=[HIV]` are those it is about"
+    )
+    example: ClassVar = Example({"alpha": 0.5, "k": 3}, ALIKE, SPREAD, SHARED)
+    words: ClassVar = ClassWords(
+        found="α is {0}, k is {k}",
+        violating="where a value is more frequent, or that are too small",
+        worst="a value is held by a share of {0} of a class at most",
+        told="In the worst class {share} have one {sensitive}: so sure one can be of it.",
+        usual="Half (50\u00a0%) or less is usual.",
+    )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("alpha", "k")
     beside_worst: ClassVar = {"k": ("least", "k")}
@@ -146,6 +201,10 @@ class AlphaKAnonymity(SensitiveModel):
     """The fewest records (people) that a class may have."""
     values: Values | None = None
     """The values that it is about; all of them where none are named."""
+
+    @property
+    def least_size(self) -> int | None:
+        return self.k
 
     @property
     def named_values(self) -> tuple[Any, ...]:
@@ -168,14 +227,28 @@ class PSensitiveKAnonymity(SensitiveModel):
     source: ClassVar = (
         "Truta, Vinay 2006, Privacy protection: p-sensitive k-anonymity property, ICDE Workshops"
     )
+    asked_as: ClassVar = "--check p_sensitive_k_anonymity:p=2,k=5"
+    holds_when: ClassVar = "a class has at least p values and k records"
+    example: ClassVar = Example({"p": 2, "k": 3}, ALIKE, SPREAD, SHARED)
+    words: ClassVar = ClassWords(
+        found="p is {0}, k is {k}",
+        violating="with fewer values, or that are too small",
+        worst="the least diverse class has p = {0}",
+        certain=True,
+    )
     worst: ClassVar = "least"
     thresholds: ClassVar = ("p", "k")
     beside_worst: ClassVar = {"k": ("least", "k")}
+    only_grows: ClassVar = True
 
     p: Count | None = None
     """The fewest different values that a class may have."""
     k: Count | None = None
     """The fewest records (people) that a class may have."""
+
+    @property
+    def least_size(self) -> int | None:
+        return self.k
 
 
 class KEAnonymity(SensitiveModel):
@@ -193,10 +266,27 @@ class KEAnonymity(SensitiveModel):
     source: ClassVar = (
         "Zhang, Koudas, Srivastava, Yu 2007, Aggregate query answering on anonymized tables, ICDE"
     )
+    asked_as: ClassVar = "--check k_e_anonymity:k=3,e=10000"
+    holds_when: ClassVar = "a class has at least k different numbers, which span e"
+    example: ClassVar = Example(
+        {"k": 2, "e": 20},
+        CLOSE_PAY,
+        SPREAD_PAY,
+        "Everyone in 0213* and 30-39 earns 30 or 31.",
+        sensitive="income",
+    )
+    words: ClassVar = ClassWords(
+        found="range {0}, {distinct} values",
+        violating="with a smaller range, or fewer values",
+        worst="the numbers of a class span {0} or more",
+        thresholds=("e", "k"),
+        certain=True,
+    )
     worst: ClassVar = "least"
     thresholds: ClassVar = ("k", "e")
     beside: ClassVar = "distinct"
     beside_worst: ClassVar = {"distinct": ("least", "k")}
+    of_numbers: ClassVar = True
 
     k: Count | None = None
     """The fewest different values that a class may have. It is not the size of the class."""

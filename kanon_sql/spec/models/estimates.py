@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from kanon_sql.spec.models.base import Count, Model, Probability, Share
+from kanon_sql.spec.models.examples import ALONE, SPREAD, Example
+
+__all__ = ["KMapEstimate", "PopulationUniqueness"]
 
 
 class PopulationUniqueness(Model):
@@ -26,6 +29,14 @@ class PopulationUniqueness(Model):
     source: ClassVar = (
         "Dankar, El Emam, Neisa, Roffey 2012, Estimating the re-identification risk of clinical "
         "data sets, BMC Medical Informatics and Decision Making 12:66"
+    )
+    asked_as: ClassVar = "--check population_uniqueness:population=900000,max_share=0.01"
+    holds_when: ClassVar = "by estimate, a bounded share of the population is unique"
+    example: ClassVar = Example(
+        {"population": 60, "max_share": 0.1},
+        ALONE,
+        SPREAD,
+        "All six of the sample are alone, so many of the sixty people will be.",
     )
     thresholds: ClassVar = ("max_share",)
     worst: ClassVar = "greatest"
@@ -58,6 +69,14 @@ class KMapEstimate(Model):
     )
     source: ClassVar = (
         "El Emam, Dankar 2008, Protecting privacy using k-anonymity, JAMIA 15(5), methods D3 and D4"
+    )
+    asked_as: ClassVar = "--check k_map_estimate:k=5,population=900000"
+    holds_when: ClassVar = "by a test, k people of the population share the values of each class"
+    example: ClassVar = Example(
+        {"k": 2, "population": 60},
+        ALONE,
+        SPREAD,
+        "A class of one in the sample may well be one of one among the sixty people.",
     )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"

@@ -7,6 +7,9 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from kanon_sql.spec.models.base import LACKED, Count, NotNegative, ReferenceModel, Share, Worst
+from kanon_sql.spec.models.examples import ALONE, ONE_CLASS, REGISTER, SPREAD, Example
+
+__all__ = ["DeltaPresence", "KMap"]
 
 
 class KMap(ReferenceModel):
@@ -25,6 +28,17 @@ class KMap(ReferenceModel):
     source: ClassVar = (
         "Sweeney 2002, Achieving k-anonymity privacy protection using generalization and "
         "suppression, IJUFKS 10(5), section 2"
+    )
+    asked_as: ClassVar = "--k-map 10"
+    holds_when: ClassVar = (
+        "every combination in the release occurs at least k times in the reference"
+    )
+    example: ClassVar = Example(
+        {"k": 6},
+        ALONE,
+        SPREAD,
+        "Each is the only one in the register with these values.",
+        reference=REGISTER,
     )
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
@@ -50,6 +64,17 @@ class DeltaPresence(ReferenceModel):
     source: ClassVar = (
         "Nergiz, Atzori, Clifton 2007, Hiding the presence of individuals from shared databases, "
         "ACM SIGMOD, definition of (δmin, δmax)-presence"
+    )
+    asked_as: ClassVar = "--check delta_presence:min=0.1,max=0.5"
+    holds_when: ClassVar = (
+        "the chance that someone of the reference is in the release is within two bounds"
+    )
+    example: ClassVar = Example(
+        {"min": 0.1, "max": 0.5},
+        ONE_CLASS,
+        SPREAD,
+        "All six people of the register in 0213* and 30-39 are in the table, and none in 0214*.",
+        reference=REGISTER,
     )
     thresholds: ClassVar = ("min", "max")
     worst: ClassVar = "greatest"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import ClassVar
 
 from kanon_sql.spec.models.base import AT_RISK, LACKED, Model, Number, ReferenceModel, Share, Worst
+from kanon_sql.spec.models.examples import ALONE, REGISTER, SPREAD, Example
+
+__all__ = ["JournalistRisk", "MarketerRisk", "ProsecutorRisk", "SampleUniqueness"]
 
 _EL_EMAM = "El Emam 2013, Guide to the de-identification of personal health information, chapter 16"
 
@@ -52,8 +57,25 @@ class ProsecutorRisk(RiskModel):
         "its members."
     )
     source: ClassVar = _EL_EMAM
+    asked_as: ClassVar = "--check prosecutor_risk:max_highest=0.2"
+    holds_when: ClassVar = (
+        "whoever knows that someone is in the table finds them with a bounded chance; also "
+        "`max_average`, `max_at_risk`"
+    )
+    example: ClassVar = Example(
+        {"max_highest": 0.34}, ALONE, SPREAD, "Every record can be found with certainty."
+    )
     read_off_sizes: ClassVar = True
     with_wildcards: ClassVar = True
+
+    @property
+    def least_size(self) -> int | None:
+        highest = self.max_highest
+        return math.ceil(1 / Fraction(str(highest))) if highest else None
+
+    @property
+    def judged_by_class(self) -> bool:
+        return self.max_average is None and self.max_at_risk is None
 
 
 class JournalistRisk(RiskModel, ReferenceModel):
@@ -73,6 +95,15 @@ class JournalistRisk(RiskModel, ReferenceModel):
         "higher."
     )
     source: ClassVar = _EL_EMAM
+    asked_as: ClassVar = "--check journalist_risk:max_highest=0.1"
+    holds_when: ClassVar = "whoever looks in the reference first finds them with a bounded chance"
+    example: ClassVar = Example(
+        {"max_highest": 0.2},
+        ALONE,
+        SPREAD,
+        "Nobody else in the register has these values.",
+        reference=REGISTER,
+    )
 
     @property
     def figures(self) -> dict[str, Worst]:
@@ -90,6 +121,15 @@ class MarketerRisk(ReferenceModel):
     formula: ClassVar = "Σ (f / F) / Σ f ≤ max_average"
     silence: ClassVar = "It is an average: single people may be found with certainty."
     source: ClassVar = _EL_EMAM
+    asked_as: ClassVar = "--check marketer_risk:max_average=0.05"
+    holds_when: ClassVar = "linking everyone finds a bounded share"
+    example: ClassVar = Example(
+        {"max_average": 0.5},
+        ALONE,
+        SPREAD,
+        "Linking finds every one of them.",
+        reference=REGISTER,
+    )
     thresholds: ClassVar = ("max_average",)
     worst: ClassVar = "greatest"
 
@@ -100,3 +140,29 @@ class MarketerRisk(ReferenceModel):
     def figures(self) -> dict[str, Worst]:
         """What it achieves, and what the reference lacks unless that is made up for."""
         return super().figures | (LACKED if self.missing != "union" else {})
+
+
+class SampleUniqueness(Model):
+    """The share of records that are alone in their class (Skinner, Elliot 2002)."""
+
+    title: ClassVar = "sample uniqueness"
+    promise: ClassVar = "Only a bounded share of the records is alone in its class."
+    formula: ClassVar = "Σ f over classes with f = 1, divided by Σ f, ≤ max_share"
+    silence: ClassVar = (
+        "A class of two is no safer than its other member is discreet; k-anonymity bounds the "
+        "smallest class."
+    )
+    source: ClassVar = (
+        "Skinner, Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4), section 2"
+    )
+    asked_as: ClassVar = "--check sample_uniqueness:max_share=0.01"
+    holds_when: ClassVar = "a bounded share of the records is alone in its class"
+    example: ClassVar = Example(
+        {"max_share": 0.1}, ALONE, SPREAD, "All six records are alone with their values."
+    )
+    thresholds: ClassVar = ("max_share",)
+    worst: ClassVar = "greatest"
+    with_wildcards: ClassVar = True
+
+    max_share: Share | None = None
+    """The largest share of records that may be alone."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kanon_sql.spec.models.base import Count, Model, Share
+from kanon_sql.spec.models.base import Count, Model
+from kanon_sql.spec.models.examples import ALONE, SPREAD, Example
+
+__all__ = ["KAnonymity"]
 
 
 class KAnonymity(Model):
@@ -23,6 +26,12 @@ class KAnonymity(Model):
     source: ClassVar = (
         "Sweeney 2002, k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3"
     )
+    asked_as: ClassVar = "--k 5"
+    holds_when: ClassVar = (
+        "every combination of quasi-identifier values occurs in at least k records (people, "
+        "with `--entity`)"
+    )
+    example: ClassVar = Example({"k": 3}, ALONE, SPREAD, "Every record is alone with its values.")
     thresholds: ClassVar = ("k",)
     worst: ClassVar = "least"
     with_wildcards: ClassVar = True
@@ -30,23 +39,10 @@ class KAnonymity(Model):
     k: Count | None = None
     """The fewest records (people, where an entity is set) that a class may have."""
 
+    @property
+    def least_size(self) -> int | None:
+        return self.k
 
-class SampleUniqueness(Model):
-    """The share of records that are alone in their class (Skinner, Elliot 2002)."""
-
-    title: ClassVar = "sample uniqueness"
-    promise: ClassVar = "Only a bounded share of the records is alone in its class."
-    formula: ClassVar = "Σ f over classes with f = 1, divided by Σ f, ≤ max_share"
-    silence: ClassVar = (
-        "A class of two is no safer than its other member is discreet; k-anonymity bounds the "
-        "smallest class."
-    )
-    source: ClassVar = (
-        "Skinner, Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4), section 2"
-    )
-    thresholds: ClassVar = ("max_share",)
-    worst: ClassVar = "greatest"
-    with_wildcards: ClassVar = True
-
-    max_share: Share | None = None
-    """The largest share of records that may be alone."""
+    @property
+    def judged_by_class(self) -> bool:
+        return True

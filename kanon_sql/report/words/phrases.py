@@ -1,0 +1,373 @@
+"""What a check found, and how far that reaches: the two phrases of its line in a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    counted,
+    number,
+    ordinal,
+    percent,
+    printable,
+)
+from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.words import ClassWords
+
+
+class Phrases(NamedTuple):
+    """What a check found: what is achieved beside what was asked, and how far it reaches."""
+
+    achieved: str
+    extent: str
+
+
+def member(table: TableResult) -> str:
+    """What a class is made of: records, or people where an entity is set."""
+    return "person" if table.entity else "record"
+
+
+def members(table: TableResult) -> str:
+    return "people" if table.entity else "records"
+
+
+def _k_anonymity(check: CheckResult, table: TableResult) -> Phrases:
+    k: int | None = check.parameters.get("k")
+    as_value = check.details.get("achieved_nulls_as_value")
+    found = f"k is {number(check.achieved)}"
+    if as_value is not None and as_value != check.achieved:
+        found = (
+            f"k is {number(as_value)} with NULL as a value, "
+            f"{number(check.achieved)} with NULL as a wildcard"
+        )
+    if check.holds is False:
+        extent = f"{_violating(check, table)} of fewer than {counted(k or 0, member(table))}"
+    elif check.holds:
+        extent = f"every class has {number(check.achieved)} or more {members(table)}"
+    else:
+        extent = f"the smallest class has {counted(check.achieved, member(table))}"
+    return Phrases(_asked(found, k), extent)
+
+
+def _k_map(check: CheckResult, table: TableResult) -> Phrases:
+    k: int | None = check.parameters.get("k")
+    reference = _reference(check)
+    found = f"k is {number(check.achieved)} in {reference}"
+    if check.holds is False:
+        extent = f"{_violating(check, table)} that match fewer than {number(k or 0)} in {reference}"
+    elif check.achieved == 0:
+        unmatched = counted(check.details["unmatched_classes"], "class")
+        extent = f"nobody in {reference} matches {unmatched} of the release"
+    else:
+        extent = f"every class matches {number(check.achieved)} or more in {reference}"
+    return Phrases(_asked(found, k), extent)
+
+
+def _homogeneity(check: CheckResult, table: TableResult) -> Phrases:
+    sensitive = printable(check.parameters["sensitive"])
+    if check.achieved == 0:
+        return Phrases(f"no class with a single {sensitive}", "no class gives a value of it away")
+    several = check.details.get("several_valued_classes", 1 if table.entity else 0)
+    which = f"a {sensitive} that everyone of the class has" if several else f"a single {sensitive}"
+    found = f"{counted(check.achieved, 'class')} with {which}"
+    alone = check.details.get("singleton_classes", 0)
+    parts = _homogeneous_parts(check.achieved - alone, alone, table)
+    if check.holds is None:
+        return Phrases(found, parts)
+    return Phrases(_asked(found, "none"), f"{_violating(check, table)}: {parts}")
+
+
+def _homogeneous_parts(together: int, alone: int, table: TableResult) -> str:
+    return (
+        f"{counted(together, 'class')} of 2 or more {members(table)} "
+        f"{'shares' if together == 1 else 'share'} one value, "
+        f"{counted(alone, member(table))} {'is' if alone == 1 else 'are'} alone"
+    )
+
+
+def _of_worst_class(words: ClassWords, check: CheckResult, table: TableResult) -> Phrases:
+    """The words of a model that is judged on its worst class."""
+    thresholds = words.thresholds or MODELS[check.model].thresholds
+    given = [key for key in thresholds if check.parameters.get(key) is not None]
+    asked = " and ".join(
+        number(check.parameters[key])
+        if given == [thresholds[0]]
+        else f"{key} {number(check.parameters[key])}"
+        for key in given
+    )
+    if check.achieved is None:
+        return Phrases(_asked("no class has a known value", asked or None), "")
+    found = words.found.format(number(check.achieved), **_plain_details(check))
+    if check.holds is False:
+        threshold = check.parameters.get(thresholds[0])
+        extent = words.violating.format(number(threshold) if threshold is not None else asked)
+        if words.certain and table.entity:
+            extent += ", or with one that everyone of the class has"
+        return Phrases(_asked(found, asked), f"{_violating(check, table)} {extent}".strip())
+    worst = words.worst.format(number(check.achieved), **_plain_details(check))
+    return Phrases(_asked(found, asked or None), worst if check.holds or words.always else "")
+
+
+def _plain_details(check: CheckResult) -> dict[str, str]:
+    return {
+        key: number(value) for key, value in check.details.items() if isinstance(value, int | float)
+    }
+
+
+def _recursive(check: CheckResult, table: TableResult) -> Phrases:
+    length = check.parameters["l"]
+    words = ClassWords(
+        found="no c would do" if check.achieved == math.inf else "c must exceed {0}",
+        violating=f"where too little is left from the {ordinal(length)} value on",
+        worst=_too_few_values(length, table)
+        if check.achieved == math.inf
+        else _confidence(check, length),
+        always=True,
+    )
+    return _of_worst_class(words, check, table)
+
+
+def _too_few_values(length: int, table: TableResult) -> str:
+    """Why no number would do; people may have several values, and all of a class one of them."""
+    or_certain = ", or one that everyone of the class has" if table.entity else ""
+    return f"a class has fewer than {counted(length, 'value')}{or_certain}"
+
+
+def _confidence(check: CheckResult, length: int) -> str:
+    """How sure whoever rules out values becomes; of allowed values one may be surer."""
+    confidence = check.details.get("confidence")
+    if confidence is None:
+        return "of the values that are not allowed to become known"
+    ruled_out = f"after {counted(length - 2, 'value')} ruled out, " if length > 2 else ""
+    return f"{ruled_out}one is {percent(confidence)} sure of a value at most"
+
+
+def _t_closeness(check: CheckResult, table: TableResult) -> Phrases:
+    distance = {"equal": "", "ordered": " by rank", "hierarchical": " in the tree"}
+    words = ClassWords(
+        found=f"t is {{0}}{distance[check.parameters.get('distance', 'equal')]}",
+        violating="farther than that from the table",
+        worst="the farthest class is {0} from the table",
+    )
+    return _of_worst_class(words, check, table)
+
+
+def _delta_disclosure(check: CheckResult, table: TableResult) -> Phrases:
+    present = check.details.get("present_only")
+    lacking = check.achieved == math.inf
+    words = ClassWords(
+        found="δ is {0}",
+        violating="where a value is too much more or less frequent",
+        worst="a class lacks a value of the table"
+        + (f"; over the values present δ is {number(present)}" if present is not None else "")
+        if lacking
+        else "no value is more or less frequent by a larger factor than exp {0}",
+        always=lacking,
+    )
+    return _of_worst_class(words, check, table)
+
+
+def _enhanced_beta(check: CheckResult, table: TableResult) -> Phrases:
+    infinite = check.achieved == math.inf
+    words = ClassWords(
+        found="no β would do" if infinite else "β is {0}",
+        violating="where a value gains too much",
+        worst="a value gains more than −ln of its share"
+        if infinite
+        else "a value is more frequent than in the table by {0} of its share",
+        always=infinite,
+    )
+    return _of_worst_class(words, check, table)
+
+
+def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
+    least, most = check.achieved["min"], check.achieved["max"]
+    if least is None:
+        found = "no class of the reference has people"
+    else:
+        found = f"from {number(least)} to {number(most)}"
+    bounds = [check.parameters.get(end) for end in ("min", "max")]
+    asked = " to ".join(number(bound) if bound is not None else "any" for bound in bounds)
+    if check.holds is None:
+        return Phrases(found, f"the chance of being in the release, over {_reference(check)}")
+    if check.holds:
+        return Phrases(_asked(found, asked), f"every class of {_reference(check)} is within")
+    classes = counted(check.violating_classes or 0, "class")
+    of_people = check.violating_people
+    outside = (check.violating_records or 0) if of_people is None else of_people
+    people = counted(outside, "person")
+    return Phrases(_asked(found, asked), f"{people} of {_reference(check)} in {classes} are out")
+
+
+def _risk(check: CheckResult, table: TableResult) -> Phrases:
+    """Prosecutor and journalist: the highest chance, the average, the share at risk."""
+    asked = ", ".join(
+        f"{name} {percent(check.parameters[key])}"
+        for key, name in (
+            ("max_highest", "highest"), ("max_average", "average"), ("max_at_risk", "at risk"),
+        )
+        if check.parameters.get(key) is not None
+    )  # fmt: skip
+    extent = (
+        f"average {percent(check.details['average'])}, "
+        f"{percent(check.details['at_risk'])} of the {members(table)} above "
+        f"{percent(check.parameters['threshold'])}"
+    )
+    if check.violating_classes:
+        extent += f"; {_violating(check, table)} too high"
+    return Phrases(_asked(f"highest {percent(check.achieved)}", asked or None), extent)
+
+
+def _share(what: str, bound: str) -> Callable[[CheckResult, TableResult], Phrases]:
+    def phrases(check: CheckResult, table: TableResult) -> Phrases:
+        asked = check.parameters.get(bound)
+        found = _asked(percent(check.achieved), percent(asked) if asked is not None else None)
+        return Phrases(found, what.format(members(table)))
+
+    return phrases
+
+
+def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
+    asked = check.parameters.get("max_share")
+    found = "no estimate" if check.achieved is None else percent(check.achieved)
+    each = ", ".join(
+        f"{name} {'none' if share is None else percent(share)}"
+        for name, share in check.details["estimates"].items()
+    )
+    return Phrases(
+        _asked(f"estimate {found}", percent(asked) if asked is not None else None),
+        f"of {number(check.parameters['population'])} people are unique, by estimate: {each}",
+    )
+
+
+def _k_map_estimate(check: CheckResult, table: TableResult) -> Phrases:
+    required = check.details["required"]
+    found = f"the smallest class has {counted(check.achieved, member(table))}"
+    if check.holds is False:
+        extent = f"{_violating(check, table)} of fewer than {number(required)}"
+    else:
+        extent = "every class is large enough"
+    return Phrases(
+        f"{found}, estimated need {number(required)}",
+        f"{extent} for {number(check.parameters['k'])} people of "
+        f"{number(check.parameters['population'])}, by estimate",
+    )
+
+
+def _composed_k(check: CheckResult, table: TableResult) -> Phrases:
+    k: int | None = check.parameters.get("k")
+    both, alone = check.details["in_both"], check.details["alone"]
+    if check.holds is False:
+        extent = (
+            f"{number(check.violating_people or 0)} of {counted(both, 'person')} who are in both "
+            f"stand in crowds of fewer than {number(k or 0)}"
+        )
+    else:
+        extent = (
+            f"whoever can link the records of {counted(both, 'person')} who are in both finds "
+            f"{counted(check.achieved, 'person')} or more"
+        )
+    extent += (
+        f"; each release alone has k {number(alone['release'])} and {number(alone['earlier'])}"
+    )
+    return Phrases(_asked(f"k is {number(check.achieved)}", k), f"{extent}{_of_one_alone(check)}")
+
+
+def _of_one_alone(check: CheckResult) -> str:
+    """People of one release only, and the smallest of their crowds."""
+    told = (
+        f"; people only in {where}: {number(check.details[which]['people'])}, the smallest crowd "
+        f"{number(check.details[which]['k'])}"
+        for which, where in (("joiners", "this release"), ("leavers", "the earlier one"))
+        if check.details[which]["people"]
+    )
+    return "".join(told)
+
+
+def _composed_l(check: CheckResult, table: TableResult) -> Phrases:
+    l: int | None = check.parameters.get("l")  # noqa: E741 - the name that the field uses
+    sensitive = printable(check.parameters["sensitive"])
+    certain, changed = check.details["certain_people"], check.details["changed_people"]
+    if check.achieved is None:
+        return Phrases(_asked(f"no {sensitive} fits both releases", l), "nothing can be said")
+    found = f"{counted(check.achieved, 'value')} of {sensitive} left at least"
+    both = counted(check.details["in_both"], "person")
+    parts = []
+    if check.holds is False:
+        parts.append(f"{number(check.violating_people or 0)} of {both} are left with fewer")
+    if certain:
+        parts.append(f"of {counted(certain, 'person')} it is certain if it did not change")
+    if changed:
+        parts.append(f"of {counted(changed, 'person')} it did change")
+    return Phrases(
+        _asked(found, l), "; ".join(parts) or f"nobody of {both} in both is left with one"
+    )
+
+
+_CHOSEN: dict[str, Callable[[CheckResult, TableResult], Phrases]] = {
+    "k_anonymity": _k_anonymity,
+    "k_map": _k_map,
+    "delta_presence": _delta_presence,
+    "homogeneity": _homogeneity,
+    "recursive_cl_diversity": _recursive,
+    "t_closeness": _t_closeness,
+    "delta_disclosure": _delta_disclosure,
+    "enhanced_beta_likeness": _enhanced_beta,
+    "prosecutor_risk": _risk,
+    "journalist_risk": _risk,
+    "marketer_risk": _share("of the {0} are linked to the right person", "max_average"),
+    "sample_uniqueness": _share("of the {0} are alone in their class", "max_share"),
+    "population_uniqueness": _population_uniqueness,
+    "k_map_estimate": _k_map_estimate,
+    "composed_k_anonymity": _composed_k,
+    "composed_l_diversity": _composed_l,
+}
+"""What says it of a model that has no words of its own, or chooses them by what was found."""
+
+
+def has_phrases(name: str) -> bool:
+    """Whether anything can be said of a model."""
+    return name in _CHOSEN or _own_words(name) is not None
+
+
+def phrases(check: CheckResult, table: TableResult) -> Phrases:
+    """What a check achieved beside what was asked, and how far it reaches."""
+    words = _own_words(check.model)
+    if words is not None:
+        return _of_worst_class(words, check, table)
+    return _CHOSEN[check.model](check, table)
+
+
+def _own_words(name: str) -> ClassWords | None:
+    model = MODELS[name]
+    return model.words if issubclass(model, SensitiveModel) else None
+
+
+def _asked(found: str, threshold: Any) -> str:
+    if threshold is None:
+        return found
+    return f"{found}, asked for {number(threshold) if isinstance(threshold, int) else threshold}"
+
+
+def _violating(check: CheckResult, table: TableResult) -> str:
+    """`812,340 records (67.5 %) in 640,112 classes`; where people count, whose they are, each
+    person once: `9 records (4.1 %) of 3 people (2.6 %) in 2 classes`."""
+    records, classes = check.violating_records or 0, check.violating_classes or 0
+    share = percent(records / (table.summary.records or 1))
+    of_whom = ""
+    if check.violating_people is not None and table.summary.people:
+        of_people = percent(check.violating_people / table.summary.people)
+        of_whom = f" of {counted(check.violating_people, 'person')}{KEPT_TOGETHER}({of_people})"
+    return (
+        f"{counted(records, 'record')}{KEPT_TOGETHER}({share}){of_whom} in "
+        f"{counted(classes, 'class')}"
+    )
+
+
+def _reference(check: CheckResult) -> str:
+    return printable(str(check.parameters.get("reference") or "the reference"))
