@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from kanon_sql.cli.options import QUIET, VERBOSITY
+from kanon_sql.cli.option_kinds import QUIET, VERBOSITY
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:

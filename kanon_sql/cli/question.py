@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.cli.options import QuestionOption
+from kanon_sql.cli.option_kinds import QuestionOption
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:

@@ -1,0 +1,295 @@
+"""The commands that ask whether models hold: audit, compile, validate, baseline, worksheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.help import Grouped
+from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
+from kanon_sql.cli.options import (
+    audit_options,
+    baseline_options,
+    compile_options,
+    validate_options,
+    worksheet_options,
+)
+from kanon_sql.cli.output import (
+    Failure,
+    deliver,
+    expected_page,
+    files_of,
+    for_pipeline,
+    form_of,
+    limits_of,
+    only_step,
+    output_of,
+    refuse_failed,
+    refuse_format,
+    rendered,
+    result_file_of,
+    say_written,
+    watching,
+    writable,
+)
+from kanon_sql.cli.question import are_results, question, selected
+from kanon_sql.errors import SpecError, plural
+
+if TYPE_CHECKING:
+    from kanon_sql.auditing.result import AuditResult
+    from kanon_sql.engines.session import Watch
+    from kanon_sql.results.baseline import Baseline
+    from kanon_sql.spec.spec import AuditSpec
+
+
+from kanon_sql.cli.group import main, say_error
+from kanon_sql.cli.targets import at_most_one, one_or_specs, only_one
+
+NO_DATA = 4
+
+
+AUDIT_EXAMPLES = """\b
+Examples:
+  kanon-sql audit patients.parquet --qi zip,birth_year,sex --sensitive diagnosis --k 5
+  kanon-sql audit kanon.yml --output result.json
+"""
+
+
+@main.command(cls=Grouped, epilog=AUDIT_EXAMPLES)
+@click.argument("target", nargs=-1, callback=at_most_one)
+@audit_options
+@click.pass_context
+def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
+    """Check which privacy models hold.
+
+    TARGET is a file or glob (.parquet .csv .tsv .json .arrow), a table (with --connect), or a
+    spec file (.yml); with --manifest there is none. Without a threshold the audit measures what
+    the table has.
+
+    Exit codes: 0 every check holds, or nothing was demanded; 1 a check is violated; 2 a bad
+    question or input; 3 the engine failed; 4 no data; 130 interrupted.
+    """
+    if values["manifest"]:
+        chosen = selected(context, target, values)
+        spec, places = chosen.spec, chosen.places
+        if spec is None:
+            say_error(chosen.reason)
+    else:
+        chosen, spec = None, question(context, _required(target), values)
+        places = spec.places()
+    baseline = _baseline(values)
+    output = output_of(context, spec, values)
+    if values["dry_run"]:
+        from kanon_sql.auditing.auditor import dry_run
+
+        refuse_format(context)
+        tables = dry_run(spec, writes=files_of(output)) if spec else ()
+        deliver(expected_page(tables, to_terminal=output is None), output)
+        return 0 if spec else NO_DATA
+    with watching(context) as watch:
+        result = CLOCK.told(_audit_of(spec, watch, values, files_of(output)))
+    if chosen:
+        result = result.noted(chosen.notes)
+    if baseline:
+        result = baseline.held_against(result, values["by"])
+    form = form_of(context, values, output, {".sarif": "sarif", ".xml": "junit"})
+    found = result.status.replace("_", " ")
+    if form in PIPELINE_FORMATS:
+        deliver(for_pipeline(result, places, form), output, found)
+        refuse_failed(result)
+        return result.exit_code
+    refuse_failed(result)
+    deliver(rendered(result, result.page(), form, to_terminal=output is None), output, found)
+    return result.exit_code
+
+
+def _required(target: str | None) -> str:
+    if target is None:
+        raise SpecError("name what to audit: a file, a table, a spec file, or --manifest FILE.")
+    return target
+
+
+def _audit_of(
+    spec: AuditSpec | None, watch: Watch, values: dict[str, Any], writes: Sequence[Path]
+) -> AuditResult:
+    """The audit of a spec; of none where nothing was selected."""
+    if spec is None:
+        from kanon_sql.auditing.result import AuditResult
+        from kanon_sql.results.version import VERSION
+
+        return AuditResult((), VERSION)
+    from kanon_sql.auditing.auditor import audit as run
+
+    return run(spec, watch=watch, writes=writes, **limits_of(values))
+
+
+def _baseline(values: dict[str, Any]) -> Baseline | None:
+    """The baseline that is asked for, read before anything runs."""
+    if not values["baseline"]:
+        return None
+    from kanon_sql.results.baseline import Baseline
+
+    return Baseline.read(Path(values["baseline"]))
+
+
+@main.command(name="compile", cls=Grouped)
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@compile_options
+@click.pass_context
+def compile_(
+    context: click.Context,
+    /,
+    target: str,
+    step: str | None,
+    until: str | None,
+    output_dir: str | None,
+    **values: Any,
+) -> int:
+    """Print the SQL of an audit and run none of it.
+
+    Takes the options of audit, so that one word turns an audit into its SQL; what bounds a run
+    has nothing to bound here. In another dialect than that of what is opened, a file stands for
+    the table that is called after it. The name of a table needs no connection then.
+    """
+    spec = question(context, target, values)
+    if output_dir and values["output"]:
+        raise SpecError("--output is one file and --output-dir a folder; choose one.")
+    output = output_of(context, spec, values)
+    from kanon_sql.auditing.compiler import compile as compile_audit
+
+    how = {key: values[key] for key in ("dialect", "quote", "table")}
+    written = sorted(Path(output_dir).rglob("*.sql")) if output_dir else files_of(output)
+    compiled = compile_audit(spec, **how, writes=written)
+    compiled = only_step(compiled, step) if step else compiled
+    compiled = compiled.until(until) if until else compiled
+    found = plural(len(compiled.statements), "statement")
+    if output_dir:
+        from kanon_sql.results.writing import write_files
+
+        folder = Path(output_dir)
+        write_files(folder, compiled.files, inputs=spec.files(), force=values["force"])
+        say_written(folder, found)
+    else:
+        deliver("\n\n".join(compiled.statements) if step else str(compiled), output, found)
+    return 0
+
+
+@main.command(cls=Grouped)
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET", callback=one_or_specs)
+@validate_options
+@click.pass_context
+def validate(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
+    """Open the tables, and see that the whole question fits.
+
+    That is its columns, its checks, and its hierarchies, which must have every value of the
+    table. TARGET is as for audit; spec files may be several.
+    """
+    specs = [question(context, target, values) for target in targets]
+    from kanon_sql.auditing.auditor import validate as look
+
+    deliver("\n".join(sentence for spec in specs for sentence in look(spec)), None)
+    return 0
+
+
+@main.command(cls=Grouped)
+@click.argument("targets", nargs=-1, required=True, metavar="RESULT.json…|TARGET")
+@baseline_options
+@click.pass_context
+def baseline(context: click.Context, /, targets: Sequence[str], **values: Any) -> int:
+    """Write down what is accepted today.
+
+    Takes results that audit wrote as JSON, or a TARGET with the options of audit, which is then
+    audited. With audit --baseline FILE a check that is violated in them stays accepted until it
+    gets worse; one that holds in them must still hold.
+
+    Exit codes: 0 written, whatever is violated; 2 a bad question or input, or nothing to accept;
+    3 the engine failed; 4 no data.
+    """
+    from kanon_sql.results.baseline import Baseline
+
+    if are_results(context, targets, values):
+        from kanon_sql.results.stored import read_result
+
+        output = result_file_of(context, values["output"], targets, values)
+        results = [read_result(Path(target)).result for target in targets]
+    else:
+        target = only_one(context, context.command.params[0], targets)
+        spec = question(context, target, values)
+        output = output_of(context, spec, values)
+        result = _audited(context, spec, values, output)
+        if result.status == "no_data":
+            raise Failure("a table has no data, so there is nothing to accept.", result.exit_code)
+        results = [result]
+    accepted = Baseline.of(results)
+    deliver(accepted.to_json(), output, str(accepted))
+    return 0
+
+
+def _audited(
+    context: click.Context, spec: AuditSpec, values: dict[str, Any], output: Path | None
+) -> AuditResult:
+    with watching(context) as watch:
+        from kanon_sql.auditing.auditor import audit as run
+
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        result = run(spec, watch=watch, writes=files_of(output), **limits)
+    refuse_failed(result)
+    return result
+
+
+@main.command(cls=Grouped)
+@click.argument("targets", nargs=-1, metavar="TARGET", callback=at_most_one)
+@worksheet_options
+@click.pass_context
+def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> int:
+    """Draw the riskiest records, to be tried by hand.
+
+    People who know nothing but what is public try to find whom each record is about, and fill in
+    what came of it; --read says how many they found, with the interval of that share. The riskiest
+    records are those with the fewest people in the reference, else those in the smallest classes.
+    The file is personal data, and needs --show-values.
+
+    Exit codes: 0 written or read; 2 a bad question or input; 3 the engine failed; 4 no data.
+    """
+    if values["read"] is not None:
+        return _read_worksheet(targets, values)
+    if targets is None:
+        raise SpecError("name a table or a spec file, or a filled worksheet with --read FILE.")
+    spec = question(context, targets, values)
+    output = result_file_of(context, values["output"], spec.files(), values)
+    if output is None:
+        raise SpecError("name the file to write with --output.")
+    with watching(context) as watch:
+        from kanon_sql.auditing.worksheet import write_worksheet
+
+        found = write_worksheet(
+            spec,
+            output,
+            sample=values["sample"],
+            seed=values["seed"],
+            watch=watch,
+            **limits_of(values),
+        )
+    say_written(output, f"{plural(found, 'record')}, personal data")
+    return 0
+
+
+def _read_worksheet(target: str | None, values: dict[str, Any]) -> int:
+    """Say what came of a worksheet that was filled in."""
+    from kanon_sql.report.attempts import as_json, in_words
+    from kanon_sql.results.worksheet import read_worksheet
+
+    if target is not None:
+        raise SpecError(
+            f"--read {values['read']} reads a worksheet, so {target} has no place here."
+        )
+    file = Path(values["read"])
+    attempts = read_worksheet(file)
+    output = writable(values["output"], [str(file)], values)
+    write = as_json if values["format"] == "json" else in_words
+    deliver(write(attempts), output)
+    return 0

@@ -1,0 +1,133 @@
+"""The commands that look at columns: profile, init, hierarchy new."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.help import Grouped
+from kanon_sql.cli.options import hierarchy_options, init_options, profile_options
+from kanon_sql.cli.output import (
+    deliver,
+    files_of,
+    form_of,
+    limits_of,
+    output_of,
+    refuse_failed,
+    rendered,
+    result_file_of,
+    say_written,
+    watching,
+)
+from kanon_sql.cli.question import (
+    attacker_knows,
+    column_question,
+    identifying_question,
+    profile_question,
+    table_question,
+)
+from kanon_sql.errors import SpecError, plural
+
+if TYPE_CHECKING:
+    pass
+
+
+from kanon_sql.cli.group import main
+from kanon_sql.cli.targets import only_one
+
+
+@main.command(cls=Grouped)
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@profile_options
+@click.pass_context
+def profile(context: click.Context, /, target: str, **values: Any) -> int:
+    """See which columns identify people.
+
+    TARGET is as for audit; of a spec file the checks are not asked. Without --qi: what each column
+    does by itself, what it looks like, and what it adds to the others. With --qi: for each other
+    column, how many records are alone once it is known too; for each quasi-identifier, what it
+    costs, and how much of that is due to outliers; for each sensitive attribute, how sure one is
+    after ruling out other values. --subsets and --suda look at sets of columns. No value is shown.
+
+    Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
+    """
+    spec = profile_question(context, target, values)
+    identifying = identifying_question(spec, values)
+    output = output_of(context, spec, values)
+    if output and identifying.scores and output.resolve() == identifying.scores.resolve():
+        raise SpecError(f"{output} can't hold both the result and the scores; name two files.")
+    with watching(context) as watch:
+        from kanon_sql.profiling.profiler import profile as run
+
+        limits = {key: values[key] for key in ("k", "memory_limit", "threads", "timeout")}
+        limits |= {"watch": watch, "writes": files_of(output)}
+        limits |= {"identifying": identifying}
+        result = CLOCK.told(run(spec, attacker_knows=attacker_knows(values), **limits))
+    refuse_failed(result)
+    if identifying.scores:
+        say_written(identifying.scores, "personal data")
+    form = form_of(context, values, output)
+    to_terminal = output is None
+    text = rendered(result, result.page(), form, to_terminal=to_terminal)
+    deliver(text, output)
+    return result.exit_code
+
+
+@main.command()
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@init_options
+@click.pass_context
+def init(context: click.Context, /, target: str, **values: Any) -> int:
+    """Propose a spec to begin with.
+
+    TARGET is a file, a glob or a table. Each column gets the part that its name and its values
+    speak for, with the reason as a comment, and levels that fit; what they do not tell stands under
+    undecided, and until a person has decided the spec is refused. No value of the table is in it.
+
+    Exit codes: 0 proposed; 2 a bad question or input; 3 the engine failed; 4 no data.
+    """
+    spec = table_question(context, target, values)
+    output = result_file_of(context, values["output"], spec.files(), values)
+    with watching(context) as watch:
+        from kanon_sql.profiling.propose import propose
+
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        proposal = propose(spec, output=output, watch=watch, **limits)
+    if output is None:
+        deliver(proposal.text, None)
+    else:
+        left = len(proposal.undecided)
+        say_written(output, f"{plural(left, 'column')} to be decided by a person" if left else "")
+    return 0
+
+
+@main.group()
+def hierarchy() -> None:
+    """Make files that say how values may be generalised."""
+
+
+@hierarchy.command()
+@click.argument("column", metavar="COL[=BUILDER]")
+@hierarchy_options
+@click.pass_context
+def new(context: click.Context, /, column: str, target: str, **values: Any) -> int:
+    """Begin a hierarchy file with the values of a column.
+
+    The file has no header: each value, then what it becomes at every level of a builder, as in
+    zip=mask:right or age=width:5,10, and * at the end; without one only that. It is for editing by
+    hand, and personal data where values are rare, so that it needs --show-values.
+
+    Exit codes: 0 written; 2 a bad question or input; 3 the engine failed; 4 no data.
+    """
+    spec = column_question(column, target, values)
+    output = result_file_of(context, values["output"], spec.files(), values)
+    if output is None:
+        raise SpecError("name the file to write with --output.")
+    with watching(context) as watch:
+        from kanon_sql.anonymizing.hierarchy_file import new_hierarchy
+
+        found = new_hierarchy(spec, output, watch=watch, **limits_of(values))
+    say_written(output, f"{plural(found, 'value')}, personal data")
+    return 0

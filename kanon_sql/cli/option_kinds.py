@@ -1,0 +1,144 @@
+"""What kinds of options there are: how one is read, and what the environment sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import click
+from click.types import FloatParamType, IntParamType, StringParamType
+
+from kanon_sql.errors import SpecError, did_you_mean, share_meant
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+VERBOSITY = "kanon_sql.verbosity"
+"""Where a command's context keeps how much it tells."""
+QUIET = "kanon_sql.quiet"
+"""Where a command's context keeps whether only verdicts are told."""
+FORMATS = ("human", "json", "markdown")
+PIPELINE_FORMATS = ("junit", "sarif", "github")
+"""What a pipeline reads; an audit alone has them."""
+
+
+class OneALine(StringParamType):
+    """Text of a repeatable option; its environment variable holds one value a line."""
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return rv.splitlines()
+
+
+class WholeNumber(IntParamType):
+    """1 or more."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if re.fullmatch(r"0*[1-9][0-9]*", str(value)):
+            return int(value)
+        raise SpecError(f"{_flag(param)} must be a whole number, 1 or more; found {value!r}.")
+
+
+class WholeNumberOrAll(WholeNumber):
+    """1 or more, or the word all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return "all" if value == "all" else super().convert(value, param, ctx)
+
+
+class Decimal(FloatParamType):
+    """A number; the model says which ones it takes."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)", str(value)):
+            return float(value)
+        raise SpecError(
+            f"{_flag(param)} must be a number, as in 0.2; found {value!r}.{share_meant(value)}"
+        )
+
+
+class Seconds(FloatParamType):
+    """More than 0."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)?", str(value)) and float(value) > 0:
+            return float(value)
+        raise SpecError(f"{_flag(param)} must be a number of seconds above 0; found {value!r}.")
+
+
+class Format(StringParamType):
+    """One of the formats that a command has."""
+
+    def __init__(self, formats: Sequence[str]) -> None:
+        self._formats = formats
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in self._formats:
+            return str(value)
+        there_are = f"there are {', '.join(self._formats)}"
+        if value in PIPELINE_FORMATS:
+            raise SpecError(f"--format {value} is for an audit; {there_are}.")
+        near = did_you_mean(str(value), self._formats)
+        raise SpecError(f"there is no format {value!r}; {there_are}.{near}")
+
+
+def _flag(param: click.Parameter | None) -> str:
+    return param.opts[0] if param else "the value"
+
+
+# --- the options ----------------------------------------------------------------------------
+
+
+class QuestionOption(click.Option):
+    """An option that is a part of the question."""
+
+
+def _option(
+    flag: str, *parameter: str, cls: type[click.Option], **settings: Any
+) -> Callable[[Command], Command]:
+    """An option that the environment can set too: `--memory-limit` is KANON_SQL_MEMORY_LIMIT."""
+    variable = f"KANON_SQL_{flag.removeprefix('--').replace('-', '_').upper()}"
+    return click.option(flag, *parameter, cls=cls, envvar=variable, **settings)
+
+
+def asked(flag: str, **settings: Any) -> Callable[[Command], Command]:
+    if settings.get("multiple"):
+        settings["type"] = OneALine()
+    return _option(flag, cls=QuestionOption, **settings)
+
+
+def run(flag: str, *parameter: str, **settings: Any) -> Callable[[Command], Command]:
+    return _option(flag, *parameter, cls=click.Option, **settings)
+
+
+def format_option(formats: Sequence[str]) -> Callable[[Command], Command]:
+    return run(
+        "--format",
+        type=Format(formats),
+        metavar="|".join(formats),
+        default="human",
+        show_default=True,
+        help="How the result is written.",
+    )
+
+
+COLUMNS: dict[str, Any] = {"multiple": True, "metavar": "COL,…"}
+"""Of an option that names columns."""
+
+
+def together(
+    *groups: Iterable[Callable[[Command], Command]],
+) -> Callable[[Command], Command]:
+    """The options of these groups as one decorator, listed by --help in this order."""
+
+    def decorate(command: Command) -> Command:
+        for group in reversed(groups):
+            for option in reversed(tuple(group)):
+                command = option(command)
+        return command
+
+    return decorate

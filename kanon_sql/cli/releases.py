@@ -1,0 +1,153 @@
+"""The commands that make a release, or say what it would cost: anonymize, tradeoff."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.help import Grouped
+from kanon_sql.cli.options import anonymize_options, tradeoff_options
+from kanon_sql.cli.output import (
+    deliver,
+    expected_page,
+    files_of,
+    form_of,
+    output_of,
+    refuse_format,
+    rendered,
+    result_file_of,
+    say_written,
+    telling,
+    watching,
+    writable,
+)
+from kanon_sql.cli.question import preferences, question, sizes
+from kanon_sql.cli.stops import stops
+from kanon_sql.errors import SpecError
+
+if TYPE_CHECKING:
+    pass
+
+
+from kanon_sql.cli.group import main
+from kanon_sql.cli.targets import only_one
+
+
+@main.command(cls=Grouped)
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@anonymize_options
+@click.pass_context
+def anonymize(
+    context: click.Context,
+    /,
+    target: str,
+    algorithm: Any,
+    metric: Any,
+    max_suppressed: str | None,
+    suppressed: Any,
+    gap: str | None,
+    minimal_nodes: bool,
+    pull_frequencies: bool,
+    dialect: str | None,
+    emit: Any,
+    view_name: str | None,
+    single_view: bool,
+    keep_order: bool,
+    untouched: Any,
+    **values: Any,
+) -> int:
+    """Generalise and suppress until the demands hold.
+
+    TARGET is as for audit. A quasi-identifier without a hierarchy can only be suppressed. The
+    release is audited again; what fails is not written.
+
+    Exit codes: 0 the release holds; 1 no levels will do, or the release fails; 2 a bad question
+    or input; 3 the engine failed; 4 no data; 130 interrupted.
+    """
+    from kanon_sql.anonymizing.anonymizer import anonymize as run
+    from kanon_sql.anonymizing.anonymizer import dry_run
+    from kanon_sql.anonymizing.options import ReleaseOptions
+
+    spec = question(context, target, values)
+    result_file = result_file_of(context, values["result"], spec.files(), values)
+    wanted = ReleaseOptions(
+        algorithm=algorithm,
+        metric=metric,
+        max_suppressed=max_suppressed,
+        **preferences(values),
+        gap=gap,
+        minimal_nodes=minimal_nodes,
+        suppressed=suppressed,
+        pull_frequencies=pull_frequencies,
+        output=writable(values["output"], spec.files(), values),
+        dialect=dialect,
+        emit=emit,
+        view_name=view_name,
+        single_view=single_view,
+        keep_order=keep_order,
+        untouched=untouched,
+        force=values["force"],
+    )
+    if wanted.output is not None and wanted.output == result_file:
+        raise SpecError("--output and --result name the same file. Give each its own.")
+    if values["dry_run"]:
+        refuse_format(context)
+        if result_file is not None:
+            raise SpecError(
+                "--dry-run has no result yet, and so no --result. Leave out one of the two."
+            )
+        deliver(expected_page([dry_run(spec, wanted)], to_terminal=True), None)
+        return 0
+    with watching(context) as watch, telling(context) as tell:
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        writes = files_of(result_file)
+        result = CLOCK.told(run(spec, wanted, watch=watch, tell=tell, writes=writes, **limits))
+    if result.anonymization.release:
+        stops.code = result.exit_code
+    form = form_of(context, values, result_file)
+    to_terminal = result_file is None
+    text = rendered(result, result.page(), form, to_terminal=to_terminal)
+    release = result.anonymization.release
+    if result_file and release:
+        say_written(Path(release.path))
+    deliver(text, result_file, result.status.replace("_", " "))
+    return result.exit_code
+
+
+@main.command(cls=Grouped)
+@click.argument("target", nargs=-1, required=True, callback=only_one)
+@tradeoff_options
+@click.pass_context
+def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
+    """See what each k would cost.
+
+    TARGET is as for audit. For each k the levels that lose least, found by one search, and what
+    they lose. Nothing is released.
+
+    Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
+    """
+    from kanon_sql.anonymizing.options import ReleaseOptions
+    from kanon_sql.anonymizing.tradeoff import KS
+    from kanon_sql.anonymizing.tradeoff import tradeoff as run
+
+    ks = sizes(values) or KS
+    spec = question(context, target, {**values, "k": None})
+    output = output_of(context, spec, values)
+    wanted = ReleaseOptions(
+        algorithm="optimal",
+        metric=values["metric"],
+        max_suppressed=values["max_suppressed"],
+        **preferences(values),
+        gap=values["gap"],
+        pull_frequencies=values["pull_frequencies"],
+    )
+    with watching(context) as watch:
+        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+        result = run(spec, wanted, ks, watch=watch, writes=files_of(output), **limits)
+    form = form_of(context, values, output)
+    text = rendered(result, result.page(), form, to_terminal=output is None)
+    deliver(text, output)
+    return result.exit_code

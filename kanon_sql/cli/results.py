@@ -1,0 +1,81 @@
+"""The commands that read what others wrote: diff, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kanon_sql.cli.options import diff_options, report_options
+from kanon_sql.cli.output import deliver, form_of, rendered, report_file_of, result_file_of
+
+if TYPE_CHECKING:
+    pass
+
+
+from kanon_sql.cli.group import main
+
+
+@main.command()
+@click.argument("old", metavar="OLD.json")
+@click.argument("new", metavar="NEW.json")
+@diff_options
+@click.pass_context
+def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
+    """Say what changed from one result to the next.
+
+    OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Told are the checks,
+    sizes and risks that got better or worse, and the tables that appeared or vanished. That
+    several releases are about the same people is a risk of its own, which is not measured.
+
+    Exit codes: 0 compared; 1 with --fail-on-worse, where anything got worse or is not asked any
+    more; 2 a bad input.
+    """
+    from kanon_sql.report import diff as report
+    from kanon_sql.results.diff import diff as compare
+    from kanon_sql.results.stored import read_result
+
+    output = result_file_of(context, values["output"], (old, new), values)
+    result = compare(read_result(Path(old)), read_result(Path(new)), values["by"])
+    form = form_of(context, values, output)
+    to_terminal = output is None
+    text = rendered(result, report.page(result), form, to_terminal=to_terminal)
+    deliver(text, output)
+    return int(values["fail_on_worse"] and result.is_worse)
+
+
+@main.command()
+@click.argument("result", metavar="RESULT.json")
+@report_options
+@click.pass_context
+def report(context: click.Context, /, result: str, **values: Any) -> int:
+    """Write the page that one signs.
+
+    RESULT.json is a result that audit, anonymize or tradeoff wrote as JSON; the data are not
+    asked again. The page is one HTML file without a script. It holds counts only: what was asked
+    and found, what was looked at, the risks, what the models leave open, the SQL, and lines for
+    the decision.
+
+    Exit codes: 0 written, whatever is violated; 2 a bad input.
+    """
+    from kanon_sql.report.signed.asking import page_of_file
+
+    quoted = ("earlier_result", "profile", "tradeoff", "worksheet")
+    beside = {key: values[key] for key in quoted}
+    inputs = [result, *(each for each in beside.values() if each)]
+    output = report_file_of(values, inputs)
+    earlier, profile, tradeoff, attempts = (
+        Path(each) if each else None for each in beside.values()
+    )
+    text = page_of_file(
+        Path(result),
+        earlier=earlier,
+        profile=profile,
+        tradeoff=tradeoff,
+        worksheet=attempts,
+        audience=values["audience"],
+        min_cell=values["min_cell"],
+    )
+    deliver(text, output)
+    return 0
