@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
@@ -17,11 +17,52 @@ from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
+_MARK = "\ue000"
+"""Stands around what the command line has another name for; a character that nobody can type."""
+
+
+class Message(str):
+    """What an error says to whoever calls from Python, and what of it the command line says
+    otherwise."""
+
+    __slots__ = ("marked",)
+    marked: str
+
+    def __new__(cls, marked: str) -> Self:
+        message = super().__new__(cls, marked.replace(_MARK, ""))
+        message.marked = marked
+        return message
+
+
+def option(parameter: str, value: object = None) -> str:
+    """A parameter in the message of an error, which the command line tells as its option.
+
+    >>> str(SpecError(f"Leave out {option('single_view')}, or add {option('force', True)}."))
+    'Leave out single_view, or add force=True.'
+    """
+    return f"{_MARK}{parameter}{'' if value is None else f'={value!r}'}{_MARK}"
+
+
+def with_options(text: str, spelled: Callable[[str, str | None], str]) -> str:
+    """What an error says, with its parameters as `spelled` has them, given their values."""
+    marked = getattr(text, "marked", text)
+    pattern = rf"{_MARK}(\w+)(?:=([^{_MARK}]*))?{_MARK}"
+    return re.sub(pattern, lambda found: spelled(found[1], found[2]), marked)
+
 
 class KanonError(Exception):
     """The root of every error raised on purpose."""
 
     exit_code = 2
+
+    @property
+    def marked(self) -> str:
+        """The message as another error can hand it on, and the command line find its options."""
+        message = self.args[0] if self.args else ""
+        return str(getattr(message, "marked", message))
+
+    def __str__(self) -> str:
+        return Message(self.marked)
 
 
 class SpecError(KanonError, ValueError):
@@ -84,7 +125,7 @@ class Faults:
             return
         first, *more = self._found
         if more:
-            raise type(first)("\n".join(dict.fromkeys(map(str, self._found))))
+            raise type(first)("\n".join(dict.fromkeys(each.marked for each in self._found)))
         raise first
 
 
@@ -173,9 +214,10 @@ def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
 
 
 def no_first_records(table: str) -> SpecError:
-    """The error for --first of a table whose records have no order."""
+    """The error for `first` of a table whose records have no order."""
     return SpecError(
-        f"{table} has no first records, because its records have no order. --first is for files."
+        f"{table} has no first records, because its records have no order. {option('first')} is "
+        "for files."
     )
 
 

@@ -31,7 +31,7 @@ from kanon_sql.engines import connect, is_embedded
 from kanon_sql.engines.base import Engine, Hub
 from kanon_sql.engines.duckdb.frames import RELATION_KIND, frame_name
 from kanon_sql.engines.session import Watch, refuse_time_limit, time_limit, unless_changed
-from kanon_sql.errors import InputError, SpecError
+from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.bind import column_levels
@@ -184,8 +184,8 @@ def _refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
 def _records_stay(wanted: ReleaseOptions, database: str) -> SpecError:
     return SpecError(
         f"{wanted.output}: the records of a release stay in {database}, and no rows are "
-        "fetched. Write the views that make it, --output release.sql, and run them there; or "
-        "copy the table into a file, and release that."
+        f"fetched. Write the views that make it, {option('output', 'release.sql')}, and run "
+        "them there; or copy the table into a file, and release that."
     )
 
 

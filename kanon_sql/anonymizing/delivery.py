@@ -11,7 +11,7 @@ from kanon_sql.anonymizing.dbt_model import dbt_model, name_of
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.result import AnonymizationResult
 from kanon_sql.anonymizing.views import ViewChain, as_text
-from kanon_sql.errors import InputError, SpecError, plural
+from kanon_sql.errors import InputError, SpecError, option, plural
 from kanon_sql.results.release import Release
 from kanon_sql.results.writing import beside, put_in_place, write_whole
 
@@ -54,7 +54,7 @@ def delivered(
     elif not chain.views:
         raise InputError(
             f"{wanted.output}: there are too many classes for views. Ask for a larger k, or write "
-            "the release itself, --output release.parquet."
+            f"the release itself, {option('output', 'release.parquet')}."
         )
     elif wanted.emit == "dbt-model":
         source = name_of(chain.bound.spec.name or chain.bound.table.name)
@@ -84,8 +84,8 @@ def refuse_described(wanted: ReleaseOptions) -> None:
             else ""
         )
         raise SpecError(
-            f"{' and '.join(there)} {'is' if len(there) == 1 else 'are'} there already; --force "
-            f"overwrites {'it' if len(there) == 1 else 'them'}{kept}."
+            f"{' and '.join(there)} {'is' if len(there) == 1 else 'are'} there already; "
+            f"{option('force', True)} overwrites {'it' if len(there) == 1 else 'them'}{kept}."
         )
 
 

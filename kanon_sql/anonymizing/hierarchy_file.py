@@ -16,7 +16,7 @@ from kanon_sql.auditing.facts import longest_value
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Watch, asked_within
-from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError
+from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
 from kanon_sql.plan.bind import column_levels
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
@@ -52,7 +52,7 @@ def new_hierarchy(
     if not show_values:
         raise SpecError(
             "a hierarchy file holds the values of the column, and rare ones point at people: it is "
-            "personal data. Ask for it with show_values (--show-values)."
+            f"personal data. Ask for it with {option('show_values')}."
         )
     [asked] = spec.tables
     with opening(engine, memory_limit, threads) as engine_of:

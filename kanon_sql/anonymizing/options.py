@@ -12,7 +12,7 @@ from typing import get_args
 
 from kanon_sql.anonymizing.dbt_model import is_unchanged
 from kanon_sql.anonymizing.views import LONGEST_NAME, refuse_single_view
-from kanon_sql.errors import SpecError, did_you_mean, found_instead
+from kanon_sql.errors import SpecError, did_you_mean, found_instead, option
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.spec.spec import Unassigned
 
@@ -79,13 +79,15 @@ class ReleaseOptions:
         if self.emit not in ("views", "dbt-model"):
             raise SpecError(f"emit must be views or dbt-model; found {self.emit!r}.")
         if self.emit == "dbt-model" and not (self.writes_views and not self.is_translated):
-            raise SpecError("a dbt model is a .sql file without a dialect: --output released.sql.")
+            raise SpecError(
+                f"a dbt model is a .sql file without a dialect: {option('output', 'released.sql')}."
+            )
         if self.is_translated and not self.writes_views:
-            raise SpecError("a dialect is for views: --output release.sql.")
+            raise SpecError(f"a dialect is for views: {option('output', 'release.sql')}.")
         if self.emit == "dbt-model" and (self.view_name or self.single_view):
             raise SpecError(
                 "a dbt model is one SELECT that is called as its file is: leave out what the views "
-                "are called (--name) and --single-view."
+                f"are called ({option('view_name')}) and {option('single_view')}."
             )
         plain = rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}"
         if self.view_name and not re.fullmatch(plain, self.view_name, re.ASCII):

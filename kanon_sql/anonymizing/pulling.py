@@ -12,7 +12,7 @@ from contextlib import closing
 
 from kanon_sql.engines.base import Hub, Source
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.errors import EngineError, SpecError, option
 from kanon_sql.plan.bound import BoundColumn
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column
@@ -46,7 +46,7 @@ def _column(column: BoundColumn) -> Column:
     if not _AS_THEY_ARE.fullmatch(type):
         raise SpecError(
             f'the values of "{column.name}" can\'t be fetched: as {column.type} they might not be '
-            "the same outside of their database. Leave out --pull-frequencies, or give the column "
-            "another type in a view."
+            f"the same outside of their database. Leave out {option('pull_frequencies')}, or "
+            "give the column another type in a view."
         )
     return Column(column.alias, type)

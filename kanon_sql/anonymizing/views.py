@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier, kept_labels, label_of
 from kanon_sql.engines.duckdb.frames import FRAMES
-from kanon_sql.errors import SpecError, plural
+from kanon_sql.errors import SpecError, option, plural
 from kanon_sql.plan.beside_reference import classes_beside_reference
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
@@ -495,7 +495,7 @@ def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
         if is_named and (shipped or not schema) and ours.fullmatch(own):
             raise SpecError(
                 f"{each.name} is called as a view of the release {name} is, and would be taken "
-                "for it. Call the views something else: --name."
+                f"for it. Call the views something else: {option('view_name')}."
             )
     needed = {"kanon_donated", "kanon_number"}
     needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}

@@ -14,7 +14,7 @@ from kanon_sql.auditing.facts import facts_unread
 from kanon_sql.auditing.opening import name_of, opened, planned
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.unconnected import refuse_hidden_table, table_of_names, table_there
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import bind
@@ -183,7 +183,8 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
         if hub is not None and how.dialect in (None, hub.dialect):
             if how.called is not None:
                 raise SpecError(
-                    "--table says what a table is called in a database of another --dialect."
+                    f"{option('table')} says what a table is called in a database of another "
+                    f"{option('dialect')}."
                 )
             compiled = _as_executed(spec, place, hub, how.quote)
             refuse_to_overwrite(how.writes, hub.files_read())

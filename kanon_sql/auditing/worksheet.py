@@ -14,7 +14,7 @@ from typing import Any
 
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.session import Session, Watch, asked_within
-from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError
+from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
 from kanon_sql.plan.bound import BoundReference, BoundSpec, Pair
 from kanon_sql.plan.pairs import pairs
 from kanon_sql.plan.precautions import precautions, without_entity
@@ -59,7 +59,7 @@ def write_worksheet(
     if not show_values:
         raise SpecError(
             "a worksheet holds the values of the riskiest records: it is personal data. Ask for it "
-            "with show_values (--show-values)."
+            f"with {option('show_values')}."
         )
     if len(spec.tables) > 1:
         raise SpecError("a worksheet is of one table, and the spec has several.")

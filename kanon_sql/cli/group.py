@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.option_kinds import VERBOSITY
 from kanon_sql.cli.output import ENGINE_FAILED, Failure
 from kanon_sql.cli.stops import INTERRUPTED, end_process, stops
@@ -96,7 +97,7 @@ def _exit_code_of(run: Callable[[], Any]) -> int:
 def _failure(error: Exception) -> Failure:
     """The error in words. One that nobody foresaw keeps its own: they could hold data."""
     if isinstance(error, KanonError):
-        return Failure(str(error), error.exit_code)
+        return Failure(with_flags(str(error)), error.exit_code)
     if isinstance(error, RecursionError):
         return Failure(
             "a part of the question is nested too deeply to be read. Write it with fewer levels.", 2

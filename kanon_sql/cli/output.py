@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.option_kinds import QUIET, VERBOSITY
 from kanon_sql.errors import SpecError, did_you_mean
 
@@ -213,7 +214,9 @@ def telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], N
 def refuse_failed(result: AuditResult | ProfileResult) -> None:
     """Raise if the database failed: then there is nothing to print."""
     if result.exit_code == ENGINE_FAILED:
-        failed = (f"{table.name}: {table.error}" for table in result.tables if table.error)
+        failed = (
+            f"{table.name}: {with_flags(table.error)}" for table in result.tables if table.error
+        )
         raise Failure("\n".join(failed), ENGINE_FAILED)
 
 

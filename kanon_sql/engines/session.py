@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kanon_sql.engines.base import Engine
-from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.errors import EngineError, InputError, SpecError, option
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
@@ -94,7 +94,7 @@ def time_limit(
             watchdog.join(GRACE)
     if expired.is_set():
         raise EngineError(
-            "stopped, because the time limit was reached. Raise --timeout, or ask less."
+            f"stopped, because the time limit was reached. Raise {option('timeout')}, or ask less."
         )
 
 

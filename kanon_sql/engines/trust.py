@@ -120,7 +120,7 @@ def require_trustworthy(engine: Engine) -> None:
     except EngineError as error:
         raise EngineError(
             f"{engine.name} can't answer what shows whether it can be trusted with an audit: "
-            f"{error}"
+            f"{error.marked}"
         ) from None
     for column, canary in (CANARIES | CANARIES_OF.get(engine.dialect, {})).items():
         if int(answers[column]) != 1:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kanon_sql.engines.names import name_parts
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, option
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table
 
@@ -52,7 +52,7 @@ def _as_here(found: Table) -> str:
         return found.sql.removeprefix('"main".')
     stem = Path(found.name).name.split(".")[0]
     if not stem or set(stem) & set("*?["):
-        raise SpecError(f"say what {found.name} is called there: --table NAME.")
+        raise SpecError(f"say what {found.name} is called there: {option('table', 'NAME')}.")
     return identifier(stem)
 
 
@@ -62,5 +62,5 @@ def refuse_hidden_table(table: Table, sets: Sequence[str]) -> None:
     if len(parts) == 1 and parts[0].casefold() in {name.casefold() for name in sets}:
         raise SpecError(
             f"the statements call one of their own sets {parts[0]}. Say in which schema the table "
-            "is: --table SCHEMA.NAME."
+            f"is: {option('table', 'SCHEMA.NAME')}."
         )

@@ -16,7 +16,7 @@ from kanon_sql.engines.base import Batches
 from kanon_sql.engines.definitions import Definitions
 from kanon_sql.engines.names import name_parts, named
 from kanon_sql.engines.readers import require_usable_names
-from kanon_sql.errors import EngineError, InputError, KanonError
+from kanon_sql.errors import EngineError, InputError, KanonError, option
 from kanon_sql.sql.dialects import ROUNDING
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Estimate
@@ -64,7 +64,8 @@ class Warehouse(Definitions, ABC):
                 if fetched > most:
                     raise EngineError(
                         f"there are more than {most:,} combinations of values, more than are "
-                        "fetched. Leave out --pull-frequencies, so that each step is a query."
+                        f"fetched. Leave out {option('pull_frequencies')}, so that each step "
+                        "is a query."
                     )
                 yield batch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kanon_sql.errors import SpecError, did_you_mean, located
+from kanon_sql.errors import SpecError, did_you_mean, located, option
 from kanon_sql.plan.bound import BoundCheck, BoundColumn, EarlierRoles
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import read_tree
@@ -199,12 +199,14 @@ class _Beside(NamedTuple):
 _REFERENCE = _Beside(
     "reference",
     "a reference",
-    "the table of the people who could be meant (--reference FILE, or references: in a spec)",
+    f"the table of the people who could be meant ({option('references', 'FILE')}, or "
+    "references: in a spec)",
 )
 _EARLIER = _Beside(
     "earlier",
     "an earlier release",
-    "what was released of the same people before (--earlier FILE, or earlier_releases: in a spec)",
+    f"what was released of the same people before ({option('earlier_releases', 'FILE')}, or "
+    "earlier_releases: in a spec)",
 )
 
 

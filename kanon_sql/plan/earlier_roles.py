@@ -73,7 +73,7 @@ def resolve_earlier(
         try:
             _refuse_unusable(found)
         except SpecError as error:
-            raise SpecError(f"{the_earlier(name)}: {error}") from None
+            raise SpecError(f"{the_earlier(name)}: {error.marked}") from None
     with located(*here, "levels"):
         return _at_levels(found, spec, quasi_identifiers)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from kanon_sql.errors import SpecError, found_instead
+from kanon_sql.errors import SpecError, found_instead, option
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.columns import column_named, refuse_uncomparable
 from kanon_sql.plan.subset_plan import MOST_SCORED, refuse_too_many
@@ -82,7 +82,7 @@ def require_shown(show_values: bool) -> None:
     if not show_values:
         raise SpecError(
             "scores: which records are special is personal data: whoever has the table finds the "
-            "people. Ask for it with show_values (--show-values)."
+            f"people. Ask for it with {option('show_values')}."
         )
 
 
@@ -136,7 +136,7 @@ def named_columns(names: Sequence[str], bound: BoundSpec) -> tuple[BoundColumn, 
             column = column_named(name, bound.table, ("columns", name))
             refuse_uncomparable(column, bound.table)
         except SpecError as error:
-            raise SpecError(f"columns: {error}") from None
+            raise SpecError(f"columns: {error.marked}") from None
         if column.name in parts:
             raise SpecError(
                 f'columns: column "{column.name}" is {parts[column.name]}, which is no knowledge '

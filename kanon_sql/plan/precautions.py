@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from kanon_sql.errors import plural
+from kanon_sql.errors import option, plural
 from kanon_sql.plan.bound import AtLevel, BoundEarlier, BoundReference, BoundSpec, Pair
 from kanon_sql.plan.check_sql import labelled
 from kanon_sql.plan.levels import ColumnLevels
@@ -198,9 +198,10 @@ def _not_listed(table: str, column: str, model: Model, row: Row) -> str | None:
     if nulls and lacking == 1:
         return (
             f'{table}: {model.name()}: "{column}" is NULL in {nulls:,} records, which have no '
-            f"place in the {where}. --sensitive-nulls unknown leaves them out."
+            f"place in the {where}. {option('sensitive_nulls', 'unknown')} leaves them out."
         )
-    also = " NULL is one of them: --sensitive-nulls unknown leaves it out." if nulls else ""
+    unknown = option("sensitive_nulls", "unknown")
+    also = f" NULL is one of them: {unknown} leaves it out." if nulls else ""
     return (
         f'{table}: {model.name()}: the {where} lacks {plural(lacking, "value")} of "{column}", '
         f"held by {plural(row['kanon_records_not_listed'], 'record')}.{also} Add what is lacking, "

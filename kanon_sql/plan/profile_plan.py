@@ -161,7 +161,7 @@ def _known(bound: BoundSpec, attacker_knows: Sequence[str]) -> tuple[BoundColumn
     try:
         found = resolve(wider, bound.table, {}).quasi_identifiers
     except SpecError as error:
-        raise SpecError(f"attacker_knows: {error}") from None
+        raise SpecError(f"attacker_knows: {error.marked}") from None
     return found[len(quasi_identifiers) :]
 
 
@@ -170,7 +170,7 @@ def _named(name: str, bound: BoundSpec, free: set[str]) -> str:
     try:
         column = find(name, bound.table).name
     except SpecError as error:
-        raise SpecError(f"attacker_knows: {error}") from None
+        raise SpecError(f"attacker_knows: {error.marked}") from None
     if column in free:
         return column
     if column in [each.name for each in bound.quasi_identifiers]:

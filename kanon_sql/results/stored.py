@@ -425,7 +425,7 @@ def _model(part: Part) -> Model:
     try:
         return model_named(part.get("model", str))(**part.part("parameters").object())
     except SpecError as error:
-        raise InputError(f"{part.path}: {part.place}: {error}") from None
+        raise InputError(f"{part.path}: {part.place}: {error.marked}") from None
 
 
 def _in_baseline(part: Part) -> InBaseline:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from glob import glob
 from pathlib import Path
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, option
 from kanon_sql.files import HeldFolder
 
 if sys.platform != "win32":
@@ -28,7 +28,7 @@ def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
     if any(_same_file(path, source) for source in inputs):
         raise SpecError(f"{path} is what is audited and will not be written; name another file.")
     if path.is_file() and not force:
-        raise SpecError(f"{path} is there already; --force overwrites it.")
+        raise SpecError(f"{path} is there already; {option('force', True)} overwrites it.")
 
 
 def refuse_to_overwrite(paths: Iterable[Path], read: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, option
 
 Paths = tuple[tuple[str, ...], ...]
 """The leaves of a tree, each with its ancestors from the nearest to the farthest."""
@@ -258,7 +258,7 @@ def refuse(faults: Sequence[Fault], *, show_values: bool = False) -> None:
         has_rows = any(fault.kind != "builder" for fault in faults)
         raise SpecError(
             f"{summary(faults, show_values=show_values)}\nMend it, or go on with "
-            "--hierarchy-faults warn: every level is then read from the raw value"
+            f"{option('hierarchy_faults', 'warn')}: every level is then read from the raw value"
             f"{', and the first row of a value wins' if has_rows else ''}."
         )
 

@@ -355,8 +355,8 @@ class AuditSpec(_Part):
         with the name of the table, where there are several."""
         if self._document is None:
             name = self.tables[table].name if len(self.tables) > 1 else None
-            return SpecError(f"{name}: {error}") if name else error
-        return self._document.error(("tables", table, *error.location), str(error))
+            return SpecError(f"{name}: {error.marked}") if name else error
+        return self._document.error(("tables", table, *error.location), error.marked)
 
     def places(self) -> tuple[TablePlaces, ...]:
         """Where each table is asked for, in the file that the spec came from, if it did."""

@@ -166,7 +166,7 @@ def test_the_refusal_names_both_files(tmp_path: Path) -> None:
     emitted(tmp_path)
 
     with pytest.raises(
-        kanon.SpecError, match=r"released\.sql and \S+released\.yml are there already; --force"
+        kanon.SpecError, match=r"released\.sql and \S+released\.yml are there already; force=True"
     ):
         emitted(tmp_path)
 

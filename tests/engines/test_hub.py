@@ -226,7 +226,7 @@ def test_a_query_beyond_the_memory_says_what_to_do() -> None:
     with DuckDBEngine(memory_limit="20MB", threads=1) as engine:
         message = refusal(engine, "select list(i::varchar) as l from range(10000000) as t(i)")
     assert message == (
-        "DuckDB ran out of memory, or of disk to spill to. Raise --memory-limit, free disk "
+        "DuckDB ran out of memory, or of disk to spill to. Raise memory_limit, free disk "
         "space, or ask for fewer columns at a time."
     )
 
@@ -634,7 +634,7 @@ def test_a_time_limit_that_is_reached_while_a_file_opens_says_so(
     with pytest.raises(EngineError) as stopped:
         kanon.audit(path, quasi_identifiers="a", timeout=0.05)
     assert str(stopped.value) == (
-        "stopped, because the time limit was reached. Raise --timeout, or ask less."
+        "stopped, because the time limit was reached. Raise timeout, or ask less."
     )
 
 

@@ -443,7 +443,7 @@ def test_a_refusal_names_each_kind_once_and_the_way_out(tmp_path: Path) -> None:
         "age.csv:5: this line repeats line 1. In all 2 lines are repeated.",
         "age.csv:3: the label of level 1 in this line lies under another label of level 2 than in "
         "line 2, so level 2 would publish a wrong label for 3 values.",
-        "Mend it, or go on with --hierarchy-faults warn: every level is then read from the raw "
+        "Mend it, or go on with hierarchy_faults='warn': every level is then read from the raw "
         "value, and the first row of a value wins.",
     ]
 

@@ -225,7 +225,7 @@ def test_a_file_that_is_no_manifest(tmp_path: Path, text: str, said: str) -> Non
 
 
 def test_a_connection_must_be_given(tmp_path: Path) -> None:
-    with pytest.raises(kanon.SpecError, match="--connect"):
+    with pytest.raises(kanon.SpecError, match="engine='duckdb:FILE'"):
         selected(tmp_path, model(), connect=None)  # type: ignore[arg-type]
 
 

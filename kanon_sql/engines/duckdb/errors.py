@@ -13,7 +13,7 @@ from kanon_sql.engines.failures import (
     unreadable_or_failed,
     withheld,
 )
-from kanon_sql.errors import EngineError, InputError, KanonError
+from kanon_sql.errors import EngineError, InputError, KanonError, option
 
 ABOUT_THE_STATEMENT = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
 """These speak of names and SQL, where it is not a function that makes names or SQL of values."""
@@ -49,8 +49,8 @@ def explained(error: duckdb.Error, *, told: bool = True) -> KanonError:
         return stopped()
     if isinstance(error, duckdb.OutOfMemoryException):
         return EngineError(
-            "DuckDB ran out of memory, or of disk to spill to. Raise --memory-limit, free disk "
-            "space, or ask for fewer columns at a time."
+            f"DuckDB ran out of memory, or of disk to spill to. Raise {option('memory_limit')}, "
+            "free disk space, or ask for fewer columns at a time."
         )
     if isinstance(error, duckdb.ConversionException | duckdb.OutOfRangeException):
         return no_such_value()

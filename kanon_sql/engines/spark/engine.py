@@ -28,7 +28,7 @@ from kanon_sql.engines.readers import (
 )
 from kanon_sql.engines.spark import sessions
 from kanon_sql.engines.warehouse import Warehouse
-from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean, nearest
+from kanon_sql.errors import InputError, KanonError, SpecError, did_you_mean, nearest, option
 from kanon_sql.files import KINDS
 from kanon_sql.sql.dialects import type_of_templates
 from kanon_sql.sql.quoting import identifier
@@ -97,7 +97,7 @@ class Spark(Warehouse):
         if target.lower().endswith(OTHER_KINDS):
             raise InputError(
                 f"{target}: Spark is asked about Parquet and about tables only. Read the file "
-                "without --connect, or write it as Parquet."
+                f"without {option('engine')}, or write it as Parquet."
             )
         with self._explaining():
             # They may have been set anew since the session was first trusted.

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean
+from kanon_sql.errors import Faults, InputError, SpecError, did_you_mean, option
 from kanon_sql.spec.dbt.project import Description, Project, mapping, meta_of
 from kanon_sql.spec.models.catalogue import short_checks
 from kanon_sql.spec.spec import AuditSpec, TablePlaces, TableSpec, table_spec
@@ -73,7 +73,8 @@ def read_manifest(path: str | Path, select: Iterable[str], connect: str | None) 
         return SelectedTables(None, _nothing(path, idle, manifest))
     if connect is None:
         raise SpecError(
-            f"{path} does not say how to connect to the warehouse: --connect duckdb:FILE."
+            f"{path} does not say how to connect to the warehouse: "
+            f"{option('engine', 'duckdb:FILE')}."
         )
     tables = []
     with Faults() as faults:
@@ -155,8 +156,8 @@ class _Node:
             method, colon, wanted = "path", ":", selector
         if any(operator in selector for operator in "+@,"):
             raise SpecError(
-                f"--select {selector}: graph operators and intersections are dbt's own. Name the "
-                "models, a tag or a path."
+                f"{option('select', selector)}: graph operators and intersections are dbt's own. "
+                "Name the models, a tag or a path."
             )
         if not colon:
             return any(fnmatchcase(name, selector) for name in self.names)
@@ -168,7 +169,9 @@ class _Node:
                 fnmatchcase(file, folder) or file.startswith(f"{folder}/")
                 for file in (self.original, self.location)
             )
-        raise SpecError(f"--select {selector}: there is a model's name, tag:NAME or path:FOLDER.")
+        raise SpecError(
+            f"{option('select', selector)}: there is a model's name, tag:NAME or path:FOLDER."
+        )
 
     def with_role(self, role: Role) -> list[str]:
         return [name for name, said in self.columns.items() if said.get("role") == role]
@@ -203,7 +206,7 @@ class _Manifest:
         if path.suffix.lower() in (".yml", ".yaml"):
             raise InputError(
                 f"{path} is YAML, and a manifest is JSON. dbt parse writes it: "
-                f"--manifest {path.parent / 'target' / 'manifest.json'}."
+                f"{option('manifest', str(path.parent / 'target' / 'manifest.json'))}."
             )
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -259,7 +262,7 @@ class _Manifest:
                 },
             )
         except SpecError as error:
-            raise node.fail(str(error)) from None
+            raise node.fail(error.marked) from None
         if not any(check.gates for check in table.checks):
             raise node.fail(
                 "its columns have roles, and its config.meta.kanon_sql demands nothing: k, l, t, "
