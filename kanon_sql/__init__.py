@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.reference import *
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *
-    from kanon_sql.spec.spec import AuditSpec, ReferenceSpec, TableSpec
+    from kanon_sql.spec.parts import ReferenceSpec
+    from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 _HOMES = {
     "AnonymizationResult": "anonymizing.result",
@@ -66,7 +67,7 @@ _HOMES = {
     "TableResult": "results.table",
     "AuditSpec": "spec.spec",
     "EarlierReleaseSpec": "spec.earlier_release",
-    "ReferenceSpec": "spec.spec",
+    "ReferenceSpec": "spec.parts",
     "TableSpec": "spec.spec",
 }
 

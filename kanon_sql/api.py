@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, Unpack
 
 from kanon_sql.anonymizing import anonymizer
 from kanon_sql.anonymizing import tradeoff as weighed
+from kanon_sql.anonymizing.again import made_again
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.result import AnonymizationResult
 from kanon_sql.anonymizing.tradeoff import TradeoffResult
 from kanon_sql.auditing import auditor, compiler
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.engines import is_embedded
-from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
-from kanon_sql.errors import EngineError, SpecError, did_you_mean, found_instead, kind_of
+from kanon_sql.errors import SpecError, found_instead, kind_of
 from kanon_sql.plan import profile_plan
 from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying, require_shown
 from kanon_sql.profiling import profiler
@@ -30,89 +26,27 @@ from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.results.release import (
     Algorithm,
     Emitted,
-    Form,
     MetricName,
     ReleaseFindings,
     Suppressed,
 )
 from kanon_sql.results.stored import StoredProfile, StoredTradeoff, result_of
 from kanon_sql.results.writing import check_writable
-from kanon_sql.spec.earlier_release import EarlierReleaseSpec
-from kanon_sql.spec.hierarchy import GeneralizationHierarchy
-from kanon_sql.spec.models.base import Model
-from kanon_sql.spec.models.catalogue import short_checks
-from kanon_sql.spec.spec import AuditSpec, ReferenceSpec, TableSpec, Unassigned, advice, table_spec
+from kanon_sql.spec.arguments import (
+    Checks,
+    Names,
+    Parts,
+    QuasiIdentifiers,
+    by_column,
+    knows_its_parameters,
+    names_listed,
+    spec_asked,
+)
+from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
 from kanon_sql.sql.dialects import Quote
 
-Names = str | Iterable[str]
-QuasiIdentifiers = Names | Mapping[str, Any]
-Checks = Model | Iterable[Model | str | Mapping[str, Any]] | Mapping[str, Any]
 
-
-class Parts(TypedDict, total=False):
-    """What else `audit` takes of a table, and all other calls with it."""
-
-    entity: str | None
-    identifiers: Names
-    insensitive: Names
-    unassigned: Unassigned
-    where: str | None
-    first: int | None
-    nulls: Literal["value", "wildcard"]
-    sensitive_nulls: Literal["value", "unknown"]
-    levels: Mapping[str, int] | None
-    hierarchy_faults: Literal["error", "warn"]
-    with_other_sensitive: bool
-    weight: str | None
-    null_strings: Names
-    delimiter: str | None
-    name: str | None
-    release: Mapping[str, str]
-
-
-# --- a question by its names ----------------------------------------------------------------
-
-_Takes = ParamSpec("_Takes")
-_Gives = TypeVar("_Gives")
-_MEANT = {
-    "qi": "quasi_identifiers",
-    "qis": "quasi_identifiers",
-    "quasi": "quasi_identifiers",
-    "model": "checks",
-    "models": "checks",
-    "connection": "engine",
-    "connect": "engine",
-}
-"""What people call a parameter whose name is not near."""
-
-
-def _knows_its_parameters(call: Callable[_Takes, _Gives]) -> Callable[_Takes, _Gives]:
-    """The same call, which says of a parameter that it does not have which one is meant."""
-    own = inspect.signature(call).parameters
-    takes_parts = any(each.kind is each.VAR_KEYWORD for each in own.values())
-    known = [
-        *(name for name, each in own.items() if each.kind is not each.VAR_KEYWORD),
-        *(TableSpec.model_fields if takes_parts else ()),
-    ]
-
-    @functools.wraps(call)
-    def asked(*given: _Takes.args, **named: _Takes.kwargs) -> _Gives:
-        unknown = next((name for name in named if name not in known), None)
-        if unknown is not None:
-            raise SpecError(f'{call.__name__} has no parameter "{unknown}".{_instead(unknown)}')
-        return call(*given, **named)
-
-    def _instead(name: str) -> str:
-        if name in _MEANT:
-            return did_you_mean(_MEANT[name], known)
-        if name in ("hierarchy", "hierarchies", *GeneralizationHierarchy.model_fields):
-            return advice(name, TableSpec)
-        return did_you_mean(name, known)
-
-    return asked
-
-
-@_knows_its_parameters
+@knows_its_parameters
 def audit(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -173,7 +107,7 @@ def audit(
     >>> audit(people, ["zip", "age"], k=2).tables[0].summary.k
     1
     """
-    spec = _spec(
+    spec = spec_asked(
         data, quasi_identifiers, sensitive, checks, references, earlier_releases,
         {"k": k, "l": l, "t": t, "k_map": k_map},
         entity=entity, identifiers=identifiers, where=where, first=first, nulls=nulls,
@@ -189,7 +123,7 @@ def audit(
     )
 
 
-@_knows_its_parameters
+@knows_its_parameters
 def compile(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -222,13 +156,13 @@ def compile(
             zip
     """
     demands = {"k": k, "l": l, "t": t, "k_map": k_map}
-    spec = _spec(
+    spec = spec_asked(
         data, quasi_identifiers, sensitive, checks, references, earlier_releases, demands, **parts
     )
     return compiler.compile(spec, engine=engine, dialect=dialect, quote=quote, table=table)
 
 
-@_knows_its_parameters
+@knows_its_parameters
 def anonymize(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -305,16 +239,16 @@ def anonymize(
     {'zip': ['0213*', '0213*', '0214*', '0214*']}
     """
     demands = {"k": k, "l": l, "t": t, "k_map": k_map}
-    spec = _spec(
+    spec = spec_asked(
         data, quasi_identifiers, sensitive, checks, references, earlier_releases, demands, **parts
     )
     wanted = ReleaseOptions(
         algorithm=algorithm,
         metric=metric,
         max_suppressed=max_suppressed,
-        keep=tuple(_list("keep", keep)),
-        at_most=_by_column("at_most", at_most),
-        weights=_by_column("weights", weights),
+        keep=tuple(names_listed("keep", keep)),
+        at_most=by_column("at_most", at_most),
+        weights=by_column("weights", weights),
         gap=gap,
         minimal_nodes=minimal_nodes,
         suppressed=suppressed,
@@ -331,10 +265,10 @@ def anonymize(
     _require_name(spec.tables[0], wanted)
     limits = _limits(memory_limit, threads, timeout)
     result = anonymizer.anonymize(spec, wanted, engine=engine, **limits)
-    return replace(result, made_again=_made_again(spec, wanted, result, engine, limits))
+    return replace(result, made_again=made_again(spec, wanted, result, engine, limits))
 
 
-@_knows_its_parameters
+@knows_its_parameters
 def profile(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -388,17 +322,17 @@ def profile(
     >>> column.column, column.k, column.newly_unique_records
     ('sex', 1, 1)
     """
-    spec = _spec(data, quasi_identifiers, sensitive, (), None, None, {}, **parts)
+    spec = spec_asked(data, quasi_identifiers, sensitive, (), None, None, {}, **parts)
     identifying = Identifying(
         subsets=subsets,
         suda=suda,
-        columns=tuple(_list("columns", columns)),
+        columns=tuple(names_listed("columns", columns)),
         sampling_fraction=sampling_fraction,
         scores=_scores_file(scores, spec, engine, show_values=show_values, force=force),
     )
     return profiler.profile(
         spec,
-        attacker_knows=_list("attacker_knows", attacker_knows),
+        attacker_knows=names_listed("attacker_knows", attacker_knows),
         k=k,
         identifying=identifying,
         engine=engine,
@@ -406,7 +340,7 @@ def profile(
     )
 
 
-@_knows_its_parameters
+@knows_its_parameters
 def init(
     data: Any,
     *,
@@ -430,7 +364,7 @@ def init(
 
     The errors are those of `audit`; a table without records is an `InputError`.
     """
-    spec = _spec(data, (), sensitive, (), None, None, {}, **parts)
+    spec = spec_asked(data, (), sensitive, (), None, None, {}, **parts)
     path = _path(output)
     if path is not None:
         check_writable(path, inputs=spec.files(engine), force=force)
@@ -448,7 +382,7 @@ def _scores_file(
     return path
 
 
-@_knows_its_parameters
+@knows_its_parameters
 def tradeoff(
     data: Any,
     quasi_identifiers: QuasiIdentifiers = (),
@@ -491,14 +425,16 @@ def tradeoff(
     [(2, {'zip': 1}, 0.3333333333333333), (4, {'zip': 2}, 1.0)]
     """
     demands = {"l": l, "t": t, "k_map": k_map}
-    spec = _spec(data, quasi_identifiers, sensitive, checks, references, None, demands, **parts)
+    spec = spec_asked(
+        data, quasi_identifiers, sensitive, checks, references, None, demands, **parts
+    )
     wanted = ReleaseOptions(
         algorithm="optimal",
         metric=metric,
         max_suppressed=max_suppressed,
-        keep=tuple(_list("keep", keep)),
-        at_most=_by_column("at_most", at_most),
-        weights=_by_column("weights", weights),
+        keep=tuple(names_listed("keep", keep)),
+        at_most=by_column("at_most", at_most),
+        weights=by_column("weights", weights),
         gap=gap,
         pull_frequencies=pull_frequencies,
     )
@@ -521,46 +457,6 @@ def _require_name(table: TableSpec, wanted: ReleaseOptions) -> None:
             f"the views read a table, and a {frame_name(table.source)} is none. Say what the table "
             'is called that it will be in, as in name="patients".'
         )
-
-
-def _made_again(
-    spec: AuditSpec,
-    wanted: ReleaseOptions,
-    first: AnonymizationResult,
-    engine: Any,
-    limits: Mapping[str, Any],
-) -> Callable[[Form], Any] | None:
-    """What makes the same release once more and gives its records; None for a warehouse, out of
-    which no records are fetched."""
-    if not is_embedded(engine if engine is not None else spec.tables[0].connect):
-        return None
-
-    def made(form: Form) -> Any:
-        with TemporaryDirectory(prefix="kanon-sql-") as folder:
-            file = Path(folder) / "release.parquet"
-            again = replace(wanted, output=file, dialect=None, emit="views")
-            second = anonymizer.anonymize(spec, again, engine=engine, **limits)
-            if not file.exists() or not _alike(first, second):
-                raise EngineError(
-                    "the data is not what it was when its release was made; call anonymize again."
-                )
-            with DuckDBEngine() as hub:
-                return hub.records(hub.table(file), form)
-
-    return made
-
-
-_OF_A_FILE: dict[str, Any] = {"views": (), "views_without_values": None, "release": None}
-"""What of a release depends on where it goes."""
-
-
-def _alike(first: AnonymizationResult, second: AnonymizationResult) -> bool:
-    """Whether two releases were made in the same way, and have the same figures."""
-    same = replace(second.anonymization, **_OF_A_FILE)
-    return same == replace(first.anonymization, **_OF_A_FILE) and (
-        [(each.summary, each.checks) for each in first.tables]
-        == [(each.summary, each.checks) for each in second.tables]
-    )
 
 
 def from_json(
@@ -589,141 +485,6 @@ def from_json(
                 found.tables, found.version, found.anonymization, audited=found.audited
             )
     return AuditResult(found.tables, found.version, audited=found.audited)
-
-
-# --- the question ---------------------------------------------------------------------------
-
-
-def _spec(
-    data: Any,
-    quasi_identifiers: QuasiIdentifiers,
-    sensitive: Names,
-    checks: Checks,
-    references: Any,
-    earlier_releases: Any,
-    demands: Mapping[str, Any],
-    **parts: Any,
-) -> AuditSpec:
-    tables = _references(references)
-    columns = _list("sensitive", sensitive)
-    asked = {
-        "quasi_identifiers": _quasi_identifiers(quasi_identifiers),
-        "sensitive": columns,
-        "checks": _models(checks),
-        "references": tables,
-        "earlier_releases": _earlier_releases(earlier_releases),
-        **{key: _part(key, value) for key, value in parts.items()},
-    }
-    if isinstance(data, AuditSpec):
-        unsaid: tuple[Any, ...] = (None, False, [], {}, "value", "error")
-        beside = [
-            key
-            for key, value in {**asked, **demands}.items()
-            if value not in unsaid or key == "unassigned"
-        ]
-        if beside:
-            raise SpecError(
-                f"an AuditSpec asks the question itself, so {', '.join(beside)} has no place "
-                "beside it."
-            )
-        return data
-    asked["checks"] = [*_demanded(demands, columns, list(tables)), *asked["checks"]]
-    return AuditSpec(tables=[table_spec(source=data, **asked)])
-
-
-def _quasi_identifiers(names: QuasiIdentifiers) -> dict[str, Any] | list[str]:
-    if isinstance(names, Mapping):
-        return {_column(name): hierarchy for name, hierarchy in names.items()}
-    return _list("quasi_identifiers", names)
-
-
-def _models(checks: Any) -> list[Any]:
-    """The models asked; one alone stands for a list, and a mapping for one from name to
-    parameters."""
-    if isinstance(checks, Mapping):
-        return [{name: parameters} for name, parameters in checks.items()]
-    if checks is None:
-        return []
-    one = isinstance(checks, Model | str) or not isinstance(checks, Iterable)
-    return [checks] if one else list(checks)
-
-
-def _demanded(demands: Mapping[str, Any], sensitive: list[str], references: list[str]) -> list[Any]:
-    """The checks that `k`, `l`, `t` and `k_map` ask for."""
-    for key in ("l", "t"):
-        if demands.get(key) is not None and not sensitive:
-            raise SpecError(f'{key} needs the attribute that it is about, as in sensitive="COL".')
-    if demands.get("k_map") is not None and not references:
-        raise SpecError("k_map needs the table to link against: references={NAME: TABLE}.")
-    if demands.get("k_map") is not None and len(references) > 1:
-        raise SpecError(
-            "k_map can't tell which of the references is meant: write "
-            f"checks=[KMap({demands['k_map']}, reference={references[0]!r})]."
-        )
-    return [*short_checks(demands, sensitive, references[0] if references else None)]
-
-
-def _references(references: Any) -> dict[str, Any]:
-    """The reidentification datasets by name; one that has none is called `reference`."""
-    if references is None:
-        return {}
-    named = references if isinstance(references, Mapping) else {"reference": references}
-    return {
-        str(name): each if isinstance(each, ReferenceSpec | Mapping) else {"source": each}
-        for name, each in named.items()
-    }
-
-
-def _earlier_releases(releases: Any) -> dict[str, Any]:
-    """The earlier releases by name; one that has none is called `earlier`."""
-    if releases is None:
-        return {}
-    named = releases if isinstance(releases, Mapping) else {"earlier": releases}
-    return {
-        str(name): each if isinstance(each, EarlierReleaseSpec | Mapping) else {"source": each}
-        for name, each in named.items()
-    }
-
-
-def _part(key: str, value: Any) -> Any:
-    """A part of the question as a spec has it; None is what is not said."""
-    if key in ("identifiers", "insensitive", "undecided", "null_strings"):
-        return _list(key, value)
-    if key == "levels":
-        if not isinstance(value, Mapping | None):
-            raise SpecError(
-                f'levels must say which column is at which, as in {{"zip": 2}}; found '
-                f"{kind_of(value)}."
-            )
-        return _by_column(key, value)
-    return value
-
-
-def _by_column(parameter: str, given: Any) -> dict[str, Any]:
-    """What is said of some columns, by their names."""
-    if not isinstance(given, Mapping | None):
-        raise SpecError(
-            f'{parameter} must say it of each column, as in {{"zip": 2}}; found {kind_of(given)}.'
-        )
-    return {_column(name): value for name, value in (given or {}).items()}
-
-
-def _list(parameter: str, names: Any) -> list[str]:
-    """Column names, in an order that is the same on every run."""
-    if names is None:
-        return []
-    if isinstance(names, str | int):
-        return [_column(names)]
-    if not isinstance(names, Iterable) or isinstance(names, bytes):
-        raise SpecError(f"{parameter} must be a column or a list of them; found {kind_of(names)}.")
-    found = [_column(name) for name in names]
-    return sorted(found) if isinstance(names, set | frozenset) else found
-
-
-def _column(name: Any) -> Any:
-    """A column's name; pandas numbers the columns of a frame that was given none."""
-    is_number = isinstance(name, int) and not isinstance(name, bool)
-    return str(name) if is_number else name
 
 
 def _path(output: str | Path | None, parameter: str = "output") -> Path | None:

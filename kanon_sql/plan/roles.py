@@ -18,7 +18,8 @@ from kanon_sql.plan.columns import (
     refuse_uncomparable,
 )
 from kanon_sql.plan.earlier_roles import resolve_earlier
-from kanon_sql.spec.spec import ReferenceSpec, TableSpec
+from kanon_sql.spec.parts import ReferenceSpec
+from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.conditions import columns_of
 from kanon_sql.sql.tables import Table, find
 

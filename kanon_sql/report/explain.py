@@ -39,7 +39,8 @@ from kanon_sql.spec.models.composition import ComposedLDiversity, ComposedModel
 from kanon_sql.spec.models.described import descriptions
 from kanon_sql.spec.models.examples import ALONE, PERSON, QUASI_IDENTIFIERS, Example
 from kanon_sql.spec.models.reference import DeltaPresence
-from kanon_sql.spec.spec import ReferenceSpec, TableSpec
+from kanon_sql.spec.parts import ReferenceSpec
+from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.excerpt import named_sets
 from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.statement import Statement

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
-from kanon_sql.spec.models.described import Described
-
-
-def _names(value: Any) -> Any:
-    """Let one column stand for a list of one."""
-    return [value] if isinstance(value, str) else value
+from kanon_sql.spec.parts import Part, names
 
 
-class EarlierReleaseSpec(Described, BaseModel):
+class EarlierReleaseSpec(Part, BaseModel):
     """An earlier release of the same people. The entity says who is who in both."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     source: Any = Field(repr=False)
     """A file, a glob or a table."""
@@ -25,7 +18,7 @@ class EarlierReleaseSpec(Described, BaseModel):
     """Its own name for a quasi-identifier, a sensitive attribute or the entity."""
     entity: str | None = None
     """The column that says which person a record of it is about; the table's own without it."""
-    quasi_identifiers: Annotated[list[str], BeforeValidator(_names)] = []
+    quasi_identifiers: Annotated[list[str], BeforeValidator(names)] = []
     """Its quasi-identifiers, where it published others than the table does."""
     where: str | None = None
     """Only the records for which this holds."""

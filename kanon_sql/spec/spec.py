@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from glob import glob
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,23 +15,29 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    PlainSerializer,
     PrivateAttr,
     ValidationError,
     model_validator,
 )
-from pydantic_core import CoreSchema
 
 from kanon_sql.errors import SpecError, did_you_mean, found_instead
 from kanon_sql.files import file_kind
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
-from kanon_sql.spec.models.base import Count, Model
-from kanon_sql.spec.models.catalogue import MODELS, model_named
+from kanon_sql.spec.models.base import Count
 from kanon_sql.spec.models.closeness import TCloseness
-from kanon_sql.spec.models.described import Described
+from kanon_sql.spec.parts import (
+    BESIDE_A_COLUMN,
+    Check,
+    ColumnNames,
+    Part,
+    ReferenceSpec,
+    Words,
+    first_repeated,
+    generalisable,
+    or_names_alone,
+)
 from kanon_sql.spec.yaml_document import Place, YamlDocument
 
 Nulls = Literal["value", "wildcard"]
@@ -40,132 +45,7 @@ SensitiveNulls = Literal["value", "unknown"]
 Unassigned = Literal["warn", "drop", "error"]
 
 
-class _Part(Described, BaseModel):
-    """A part of a question."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-
-def _check_from_mapping(value: Any) -> Any:
-    """Read `{k_anonymity: {k: 5}}`, `{homogeneity: {sensitive: s}}` or a model itself."""
-    if isinstance(value, Model):
-        return value
-    if isinstance(value, str):
-        value = {value: {}}
-    if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError(
-            "must be one model with its parameters, as in {k_anonymity: {k: 5}}, and in Python "
-            "KAnonymity(k=5)."
-        )
-    [(name, parameters)] = value.items()
-    if not isinstance(parameters, dict | None):
-        raise ValueError(f"the parameters of {name} must be a mapping, as in {{k: 5}}.")
-    return model_named(str(name))(**(parameters or {}))
-
-
-class _CheckSchema:
-    """The JSON Schema of one check: a model's name, or one model with its own parameters."""
-
-    @staticmethod
-    def __get_pydantic_json_schema__(core: CoreSchema, handler: Any) -> dict[str, Any]:
-        return _check_schema()
-
-
-def _check_schema() -> dict[str, Any]:
-    one_model = {
-        "type": "object",
-        "minProperties": 1,
-        "maxProperties": 1,
-        "additionalProperties": False,
-        "properties": {name: model.model_json_schema() for name, model in MODELS.items()},
-    }
-    return {"anyOf": [{"enum": list(MODELS)}, one_model]}
-
-
-Check = Annotated[
-    Model,
-    BeforeValidator(_check_from_mapping),
-    PlainSerializer(lambda check: {check.name(): check.parameters}),
-    _CheckSchema,
-]
-
-
-class ReferenceSpec(_Part):
-    """The reidentification dataset: who could be meant, as an attacker would have it."""
-
-    source: Any = Field(repr=False)
-    """A file, a glob or a table."""
-    columns: dict[str, str] = {}
-    """The reference's own name for a quasi-identifier, where it differs."""
-    where: str | None = None
-    """Only the records for which this holds."""
-    entity: str | None = None
-    """The column that says which person a record is about; people are counted, not records."""
-    weight: str | None = None
-    """A column of whole numbers: how many people a record stands for."""
-    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
-    """Generalise it to where the release already is: quasi-identifiers at these levels of the
-    table's hierarchies."""
-
-    @model_validator(mode="after")
-    def _counts_one_thing(self) -> ReferenceSpec:
-        if self.entity and self.weight:
-            raise ValueError(
-                "has both entity and weight; people are counted by one or the other, not both."
-            )
-        return self
-
-
-def _names(value: Any) -> Any:
-    """Let one column stand for a list of one."""
-    return [value] if isinstance(value, str) else value
-
-
-def _or_names_alone(schema: dict[str, Any]) -> None:
-    """Let the JSON Schema of columns take their names alone too: one, or a list."""
-    full = {
-        key: schema.pop(key) for key in ("type", "items", "additionalProperties") if key in schema
-    }
-    names = {"type": "array", "items": {"type": "string"}}
-    schema["anyOf"] = [{"type": "string"}, names, *([full] if full != names else [])]
-
-
-ColumnNames = Annotated[
-    list[str], BeforeValidator(_names), Field(json_schema_extra=_or_names_alone)
-]
-
-
-_EXAMPLE = "zip: {levels: [{mask: right}]}"
-_BESIDE_A_COLUMN = f"stands with its quasi-identifier: quasi_identifiers: {{{_EXAMPLE}}}"
-
-
-def _generalisable(value: Any) -> Any:
-    """Let quasi-identifiers be a plain list of columns: nothing is said of their levels."""
-    value = _names(value)
-    if isinstance(value, list | tuple):
-        if not all(isinstance(name, str) for name in value):
-            raise ValueError(
-                "a list is of names alone. To say how a column may be generalised, make it a "
-                f"mapping, as in {{{_EXAMPLE}, sex: {{}}}}."
-            )
-        repeated = _first_repeated(value)
-        if repeated is not None:
-            raise ValueError(f'column "{repeated}" is named twice.')
-        return {name: {} for name in value}
-    if isinstance(value, dict):
-        return {name: {} if hierarchy is None else hierarchy for name, hierarchy in value.items()}
-    return value
-
-
-def _words(value: Any) -> Any:
-    """A date as people write it, so that YAML's own dates are as good as text."""
-    return value.isoformat() if isinstance(value, date) else value
-
-
-Words = Annotated[str, BeforeValidator(_words), Field(min_length=1)]
-
-
-class ReleaseSpec(_Part):
+class ReleaseSpec(Part, BaseModel):
     """What the report says of a release, in the words of who answers for it."""
 
     recipient: Words | None = None
@@ -178,7 +58,7 @@ class ReleaseSpec(_Part):
     """When it is to be looked at again, as in 2027-06-30."""
 
 
-class TableSpec(_Part):
+class TableSpec(Part, BaseModel):
     """One table and what is asked of it."""
 
     source: Any = Field(repr=False)
@@ -189,8 +69,8 @@ class TableSpec(_Part):
     """Where the table lies, as in duckdb:warehouse.duckdb or postgresql://…; a file without it."""
     quasi_identifiers: Annotated[
         dict[str, GeneralizationHierarchy],
-        BeforeValidator(_generalisable),
-        Field(json_schema_extra=_or_names_alone),
+        BeforeValidator(generalisable),
+        Field(json_schema_extra=or_names_alone),
     ] = {}
     """What an attacker may know of a person. "*" is every column that has no other part; those
     that are named beside it may be generalised."""
@@ -285,7 +165,7 @@ class TableSpec(_Part):
             ("insensitive", self.insensitive),
             ("undecided", self.undecided),
         ):
-            repeated = _first_repeated(columns)
+            repeated = first_repeated(columns)
             if repeated is not None:
                 raise ValueError(f'column "{repeated}" is named twice in {part}.')
         return self
@@ -302,7 +182,7 @@ class TableSpec(_Part):
             yield "the weight", self.weight
 
 
-class Defaults(_Part):
+class Defaults(Part, BaseModel):
     """What holds for every table that does not say otherwise."""
 
     connect: Annotated[str | None, Field(repr=False)] = None
@@ -321,7 +201,7 @@ class TablePlaces:
     """In the order in which a result has the checks that were asked: first those that gate."""
 
 
-class AuditSpec(_Part):
+class AuditSpec(Part, BaseModel):
     """Everything one audit asks, over one or several tables."""
 
     version: Literal[1] = 1
@@ -332,7 +212,7 @@ class AuditSpec(_Part):
 
     @model_validator(mode="after")
     def _names_differ(self) -> AuditSpec:
-        repeated = _first_repeated([table.name for table in self.tables if table.name])
+        repeated = first_repeated([table.name for table in self.tables if table.name])
         if repeated is not None:
             raise ValueError(f'two tables have the name "{repeated}".')
         return self
@@ -507,10 +387,6 @@ def _spoken_source(source: Any) -> str:
     return str(source) if isinstance(source, str | Path) else type(source).__name__
 
 
-def _first_repeated(names: Sequence[str]) -> str | None:
-    return next((name for i, name in enumerate(names) if name in names[:i]), None)
-
-
 def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool]:
     """Where the first fault lies, one sentence for it, and whether it is the key that is wrong."""
     faults = error.errors(include_url=False)
@@ -542,7 +418,7 @@ def _first_fault(error: ValidationError) -> tuple[Sequence[int | str], str, bool
         case "int_type" if "levels" in location:
             message = (
                 f"must be the level to look at, a whole number; found {found}. How a "
-                f"column may be generalised {_BESIDE_A_COLUMN}."
+                f"column may be generalised {BESIDE_A_COLUMN}."
             )
             return location, message, False
         case "model_type" if _part_at(location) is GeneralizationHierarchy:
@@ -596,7 +472,7 @@ def advice(key: str, part: type[BaseModel]) -> str:
         if key in KINDS_OF_LEVELS:
             return " Levels are a list, also of one, as in levels: [{mask: right}]."
     elif key in ("hierarchies", *GeneralizationHierarchy.model_fields):
-        return f" How a column may be generalised {_BESIDE_A_COLUMN}."
+        return f" How a column may be generalised {BESIDE_A_COLUMN}."
     elif part is AuditSpec and key in TableSpec.model_fields:
         or_once = ", or once under defaults" if key in Defaults.model_fields else ""
         return f" It stands in each table, beside its source{or_once}."
