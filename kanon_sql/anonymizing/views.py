@@ -21,7 +21,8 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.violating_classes import violating_classes
 from kanon_sql.results.release import Algorithm, GeneralizationStep, Suppressed
 from kanon_sql.results.version import VERSION
-from kanon_sql.sql.dialects import COLLATING, translated
+from kanon_sql.sql.dialects import translated
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table, find
@@ -48,16 +49,6 @@ _FOUND_BY: dict[Algorithm, str] = {
     "local": "with local recoding (after Fung, Wang, Yu 2005, Top-down specialization for "
     "information and privacy preservation, ICDE; that a rest stays is a rule of kanon-sql)",
 }
-_UNORDERED = ("tsql",)
-"""The dialects whose views can have no order."""
-_NULL_FIRST = ("bigquery", "mariadb", "mysql")
-"""The dialects in which NULL comes first, and that have no words for anything else."""
-_CREATE = {"sqlite": "create view", "tsql": "create or alter view"}
-"""What creates a view, or replaces it, where that is called otherwise than elsewhere."""
-_WITHOUT_REPLACE = ("sqlite",)
-"""The dialects in which a view must be dropped before it is created again."""
-_NOT_NESTING = ("tsql",)
-"""The dialects in which WITH can't stand within WITH."""
 
 
 class Ordered(NamedTuple):
@@ -79,7 +70,7 @@ class View:
 
     def statement(self, in_own_words: Callable[[str], str], dialect: str) -> str:
         """What creates the view, in the words of an engine of this dialect."""
-        create = _CREATE.get(dialect, "create or replace view")
+        create = TRAITS[dialect].create_view
         return f"{create} {self.name} as\n{in_own_words(self.sql)}"
 
 
@@ -186,7 +177,7 @@ class ViewChain:
             k=self.k,
             least=self.class_size,
             also=list(also),
-            by_bytes=self.dialect in COLLATING,
+            by_bytes=TRAITS[self.dialect].collates,
         )
 
     @property
@@ -200,7 +191,7 @@ class ViewChain:
                 donors=self.named(DONORS),
                 columns=list(self.released.quasi_identifiers),
                 order=list(self._order()),
-                by_bytes=self.dialect in COLLATING,
+                by_bytes=TRAITS[self.dialect].collates,
                 shown=[
                     *(column.name for column in self.columns),
                     *(f"{_RAW}{name}" for name in self.raw),
@@ -250,7 +241,7 @@ class ViewChain:
     @property
     def is_ordered(self) -> bool:
         """Whether the last view puts the records in an order."""
-        return not self.keeps_order and self.dialect not in _UNORDERED
+        return not self.keeps_order and TRAITS[self.dialect].orders_views
 
     def in_order(self, published: str) -> str:
         """What may be published, in the order of itself."""
@@ -259,9 +250,9 @@ class ViewChain:
             published=published,
             columns=list(self.columns),
             order=list(self.published_order),
-            by_bytes=self.dialect in COLLATING,
+            by_bytes=TRAITS[self.dialect].collates,
             embedded=self.bound.table.embedded,
-            by_flags=self.dialect in _NULL_FIRST,
+            by_flags=TRAITS[self.dialect].null_first,
         )
 
     @property
@@ -468,7 +459,7 @@ def view_name(name: str) -> str:
 
 def refuse_single_view(dialect: str) -> None:
     """Raise `SpecError` where a set can't define others, as the views do."""
-    if dialect in _NOT_NESTING:
+    if not TRAITS[dialect].nests_with:
         raise SpecError(
             f"WITH can't stand within WITH in {dialect}, so a release is no single view there. "
             "Leave out single_view."
@@ -528,12 +519,12 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
         head.append(f"Put the name of your table where {views[0].name} reads it.")
     statements = run if executed else _generated(shipped)
     again = [f"drop view if exists {view.name};" for view in reversed(views)]
-    parts = ["\n".join(again)] if dialect in _WITHOUT_REPLACE else []
+    parts = [] if TRAITS[dialect].replaces_views else ["\n".join(again)]
     parts += [
         f"{_comment(_words_of(view))}\n{statement};"
         for view, statement in zip(views, statements, strict=True)
     ]
-    between = "\ngo\n\n\n" if dialect == "tsql" else "\n\n\n"
+    between = f"\n{TRAITS[dialect].ends_batch}\n\n\n".replace("\n\n\n\n", "\n\n\n")
     return between.join([f"{_comment(head)}\n\n\n{parts[0]}", *parts[1:], _drops(views)]) + "\n"
 
 

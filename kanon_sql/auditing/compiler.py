@@ -23,15 +23,13 @@ from kanon_sql.plan.earlier_roles import named_of_earlier
 from kanon_sql.plan.roles import named_columns, named_of_reference, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
-from kanon_sql.sql.dialects import EXECUTED, ROUNDING, Quote, Types, quoted, rules_of, translated
+from kanon_sql.sql.dialects import Quote, Types, quoted, rules_of, translated
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.excerpt import named_sets, until
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Table
-
-_BYTEWISE = ("duckdb", "clickhouse")
-"""The dialects of databases in which texts that differ are never equal."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +255,7 @@ def _tables(
 
 def _plan_of(asked: TableSpec, tables: Mapping[Role, Table], dialect: str) -> Plan:
     """The plan for tables of a database that nobody asks: nothing is read, not even a fact."""
-    exact = dialect not in ROUNDING
+    exact = not TRAITS[dialect].rounds
     there = {role: replace(table, exact=exact) for role, table in tables.items()}
     references, earlier = (
         {name: table for (kind, name), table in there.items() if kind == part}
@@ -282,7 +280,7 @@ def _for_elsewhere(plan: Plan, dialect: str, quote: Quote) -> CompiledTable:
 
 
 def _label(dialect: str) -> str:
-    if dialect in EXECUTED:
+    if TRAITS[dialect].executed:
         return f"{dialect}, generated; not executed here, as the tests of this release do"
     return f"{dialect}, generated and not executed"
 
@@ -302,7 +300,7 @@ def _notes(bound: BoundSpec) -> Iterator[tuple[str, str]]:
 def _texts(bound: BoundSpec, dialect: str) -> Iterator[Statement]:
     """The step that finds out whether the database takes texts for one that differ."""
     columns = list(_text_columns(bound))
-    if dialect in _BYTEWISE or not columns:
+    if TRAITS[dialect].bytewise or not columns:
         return
     yield Statement(
         "texts",

@@ -22,6 +22,7 @@ from kanon_sql.plan.steps import records, reference_records, spoken, step, with_
 from kanon_sql.results.worksheet import FILLED_IN
 from kanon_sql.results.writing import refuse_to_overwrite, write_whole
 from kanon_sql.spec.spec import AuditSpec
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
@@ -30,8 +31,6 @@ PERSONAL_DATA = (
     "# Personal data: the riskiest records, to be tried by hand. Keep it where only those can read "
     "it who try."
 )
-UNHASHED = ("sqlite",)
-"""Engines without the hash that chooses between records of the same risk."""
 
 
 def write_worksheet(
@@ -65,7 +64,7 @@ def write_worksheet(
         raise SpecError("a worksheet is of one table, and the spec has several.")
     with opening(engine, memory_limit, threads) as engine_of:
         hub = engine_of(spec.tables[0])
-        if hub.dialect in UNHASHED:
+        if not TRAITS[hub.dialect].hashes:
             raise SpecError(f"a worksheet can't be drawn in {hub.name}, which has no md5().")
         table = open_table(spec, 0, hub, timeout)
         refuse_to_overwrite([output], hub.files_read())

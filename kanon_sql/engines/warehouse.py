@@ -17,7 +17,7 @@ from kanon_sql.engines.definitions import Definitions
 from kanon_sql.engines.names import name_parts, named
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, option
-from kanon_sql.sql.dialects import ROUNDING
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
@@ -174,7 +174,7 @@ class Catalogued(Warehouse):
             columns,
             ordered=False,
             embedded=False,
-            exact=self.dialect not in ROUNDING,
+            exact=not TRAITS[self.dialect].rounds,
         )
         self._types[table.sql] = table.types
         return table

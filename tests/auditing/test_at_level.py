@@ -295,7 +295,7 @@ def test_a_table_of_which_no_level_is_asked_is_not_read_where_only_sql_is_made()
 # --- what a user may get wrong ---------------------------------------------------------------
 
 MEND = (
-    "\nMend it, or go on with hierarchy_faults='warn': every level is then read from the raw "
+    "\nMend it, or go on with --hierarchy-faults warn: every level is then read from the raw "
     "value, and the first row of a value wins."
 )
 

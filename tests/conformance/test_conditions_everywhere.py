@@ -18,7 +18,7 @@ import kanon_sql as kanon
 from kanon_sql.engines import connect
 from kanon_sql.errors import InputError, KanonError, SpecError
 from kanon_sql.sql.conditions import condition
-from kanon_sql.sql.dialects import ROUNDING
+from kanon_sql.sql.dialects.traits import TRAITS
 
 PEOPLE = Filled(
     ("z", "f", "a", "d", "b"),
@@ -292,7 +292,7 @@ def test_decimals_are_reckoned_with_exactly_or_not_at_all(database: Database, en
     database.load("priced", PRICED)
     # Where SQLite has a decimal, it has a double.
     asked = [*EXACT_OF_WHOLE_NUMBERS, *(EXACT if engine != "sqlite" else ())]
-    if engine not in ROUNDING:
+    if not TRAITS[engine].rounds:
         assert chosen(asked, "priced", database.url) == in_duckdb(asked, PRICED)
         return
 

@@ -21,7 +21,8 @@ from sqlglot import exp
 
 import kanon_sql as kanon
 from kanon_sql.errors import SpecError
-from kanon_sql.sql.dialects import DIALECTS, EXECUTED, translated
+from kanon_sql.sql.dialects import DIALECTS, translated
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.excerpt import named_sets, until
 
 OTHERS = [dialect for dialect in DIALECTS if dialect != "duckdb"]
@@ -166,7 +167,7 @@ def test_it_is_one_select_of_the_dialect(dialect: str) -> None:
 
         assert isinstance(statement, exp.Query)
         assert statement.find(exp.Command) is None
-        assert dialect in EXECUTED or unknown <= NOT_IN_THE_GRAMMAR.get(dialect, set())
+        assert TRAITS[dialect].executed or unknown <= NOT_IN_THE_GRAMMAR.get(dialect, set())
 
 
 @pytest.mark.parametrize("dialect", OTHERS)

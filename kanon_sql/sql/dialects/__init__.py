@@ -19,18 +19,9 @@ from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.sql.dialects.mariadb import MariaDB as MariaDB
 from kanon_sql.sql.dialects.rules import Rules, is_some_records
 from kanon_sql.sql.dialects.spelling import in_lower_case, with_comments, with_needed_quotes
+from kanon_sql.sql.dialects.traits import TRAITS
 
-EXECUTED = ("duckdb", "postgres", "spark", "clickhouse", "sqlite", "mariadb")
-"""The dialects whose SQL the tests run on an engine of that name."""
-DIALECTS = (
-    *EXECUTED,
-    *("snowflake", "bigquery", "redshift", "databricks", "trino", "tsql", "mysql"),
-)
-
-COLLATING = ("postgres",)
-"""Those in which texts are in the order of a language, unless one asks for that of their bytes."""
-ROUNDING = ("bigquery", "clickhouse", "sqlite")
-"""Those in which 0.1 is a float, and what is reckoned with decimals is rounded to one."""
+DIALECTS = tuple(TRAITS)
 Quote = Literal["always", "needed"]
 Views = tuple[tuple[str, str], ...]
 """By the name of a table as the templates spell it: the SELECT of the dialect that is read in its

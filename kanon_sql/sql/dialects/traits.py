@@ -1,0 +1,58 @@
+"""What databases of a dialect do otherwise than most, as far as it matters outside of its SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Traits:
+    """How a dialect differs; what is not said of one is as most databases have it."""
+
+    executed: bool = False
+    """Whether the tests run its SQL on a database of that name."""
+    collates: bool = False
+    """Whether texts are in the order of a language, unless one asks for that of their bytes."""
+    bytewise: bool = False
+    """Whether texts that differ are never equal, whatever the column."""
+    rounds: bool = False
+    """Whether 0.1 is a float, and what is reckoned with decimals is rounded to one."""
+    hashes: bool = True
+    """Whether it has md5()."""
+    null_first: bool = False
+    """Whether NULL comes first, without words for anything else."""
+    nests_with: bool = True
+    """Whether WITH can stand within WITH."""
+    orders_views: bool = True
+    """Whether a view can have an order."""
+    create_view: str = "create or replace view"
+    """What creates a view."""
+    replaces_views: bool = True
+    """Whether that replaces one that is there; else it must be dropped before."""
+    ends_batch: str = ""
+    """The line that must stand between statements which create views."""
+
+
+TRAITS = {
+    "duckdb": Traits(executed=True, bytewise=True),
+    "postgres": Traits(executed=True, collates=True),
+    "spark": Traits(executed=True),
+    "clickhouse": Traits(executed=True, bytewise=True, rounds=True),
+    "sqlite": Traits(
+        executed=True, rounds=True, hashes=False, create_view="create view", replaces_views=False
+    ),
+    "mariadb": Traits(executed=True, null_first=True),
+    "snowflake": Traits(),
+    "bigquery": Traits(rounds=True, null_first=True),
+    "redshift": Traits(),
+    "databricks": Traits(),
+    "trino": Traits(),
+    "tsql": Traits(
+        nests_with=False,
+        orders_views=False,
+        create_view="create or alter view",
+        ends_batch="go",
+    ),
+    "mysql": Traits(null_first=True),
+}
+"""Every dialect, those first whose SQL the tests run."""
