@@ -23,7 +23,8 @@ import pyarrow as pa
 import pytest
 
 import kanon_sql as kanon
-from kanon_sql.engines.duckdb.engine import DuckDBEngine, FileEvidence
+from kanon_sql.engines.duckdb.engine import DuckDBEngine
+from kanon_sql.engines.duckdb.evidence import FileEvidence
 from kanon_sql.engines.readers import Run
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 from kanon_sql.sql.tables import Column, Table

@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
-import io
 import re
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any, cast
 
 import duckdb
 
+from kanon_sql.engines.duckdb.csv_lines import (
+    CHUNK,
+    LONGEST_LINE,
+    Lines,
+    field_limit,
+    line_too_long,
+    open_bytes,
+)
 from kanon_sql.engines.readers import (
     Run,
     call,
@@ -36,8 +39,6 @@ from kanon_sql.errors import InputError, SpecError
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
 
-CHUNK = 1 << 22
-LONGEST_LINE = 1 << 24
 DELIMITERS = (",", ";", "\t", "|")
 NOT_QUOTE_OR_BREAK = bytes(set(range(256)) - set(b'"\r\n'))
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -348,13 +349,6 @@ LINE_TOO_LONG = ("aximum line size", "does not support a full read")
 """What DuckDB says of a line beyond its limit; the rest of its message may hold the line."""
 
 
-def line_too_long(file: str) -> InputError:
-    return InputError(
-        f"{file} has a line longer than {LONGEST_LINE >> 20} MiB. If it is not meant to, "
-        "look for a quote that is never closed."
-    )
-
-
 def csv_fault(file: str, header: Header, run: Run) -> InputError:
     """The error that says which line can't be read as it stands, and why."""
     return InputError(f"{file}: {first_fault(file, header, run) or unknown_fault()}")
@@ -433,80 +427,3 @@ def written_fields(text: str, delimiter: str) -> list[str]:
 def line_end(text: str) -> str:
     """The line break that closes `text`."""
     return next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")
-
-
-class Lines(Iterator[str]):
-    """The lines of a file with their line ends, gathered into a record until the next one begins.
-
-    Bytes that are not UTF-8 come through as lone surrogates. Raises `InputError` for a line too
-    long, which is not read to its end.
-    """
-
-    def __init__(self, file: str, raw: IO[bytes]) -> None:
-        self._file = file
-        self._text = io.TextIOWrapper(raw, "utf-8", "surrogateescape", newline="")
-        self.had_mark = False
-        # Many short lines are held as one text.
-        self._record = io.StringIO(newline="")
-        self._first = True
-
-    def __next__(self) -> str:
-        line = self._text.readline(LONGEST_LINE + 1)
-        if not line:
-            raise StopIteration
-        if len(line) > LONGEST_LINE:
-            raise line_too_long(self._file)
-        if self._first:
-            self._first = False
-            self.had_mark = line.startswith("\ufeff")
-            line = line.removeprefix("\ufeff")
-        self._record.write(line)
-        return line
-
-    @property
-    def record(self) -> str:
-        return self._record.getvalue()
-
-    def begin_record(self) -> None:
-        self._record = io.StringIO(newline="")
-
-    def only_blank_lines_follow(self) -> bool:
-        return not any(line.strip("\r\n") for line in self)
-
-
-class Stoppable(io.FileIO):
-    """A file that is no longer read once what runs is to stop."""
-
-    def __init__(self, file: str, run: Run) -> None:
-        super().__init__(file)
-        self._run = run
-
-    def readinto(self, buffer: Any) -> int | None:
-        self._run.go_on()
-        return super().readinto(buffer)
-
-
-@contextmanager
-def open_bytes(file: str, run: Run) -> Iterator[IO[bytes]]:
-    """The bytes of `file`, unpacked where it is gzipped."""
-    try:
-        with io.BufferedReader(Stoppable(file, run), CHUNK >> 4) as packed:
-            if file.lower().endswith(".gz"):
-                with gzip.open(packed) as raw:
-                    yield cast("IO[bytes]", raw)
-            else:
-                yield packed
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(f"{file} is not a whole gzip file. Fetch or pack it again.") from None
-    except OSError as error:
-        raise InputError(f"{file} can't be read: {error.strerror}.") from None
-
-
-@contextmanager
-def field_limit(size: int) -> Iterator[None]:
-    """Let Python's csv module read fields of up to `size` characters."""
-    before = csv.field_size_limit(size)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -29,6 +28,7 @@ from kanon_sql.engines.duckdb.errors import (
     relation_alone,
     without_values,
 )
+from kanon_sql.engines.duckdb.evidence import Evidence, FileEvidence, is_database
 from kanon_sql.engines.duckdb.files import (
     file_source,
     list_files,
@@ -38,7 +38,9 @@ from kanon_sql.engines.duckdb.files import (
 )
 from kanon_sql.engines.duckdb.frames import frame_name, readable_frame
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
+from kanon_sql.engines.duckdb.sessions import require_plain_comparison, require_plain_session
 from kanon_sql.engines.duckdb.views import definitions_read, paths_in, texts_in
+from kanon_sql.engines.duckdb.written import as_files_have_them
 from kanon_sql.engines.failures import stopped
 from kanon_sql.engines.names import name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, require_usable_names
@@ -50,18 +52,6 @@ from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
 
 RELATION = "kanon_relation"
-
-
-_NOT_IN_PARQUET = "HUGEINT|INTERVAL|TIME WITH TIME ZONE"
-
-
-@dataclass(frozen=True)
-class FileEvidence:
-    """A file as it was when the audit opened it."""
-
-    path: str
-    size: int
-    mtime_ns: int
 
 
 class DuckDBEngine:
@@ -100,7 +90,7 @@ class DuckDBEngine:
         self._relation: duckdb.DuckDBPyRelation | None = None
         self._carried = Carried()
         self._frames: dict[str, Any] = {}
-        self._files: dict[str, FileEvidence] = {}
+        self._files = Evidence()
         self._paths: set[str] = set()
         self._unfinished: dict[str, str] = {}
         self._kept: dict[str, str] = {}
@@ -138,11 +128,11 @@ class DuckDBEngine:
         """
         self._stopping.clear()
         if self._has_tables:
-            self._require_plain_session()
+            require_plain_session(self._asked)
         table = self._found(target)
         if self._is_plain_hub:
             return table
-        self._require_plain_comparison(table)
+        require_plain_comparison(self._asked, table)
         [[keeps_order]] = self._asked(render("keeps_order"))
         return replace(table, ordered=table.ordered and bool(keeps_order))
 
@@ -248,7 +238,9 @@ class DuckDBEngine:
             form = f"format csv, header true, delimiter {delimiter}"
         else:
             form = "format parquet"
-        columns = ", ".join(self._as_files_have_them(name, parquet=form == "format parquet"))
+        columns = ", ".join(
+            as_files_have_them(self._columns(identifier(name)), parquet=form == "format parquet")
+        )
         try:
             with ctrl_c():
                 self._session.execute(
@@ -262,33 +254,6 @@ class DuckDBEngine:
             ) from None
         except duckdb.Error as error:
             raise explained(error) from None
-
-    def _as_files_have_them(self, name: str, *, parquet: bool) -> Iterator[str]:
-        """The columns of what is kept, such that no value changes in a file, and equal ones are
-        spelled alike there: in DuckDB NaN has a sign, and in a text 0 has. An ENUM would bring all
-        its categories.
-
-        Raises `InputError` for a column of which Parquet has no like.
-        """
-        for column in self._columns(identifier(name)):
-            huge = column.type in ("HUGEINT", "UHUGEINT")
-            if parquet and not huge and re.search(_NOT_IN_PARQUET, column.type):
-                raise InputError(
-                    f'a Parquet file can\'t hold the values of "{column.name}" ({column.type}) as '
-                    "they are. Write a .csv, or cast the column in a view."
-                )
-            quoted = identifier(column.name)
-            if parquet and huge:
-                yield f"cast({quoted} as decimal(38, 0)) as {quoted}"
-            elif column.type in ("DOUBLE", "FLOAT"):
-                nan = f"cast('nan' as {column.type})"
-                # The sum of -0.0 and 0 is 0.0.
-                number = quoted if parquet else f"{quoted} + 0"
-                yield f"case when isnan({quoted}) then {nan} else {number} end as {quoted}"
-            elif column.type == "ENUM":
-                yield f"cast({quoted} as varchar) as {quoted}"
-            else:
-                yield quoted
 
     def records(self, table: Table, form: str) -> Any:
         """All records of a table, as pandas, polars or pyarrow has them."""
@@ -348,12 +313,12 @@ class DuckDBEngine:
 
     def evidence(self) -> list[FileEvidence]:
         """The files read, as they were at the start."""
-        return list(self._files.values())
+        return list(self._files)
 
     def files_read(self) -> Iterator[str]:
         """What was named; the files of the databases that are open, and what any view or macro in
         them, or a relation, may read."""
-        yield from self._files
+        yield from (each.path for each in self._files)
         if self._is_plain_hub:
             return
         for (path,) in self._asked(render("database_files")):
@@ -368,13 +333,7 @@ class DuckDBEngine:
 
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if a file is not what it was at the start."""
-        for before in self._files.values():
-            try:
-                is_same = seen(before.path) == before
-            except OSError:
-                is_same = False
-            if not is_same:
-                raise EngineError(f"{before.path} changed while it was being audited; run again.")
+        self._files.verify_unchanged()
 
     def __enter__(self) -> Self:
         return self
@@ -386,7 +345,7 @@ class DuckDBEngine:
         if not Path(database).is_file():
             self.close()
             raise InputError(f"{database}: no such DuckDB file.")
-        self._note_files([database])
+        self._files.note([database])
         try:
             name = identifier(own_name(database))
             self._session.execute(f"attach {literal(database)} as {name} (read_only)")
@@ -447,7 +406,7 @@ class DuckDBEngine:
             )
         for file in files:
             require_readable(file)
-        self._note_files(files)
+        self._files.note(files)
         name = os.path.basename(known_as)
         if kind == "arrow":
             table = self._registered(name, path, read_arrow(files))
@@ -500,31 +459,6 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise explained(error) from None
 
-    def _require_plain_session(self) -> None:
-        """Refuse a session in which functions, or the order of values, are not what is meant."""
-        if macros := [str(macro) for (macro,) in self._asked(render("shadowing_macros"))]:
-            raise InputError(
-                f"the database has macros that stand in for DuckDB's functions: "
-                f"{', '.join(sorted(macros))}. No count could be trusted. Rename them."
-            )
-        [[order]] = self._asked(render("default_order"))
-        if str(order).upper().startswith("DESC"):
-            raise InputError(
-                f"the DuckDB session has default_order = {order}, which turns around the order "
-                "that distances and risks are read off. Reset it: reset default_order."
-            )
-
-    def _require_plain_comparison(self, table: Table) -> None:
-        """Refuse a table of which some texts that differ are compared as equal."""
-        [[collation]] = self._asked(render("default_collation"))
-        texts = [column for column in table.columns if column.type == "VARCHAR"]
-        merged = render("texts_merged", relation=table.sql, columns=texts)
-        if collation or (texts and any(self._asked(merged)[0])):
-            raise InputError(
-                f"{table.name} has text with a collation, which takes different values for one "
-                "and would make classes look larger. Audit a copy without it."
-            )
-
     def _open_files_in(self, definitions: Sequence[str]) -> None:
         """Leave open what a view reads, and see whether it changes."""
         for path in (path for definition in definitions for path in paths_in(definition)):
@@ -532,7 +466,7 @@ class DuckDBEngine:
                 files = list_files(path, self._reading)
             except InputError:
                 continue
-            self._note_files(files)
+            self._files.note(files)
             self._paths |= {path, *files}
 
     def _framed(self, name: str, target: Any) -> Table:
@@ -565,7 +499,7 @@ class DuckDBEngine:
             )
         require_usable_names("duckdb relation", relation.columns)
         self._relation = relation
-        self._require_plain_session()
+        require_plain_session(self._asked)
         columns = zip(relation.columns, relation.types, strict=True)
         return Table(
             "duckdb relation",
@@ -633,18 +567,6 @@ class DuckDBEngine:
         found = self._relation.query(RELATION, self._carried.in_dialect(sql))
         return (found.columns, found.fetchall()) if found else ([], [])
 
-    def _note_files(self, files: Sequence[str]) -> None:
-        self._files |= {file: seen(file) for file in files}
-
-
-def is_database(path: str) -> bool:
-    """Whether a file is one of DuckDB's own, by its first bytes."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(12)[8:] == b"DUCK"
-    except OSError:
-        return False
-
 
 def scanned(plans: Sequence[Mapping[str, Any]]) -> Iterator[int]:
     """How many rows the planner expects of each leaf."""
@@ -652,11 +574,6 @@ def scanned(plans: Sequence[Mapping[str, Any]]) -> Iterator[int]:
         if not plan["children"]:
             yield int(plan["extra_info"].get("Estimated Cardinality", 0))
         yield from scanned(plan["children"])
-
-
-def seen(file: str) -> FileEvidence:
-    status = os.stat(file)
-    return FileEvidence(file, status.st_size, status.st_mtime_ns)
 
 
 def nan_in_words(column: Iterable[Any]) -> list[Any]:
