@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import random
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -165,6 +166,19 @@ def test_a_release_is_a_table() -> None:
     assert {name: sorted(values) for name, values in table.to_pydict().items()} == RELEASE
     assert table.to_pylist() == frame.to_dict("records") == release.to_polars().to_dicts()
     assert isinstance(release.to_polars(), pl.DataFrame)
+
+
+def test_a_release_is_given_whatever_the_order_of_its_sums() -> None:
+    draw = random.Random(5)
+    people = pd.DataFrame(
+        {"age": [draw.randint(18, 70) for _ in range(400)],
+         "disease": [draw.choice("abcde") for _ in range(400)]}
+    )  # fmt: skip
+    ages = {"age": {"levels": [{"width": 5}, {"width": 20}, "suppress"]}}
+
+    for _ in range(8):
+        result = kanon.anonymize(people, ages, k=4, sensitive="disease", algorithm="local")
+        assert result.release.to_arrow().num_rows == 400
 
 
 def test_a_release_of_data_that_changed_is_not_given() -> None:

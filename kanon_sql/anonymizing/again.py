@@ -14,6 +14,7 @@ from kanon_sql.anonymizing.result import AnonymizationResult
 from kanon_sql.engines import is_embedded
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.errors import EngineError
+from kanon_sql.results.alike import are_alike
 from kanon_sql.results.release import Form
 from kanon_sql.spec.spec import AuditSpec
 
@@ -52,7 +53,7 @@ _OF_A_FILE: dict[str, Any] = {"views": (), "views_without_values": None, "releas
 def _alike(first: AnonymizationResult, second: AnonymizationResult) -> bool:
     """Whether two releases were made in the same way, and have the same figures."""
     same = replace(second.anonymization, **_OF_A_FILE)
-    return same == replace(first.anonymization, **_OF_A_FILE) and (
-        [(each.summary, each.checks) for each in first.tables]
-        == [(each.summary, each.checks) for each in second.tables]
+    return are_alike(replace(first.anonymization, **_OF_A_FILE), same) and are_alike(
+        [(each.summary, each.checks) for each in first.tables],
+        [(each.summary, each.checks) for each in second.tables],
     )

@@ -9,6 +9,7 @@ from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import FIRST_RECORDS, SURVEY_CLASSES, Look, Plan, ReferenceStep
 from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.earlier_plan import EarlierStep
+from kanon_sql.plan.pairs import are_of_one_kind
 from kanon_sql.report.words.numbers import the_reference
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
@@ -215,7 +216,14 @@ def _with_earlier(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[s
                 f"{'came' if which == 'joiners' else 'left'} looks among them alone."
             )
     for column in plan.bound.sensitive:
-        if column.name not in earlier.sensitive:
+        there = earlier.sensitive.get(column.name)
+        if there and not are_of_one_kind(column, there):
+            yield (
+                f'"{there.name}" of {earlier.table.name} is {there.type}, and "{column.name}" of '
+                f"this release is {column.type}, so nothing is said of them together. Give both "
+                "the same type."
+            )
+        elif not there:
             yield (
                 f'{earlier.table.name} has no column "{column.name}", so nothing is said of it '
                 "together with this release. If it has another name there, say which: columns of "

@@ -19,7 +19,7 @@ from kanon_sql.plan.bound import BoundReference, BoundSpec, Pair
 from kanon_sql.plan.pairs import pairs
 from kanon_sql.plan.precautions import precautions, without_entity
 from kanon_sql.plan.steps import records, reference_records, spoken, step, with_entity
-from kanon_sql.results.worksheet import FILLED_IN
+from kanon_sql.results.worksheet import FILLED_IN, NUMBER, SIZES
 from kanon_sql.results.writing import refuse_to_overwrite, write_whole
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.dialects.traits import TRAITS
@@ -166,11 +166,11 @@ def _of_class(found: Row, compared: Sequence[Pair], bound: BoundSpec) -> Iterato
 def _text(bound: BoundSpec, rows: Sequence[Sequence[str]]) -> str:
     """The file: what it is, its columns, and a numbered row for each record."""
     file = io.StringIO()
-    sizes = ["class_size", *(["reference_count"] if bound.references else [])]
+    sizes = SIZES if bound.references else SIZES[:1]
     names = [column.name for column in bound.quasi_identifiers]
     writer = csv.writer(file, lineterminator="\n")
     file.write(f"{PERSONAL_DATA}\n")
-    writer.writerow(["number", *names, *sizes, *FILLED_IN])
+    writer.writerow([NUMBER, *names, *sizes, *FILLED_IN])
     for number, row in enumerate(rows, start=1):
         writer.writerow([number, *row, *("" for _ in FILLED_IN)])
     return file.getvalue()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
 
 from kanon_sql.cli.option_kinds import (
@@ -18,6 +20,7 @@ from kanon_sql.cli.option_kinds import (
     format_option,
     run,
 )
+from kanon_sql.results.release import Algorithm
 
 KNOWLEDGE = (
     run(
@@ -177,7 +180,7 @@ WEIGHED = (
 SEARCH = (
     run(
         "--algorithm",
-        metavar="datafly|optimal",
+        metavar="|".join(get_args(Algorithm)),
         default="datafly",
         show_default=True,
         help="How the levels are found.",

@@ -13,6 +13,9 @@ from kanon_sql.errors import InputError, did_you_mean, nearest
 from kanon_sql.files import file_kind
 from kanon_sql.sql.quoting import identifier
 
+_OF_THE_SERVER = {"information_schema", "pg_catalog", "sys"}
+"""Schemas in which a server keeps its own catalogue, and nobody a table of people."""
+
 
 def named(
     name: str,
@@ -56,9 +59,10 @@ def named(
     if name in [one[-1] for one in known]:
         raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
     places = set(path)
+    theirs = [one for one in known if len(one) < 2 or one[-2].casefold() not in _OF_THE_SERVER]
     # Those of the usual schemas by their names, and if there are none, all with their schemas.
-    usual = [one[-1] for one in known if one[:2] in places]
-    there = usual or [".".join(one[1:]) for one in known]
+    usual = [one[-1] for one in theirs if one[:2] in places]
+    there = usual or [".".join(one[1:]) for one in theirs]
     listed = f" Tables and views: {nearest(name, there)}." if there else " It has no tables."
     near = did_you_mean(name, [one[-1] for one in known])
     file = no_file if file_kind(name) else ""

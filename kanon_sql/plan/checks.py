@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kanon_sql.errors import SpecError, did_you_mean, located, option
 from kanon_sql.plan.bound import BoundCheck, BoundColumn, EarlierRoles
+from kanon_sql.plan.pairs import are_of_one_kind
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import read_tree
 from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
@@ -89,7 +90,8 @@ def _composed_unasked(
             yield BoundCheck(ComposedKAnonymity(earlier=name), asked=False)
         known = {m.sensitive for m in of_release if isinstance(m, ComposedLDiversity)}
         for column in sensitive:
-            if column.name in release.sensitive and column.name not in known:
+            there = release.sensitive.get(column.name)
+            if column.name not in known and there and are_of_one_kind(column, there):
                 model = ComposedLDiversity(sensitive=column.name, earlier=name)
                 yield BoundCheck(model, asked=False, column=column)
 

@@ -58,23 +58,15 @@ def steps_with_earlier(bound: BoundSpec) -> Iterator[EarlierStep]:
             if isinstance(check.model, ComposedModel) and check.model.earlier == name
         ]
         crowds = labelled(each for each in asked if isinstance(each.model, ComposedKAnonymity))
+        of_values = [each for each in asked if isinstance(each.model, ComposedLDiversity)]
         yield EarlierStep(
             name,
             _crowds(bound, earlier, crowds),
             crowds,
             tuple(
-                _candidates(
-                    bound,
-                    earlier,
-                    column,
-                    labelled(
-                        each
-                        for each in asked
-                        if isinstance(each.model, ComposedLDiversity) and each.column == column
-                    ),
-                )
+                _candidates(bound, earlier, column, labelled(checks))
                 for column in bound.sensitive
-                if column.name in earlier.sensitive
+                if (checks := [each for each in of_values if each.column == column])
             ),
         )
 

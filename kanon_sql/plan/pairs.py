@@ -83,15 +83,22 @@ def of_both_releases(
     Raises `SpecError` unless both hold values of one kind: text that spells a number is another
     person, or another diagnosis, wherever it is spelled otherwise.
     """
-    here, there = family(column.type), family(other.type)
-    if here and there and here != there:
+    if not are_of_one_kind(column, other):
+        in_both = "nobody" if column == bound.entity else "no value"
         raise SpecError(
             f'{the_earlier(earlier.name)}: column "{other.name}" is {other.type}, and '
-            f'"{column.name}" of {bound.table.name} is {column.type}, so nobody could be found in '
-            "both. Give both the same type."
+            f'"{column.name}" of {bound.table.name} is {column.type}, so {in_both} could be found '
+            "in both. Give both the same type."
         )
+    here = family(column.type)
     is_plain = bool(here) and column.type == other.type
     rounds = column.type != other.type and _FLOATS & {column.type, other.type}
     return Pair(
         column, other, "as_is" if is_plain or (here == "number" and not rounds) else "as_text"
     )
+
+
+def are_of_one_kind(column: BoundColumn, other: BoundColumn) -> bool:
+    """Whether a value of the one may be a value of the other."""
+    here, there = family(column.type), family(other.type)
+    return not (here and there) or here == there

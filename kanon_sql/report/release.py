@@ -275,7 +275,7 @@ def _by_level(result: ReleaseFindings, recoded: Recoded) -> Grid:
 def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
     """What one level for all would have lost, and what mixed ones ask of whoever uses them."""
     other = recoded.one_level_for_all
-    if other is not None and not made.reached_top:
+    if other is not None and other.metrics.loss is not None and not made.reached_top:
         suppressed = f" and suppress {counted(other.suppressed, 'record')}" * (other.suppressed > 0)
         yield (
             f"One level for each column would lose {_percentage(other.metrics.loss)} at least"
@@ -377,7 +377,7 @@ def outcome(result: ReleaseFindings) -> list[str]:
     made, [table] = result.anonymization, result.tables
     failed = [check for check in table.checks if check.holds is False]
     if made.reached_top:
-        return [_why_in_vain(result), _WHAT_HELPS]
+        return _in_vain(result)
     written = [_written(made.release, len(made.views_for_reading), table)] if made.release else []
     if failed:
         titles = listed([models.verdict(check, table).title for check in failed])
@@ -398,15 +398,24 @@ def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
         )
 
 
-def _why_in_vain(result: ReleaseFindings) -> str:
-    made, k = result.anonymization, _only_k(result)
+def _in_vain(result: ReleaseFindings) -> list[str]:
+    """Why there is no release, and what would help."""
+    made, k, [table] = result.anonymization, _only_k(result), result.tables
+    if table.summary.classes == 1 and made.records_violating == table.summary.records:
+        return [
+            "With every quasi-identifier as coarse as it may be all records are one class, and "
+            "that fails too, so that no coarser level can help. Nothing is written.",
+            "What would help: demand less, or release more records.",
+        ]
     classes = "violating classes" if k is None else f"classes below {number(k)}"
     many, at_most = made.records_violating, made.max_suppressed
-    return (
-        f"Every quasi-identifier is at its top, and {counted(many, 'record')} still "
-        f"{'lies' if many == 1 else 'lie'} in {classes}, where {number(at_most)} may be "
-        "suppressed. Nothing is written."
+    said = (
+        f"Every quasi-identifier is as coarse as it may be, and {counted(many, 'record')} still "
+        f"{'lies' if many == 1 else 'lie'} in {classes}, where {number(at_most)} may be suppressed"
     )
+    if made.suppressed_as == "star" and many <= at_most:
+        said += ": with * in every quasi-identifier they would be a class that is too small"
+    return [f"{said}. Nothing is written.", _WHAT_HELPS]
 
 
 def _is_embedded(table: TableResult) -> bool:

@@ -12,6 +12,10 @@ from kanon_sql.errors import InputError
 
 FILLED_IN = ("tried_with", "name_found", "sure", "correct", "minutes")
 """The last columns of a worksheet, which people fill in."""
+NUMBER = "number"
+"""The first column of a worksheet, in which each row has a number of its own."""
+SIZES = ("class_size", "reference_count")
+"""Those behind the quasi-identifiers; the last is there where there is a reference."""
 ANSWERS = {"sure": ("yes", "no", "maybe"), "correct": ("yes", "no")}
 CONFIDENCE = 0.95
 _HOW = "kanon-sql worksheet … --show-values --output FILE writes one."
@@ -31,6 +35,8 @@ class Attempts:
     confirmed: int
     false: int
     """The claims that were not the right person, or of which nobody said so."""
+    unchecked: int
+    """The claims of which nobody said whether they were the right person."""
     minutes: float
 
     @property
@@ -59,6 +65,7 @@ class Attempts:
             "interval": list(interval) if interval else None,
             "confidence": CONFIDENCE,
             "false_claims": self.false_claims,
+            "unchecked": self.unchecked,
             "minutes": self.minutes,
         }
 
@@ -117,12 +124,12 @@ def read_worksheet(path: Path) -> Attempts:
         raise InputError(
             f"{path} is no worksheet: its columns must end with {', '.join(FILLED_IN)}. {_HOW}"
         )
-    columns = len(lines[header_at][1])
-    answers = [
-        _answers(path, line, cells, columns) for line, cells in lines[header_at + 1 :] if any(cells)
-    ]
-    if not answers:
+    columns = lines[header_at][1]
+    rows = [(line, cells) for line, cells in lines[header_at + 1 :] if any(cells)]
+    if not rows:
         raise InputError(f"{path} has no row to read. {_HOW}")
+    _refuse_edited(path, columns, rows)
+    answers = [_answers(path, line, cells) for line, cells in rows]
     tried = [each for each in answers if each.sure]
     claims = [each for each in tried if each.sure == "yes"]
     return Attempts(
@@ -131,6 +138,7 @@ def read_worksheet(path: Path) -> Attempts:
         claims=len(claims),
         confirmed=sum(each.correct == "yes" for each in tried),
         false=sum(each.correct != "yes" for each in claims),
+        unchecked=sum(not each.correct for each in claims),
         minutes=math.fsum(each.minutes for each in answers),
     )
 
@@ -169,12 +177,39 @@ def _is_note(cells: Sequence[str]) -> bool:
     return not any(cells) or cells[0].startswith("#")
 
 
-def _answers(path: Path, line: int, cells: list[str], columns: int) -> _Answers:
-    if len(cells) != columns:
-        raise InputError(
-            f"{path}:{line}: the row has {len(cells)} columns, and the head has {columns}. Quote a "
-            "cell that has a comma in it."
-        )
+def _refuse_edited(
+    path: Path, columns: Sequence[str], rows: Sequence[tuple[int, list[str]]]
+) -> None:
+    """Raise for a row that is not as it was written, or is there twice and would count twice."""
+    numbered = [place for place, name in _counts(columns) if columns[place] == name]
+    seen: dict[str, int] = {}
+    for line, cells in rows:
+        if len(cells) != len(columns):
+            raise InputError(
+                f"{path}:{line}: the row has {len(cells)} columns, and the head has "
+                f"{len(columns)}. Quote a cell that has a comma in it."
+            )
+        for place in numbered:
+            if not cells[place].isdecimal():
+                raise InputError(
+                    f"{path}:{line}: {columns[place]} must be the whole number that was written "
+                    "there; found something else."
+                )
+        if 0 in numbered and seen.setdefault(cells[0], line) != line:
+            raise InputError(
+                f"{path}:{line}: number is that of line {seen[cells[0]]} too. A record has one row."
+            )
+
+
+def _counts(columns: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Where a worksheet has its whole numbers: before the quasi-identifiers, and behind them."""
+    yield 0, NUMBER
+    behind = len(columns) - len(FILLED_IN)
+    sizes = SIZES if columns[behind - 1] == SIZES[-1] else SIZES[:1]
+    yield from enumerate(sizes, start=behind - len(sizes))
+
+
+def _answers(path: Path, line: int, cells: list[str]) -> _Answers:
     given = dict(zip(FILLED_IN, cells[-len(FILLED_IN) :], strict=True))
     for column, allowed in ANSWERS.items():
         given[column] = given[column].lower()

@@ -305,6 +305,37 @@ def test_a_top_that_differs_and_can_not_be_joined_is_in_vain() -> None:
     assert made["views"] == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"keep": ["zip"]}, "as coarse as it may be, and 1 record still lies in classes below 2"),
+        (
+            {"keep": ["zip"], "max_suppressed": 1, "suppressed": "star"},
+            "with * in every quasi-identifier they would be a class that is too small",
+        ),
+        ({"l": 6, "sensitive": "disease"}, "all records are one class, and that fails too"),
+    ],
+)
+def test_it_says_why_there_is_no_release(asked: dict[str, Any], words: str) -> None:
+    table = pyarrow.table({"zip": list("aabbc"), "disease": list("vwxyz")})
+
+    result = kanon.anonymize(
+        table, quasi_identifiers=["zip"], k=2, algorithm="local", untouched="drop", **asked
+    )
+
+    told = " ".join(str(result).split())
+    assert (result.status, words in told) == ("violated", True)
+    assert "is at its top" not in told
+
+
+def test_of_columns_that_can_lose_nothing_no_loss_is_told() -> None:
+    table = pyarrow.table({"age": [31] * 3, "country": ["FR"] * 3})
+
+    result = kanon.anonymize(table, quasi_identifiers=["age", "country"], k=2, algorithm="local")
+
+    assert "would lose" not in str(result)
+
+
 def test_a_table_without_records_has_no_levels() -> None:
     nobody = people().slice(0, 0)
 

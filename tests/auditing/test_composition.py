@@ -169,6 +169,17 @@ def test_it_is_measured_unasked_and_gates_nothing() -> None:
     assert (crowds.violating_classes, crowds.violating_people) == (None, None)
 
 
+def test_a_value_of_another_kind_is_not_measured_and_says_so() -> None:
+    before = table([[*row[:3], place] for place, row in enumerate(BEFORE)])
+
+    result = kanon.audit(table(NOW), **ASKED, earlier_releases=before, checks=DEMANDED[:1])
+
+    assert [check.model for check in result.tables[0].checks if check.model.startswith("comp")] == [
+        "composed_k_anonymity"
+    ]
+    assert any('"s" of' in said and "is BIGINT" in said for said in result.tables[0].warnings)
+
+
 def test_a_release_is_rebuilt_at_its_levels() -> None:
     raw = [["a", "02138"], ["b", "02139"], ["c", "02141"], ["d", "02142"]]
     now = [["a", "1"], ["b", "1"], ["c", "1"], ["d", "2"]]
@@ -322,6 +333,14 @@ BAD: dict[str, tuple[type[Exception], dict[str, Any], str]] = {
         SpecError,
         {"earlier_releases": table([[n, *row[1:]] for n, row in enumerate(BEFORE)])},
         '"person" is BIGINT, and "person" of .* is VARCHAR',
+    ),
+    "a value of another kind": (
+        SpecError,
+        {
+            "earlier_releases": table([[*row[:3], n] for n, row in enumerate(BEFORE)]),
+            "checks": [kanon.ComposedLDiversity(l=2)],
+        },
+        '"s" is BIGINT, and "s" of .* is VARCHAR, so no value could be found in both',
     ),
     "a value that the earlier release lacks": (
         SpecError,

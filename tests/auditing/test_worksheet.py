@@ -124,6 +124,45 @@ def test_what_came_of_it(tmp_path: Path) -> None:
     assert "upper bound for the table only if the others are no riskier" in told
 
 
+def test_a_claim_that_nobody_checked_is_no_wrong_one(tmp_path: Path) -> None:
+    sheet = filled(tmp_path / "w.csv", "yes,,5", "yes,no,", "no,,")
+
+    found = read_worksheet(sheet)
+    told = " ".join(command("--read", sheet).stdout.split())
+
+    assert (found.claims, found.unchecked, found.false_claims) == (2, 1, 1.0)
+    assert "1 claim of being sure is not checked yet, and taken for wrong until then" in told
+    assert "1 of 1 claim of being sure was wrong" in told
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("1,02138,1,public,,yes,yes,5", "w.csv:4: number is that of line 3 too"),
+        ("two,02138,1,public,,yes,yes,5", "w.csv:4: number must be the whole number"),
+        ("2,02138,one,public,,yes,yes,5", "w.csv:4: class_size must be the whole number"),
+    ],
+)
+def test_a_row_that_was_copied_or_shifted_is_refused(tmp_path: Path, row: str, words: str) -> None:
+    sheet = filled(tmp_path / "w.csv", "yes,yes,5")
+    sheet.write_text(f"{sheet.read_text(encoding='utf-8')}\n{row}", encoding="utf-8")
+
+    with pytest.raises(InputError) as refused:
+        read_worksheet(sheet)
+
+    assert words in str(refused.value)
+    assert all(found not in str(refused.value) for found in ("two", "one,", "02138"))
+
+
+def test_quasi_identifiers_may_be_called_as_its_own_columns(tmp_path: Path) -> None:
+    columns = "number,class_size,sure"
+    people = written(tmp_path / "p.csv", [["a", "b", "c"], ["a", "b", ""]], columns)
+    sheet = tmp_path / "w.csv"
+    run = command(people, "--qi", columns, "--show-values", "--output", sheet)
+
+    assert (run.returncode, read_worksheet(sheet).rows) == (0, 2)
+
+
 @pytest.mark.parametrize("tried", [1, 5, 20, 300])
 def test_of_nobody_found_the_bound_is_the_closed_form(tried: int) -> None:
     assert clopper_pearson(0, tried) == pytest.approx((0, 1 - 0.025 ** (1 / tried)))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ from places import ROOT
 
 from kanon_sql.cli.help import GROUPS
 from kanon_sql.cli.main import main
+from kanon_sql.results.release import Algorithm
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +47,12 @@ def test_audit_has_its_options_in_groups_and_two_examples(capsys):
     assert [line.split()[0] for line in messages.splitlines() if line.startswith("  -")] == [
         "-v,", "-q,", "-h,",
     ]  # fmt: skip
+
+
+def test_every_algorithm_stands_in_the_help(capsys):
+    _, out, _ = run(capsys, "anonymize", "--help")
+
+    assert f"--algorithm {'|'.join(get_args(Algorithm))}" in out
 
 
 def test_quiet_tells_verdicts_and_warnings_alone(capsys):

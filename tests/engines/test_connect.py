@@ -1024,6 +1024,15 @@ def test_a_name_without_quotes_is_spelled_as_the_server_does(
     assert seen == found
 
 
+def test_the_tables_that_are_listed_are_the_users() -> None:
+    known = [("db", "pg_catalog", "pg_type"), ("db", "public", "people")]
+
+    with pytest.raises(kanon.InputError, match=r"Tables and views: people\.$"):
+        named("voters", known, [("db", "public"), ("db", "pg_catalog")], "postgres")
+    with pytest.raises(kanon.InputError, match=r"It has no tables\.$"):
+        named("voters", known[:1], [("db", "public"), ("db", "pg_catalog")], "postgres")
+
+
 @pytest.mark.parametrize(
     ("dialect", "collation"),
     [
