@@ -298,7 +298,7 @@ def _tables(whole: Part) -> tuple[TableResult, ...]:
 def _table(part: Part) -> TableResult:
     if "attacker_knows" in part.object():
         raise InputError(f"{part.path} is a profile, and an audit is needed. {part.how}")
-    histogram, levels, sql = part.find("histogram"), part.find("levels"), part.find("sql")
+    histogram, levels, summary = part.find("histogram"), part.find("levels"), part.find("summary")
     return TableResult(
         name=part.get("name", str),
         engine=part.get_or_none("engine", str) or "",
@@ -313,11 +313,13 @@ def _table(part: Part) -> TableResult:
         sources=part.get_or_none("sources", dict) or {},
         first=part.get_or_none("first", int),
         warnings=part.names("warnings"),
-        summary=_summary(part),
-        histogram=Rows(_bin(size) for size in histogram.items()) if histogram else Rows(),
+        summary=_of(Summary, summary) if summary else Summary(),
+        histogram=Rows(_of(HistogramBin, size) for size in histogram.items())
+        if histogram
+        else Rows(),
         checks=Rows(_check(check) for check in part.part("checks").items()),
         risk=dict(_risks(part)),
-        sql={name: sql.get(name, str) for name in sql.object()} if sql else {},
+        sql=_texts(part, "sql"),
         error=part.get_or_none("error", str),
         numbers=part.names("numbers"),
         insensitive=part.names("insensitive"),
@@ -355,20 +357,6 @@ def _status(part: Part) -> Status:
     return status
 
 
-def _summary(part: Part) -> Summary:
-    summary = part.find("summary")
-    if summary is None:
-        return Summary()
-    found = {
-        each.name: summary.find(each.name)
-        for each in fields(Summary)
-        if each.name != "average_class_size"
-    }
-    counts = {name: count.as_(int) for name, count in found.items() if count}
-    average = summary.find("average_class_size")
-    return Summary(**counts, average_class_size=_real(average) if average else None)
-
-
 def _risks(part: Part) -> Iterator[tuple[str, dict[str, float] | None]]:
     """The figures of each attacker; None for one that was not looked at."""
     risks = part.find("risk")
@@ -378,11 +366,6 @@ def _risks(part: Part) -> Iterator[tuple[str, dict[str, float] | None]]:
             attacker,
             {name: _real(figures.part(name)) for name in figures.object()} if figures else None,
         )
-
-
-def _bin(part: Part) -> HistogramBin:
-    size, classes, records = (part.get(key, int) for key in ("size", "classes", "records"))
-    return HistogramBin(size, classes, records, part.get_or_none("people", int))
 
 
 _OWN_KEYS = ("model", "parameters", "holds", "achieved", "violating_classes", "violating_records",
