@@ -11,6 +11,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import oracle
@@ -18,11 +19,14 @@ import pytest
 import yaml
 from jinja2 import Environment, meta
 from places import HOUSE, ROOT, TESTS
+from warehouses import ENGINES
 
 import kanon_sql
+from kanon_sql.engines import SCHEMES
 from kanon_sql.report.words.phrases import has_phrases
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.sql import host, macros
+from kanon_sql.sql.dialects.traits import TRAITS
 
 RULE = (
     "errors files | spec sql | plan engines results | report | auditing | anonymizing profiling"
@@ -271,3 +275,33 @@ def test_every_macro_knows_the_names_that_it_uses() -> None:
 
     assert {name: names for name, names in unknown.items() if names} == {}
     assert len(sources) == written
+
+
+# --- an engine too -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_nothing_of_an_engine_is_missing(scheme: str) -> None:
+    """What the checklist at the top of `kanon_sql.engines` lists, by where it belongs."""
+    room, name = SCHEMES[scheme]
+    engine = getattr(importlib.import_module(f"kanon_sql.engines.{room}"), name)
+    rules = HOUSE / "sql" / "dialects" / f"{engine.dialect}.py"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    is_embedded = engine.name == "duckdb"
+    missing = {
+        f"sql/dialects/traits.py: {engine.dialect}": engine.dialect not in TRAITS,
+        f"sql/dialects/{engine.dialect}.py": not (is_embedded or rules.exists()),
+        f"tests/golden/{engine.dialect}": not (TESTS / "golden" / engine.dialect).is_dir(),
+        f"pyproject.toml: the extra {engine.name}": not (
+            is_embedded or engine.name in project["optional-dependencies"]
+        ),
+    }
+
+    lacking = [each for each, is_missing in missing.items() if is_missing]
+    assert not lacking, "\n".join([f"missing of {scheme}:", *lacking])
+
+
+def test_the_dialects_that_tests_run_are_those_of_engines_that_they_start() -> None:
+    executed = {dialect for dialect, traits in TRAITS.items() if traits.executed}
+
+    assert executed == {"duckdb", *ENGINES}

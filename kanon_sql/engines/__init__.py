@@ -1,12 +1,19 @@
 """The databases that a question can be put to. `connect` finds the one that a URL means, or to
 which an object is a connection.
 
-To add one: its class here, made after `postgres` (a server with DB-API 2.0, else after `spark`);
-what its URL begins with in `SCHEMES`, or its module in `servers.SERVERS`; how it spells SQL in
-`sql/dialects/` and its name in `DIALECTS`; what it must do before it is trusted in `trust`; what
-its driver says of a failure in `failures`; an extra in `pyproject.toml`; and in
-`tests/support/warehouses.ENGINES` how tests start it, after which the conformance tests ask it
-everything.
+To add one:
+
+1. its class, made after those in `servers` (a server with DB-API 2.0, which goes into `SERVERS`
+   there), after `postgres` where it needs more, or after `spark`; what it can is said in it;
+2. what its URL begins with, in `SCHEMES` below;
+3. its dialect: a line in `sql/dialects/traits`, and a file beside it for what sqlglot leaves wrong;
+4. its driver as an extra in `pyproject.toml`;
+5. where the tests can start it, how, in `tests/support/warehouses.ENGINES`: the conformance tests
+   then ask it everything.
+
+`tests/test_house` says what is missing, and KANON_SQL_UPDATE_GOLDEN=1 writes its golden SQL. Where
+its errors have codes of their own `failures` is told them, and what it alone may do that would make
+an audit wrong is asked in `trust` and `templates/warehouses/canaries.sql`.
 """
 
 from __future__ import annotations

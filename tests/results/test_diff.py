@@ -427,7 +427,8 @@ STATUSES = "holds or violated or accepted or measured or no_data or error"
         (json.dumps({**GOOD, "baseline": 1}),
          "bad.json is a baseline, and a result of an audit is needed.", ADVICE),
         (json.dumps({**GOOD, "old": "a.json", "new": "b.json"}),
-         "bad.json is a comparison, and a result is needed: a comparison is made of two of them.", ADVICE),
+         "bad.json is a comparison, and a result is needed: a comparison is made of two of them.",
+         ADVICE),
         (changed(attacker_knows=[]), "bad.json is a profile, and an audit is needed.", ADVICE),
     ],
 )  # fmt: skip

@@ -5,8 +5,9 @@ To add one:
 1. its class in the file of its family, and the class's name in that file's `__all__`. A model of
    sensitive values says there what its worst class is called, too (`ClassWords`);
 2. `templates/macros/shared/NAME.sql`: its macros, and below them its dbt test;
-3. `tests/models/NAME.yml`: worked examples with their source;
-4. in `tests/support/oracle` a function of plain Python with its name.
+3. `tests/models/NAME.yml`: worked examples with their source, and where it is measured without
+   being asked for, a line an attribute in `homogeneity.yml`, `measured-unasked`;
+4. in `tests/support/oracle`, among its family, a function of plain Python with its name.
 
 `tests/test_house` says what is missing. KANON_SQL_UPDATE_GOLDEN=1 then writes its row of the
 README, what dbt documents of it, and golden SQL; read the difference. A model that is read off
