@@ -22,7 +22,7 @@ from kanon_sql.auditing.summary import (
 from kanon_sql.auditing.verdicts import verdicts
 from kanon_sql.auditing.warnings import warnings
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Session, Watch, asked_within
+from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import column_levels
@@ -66,8 +66,7 @@ def audit(
     which the engine fails has the status `error`; one that can't be opened within the time limit
     raises `EngineError`.
     """
-    if timeout is not None and not timeout > 0:
-        raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
+    refuse_no_time(timeout)
     with opening(engine, memory_limit, threads) as engine_of:
         tables = []
         with Faults() as faults:

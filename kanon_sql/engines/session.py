@@ -98,13 +98,16 @@ def time_limit(
         )
 
 
+def refuse_no_time(seconds: float | None) -> None:
+    """Raise `SpecError` for a limit within which nothing can be asked."""
+    if seconds is not None and not seconds > 0:
+        raise SpecError(f"timeout must be a number of seconds above 0; found {seconds!r}.")
+
+
 def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
     """Raise `SpecError` for a limit that is none, or that the engine can't keep."""
-    if seconds is None:
-        return
-    if not seconds > 0:
-        raise SpecError(f"timeout must be a number of seconds above 0; found {seconds!r}.")
-    if not engine.can_cancel:
+    refuse_no_time(seconds)
+    if seconds is not None and not engine.can_cancel:
         raise SpecError(
             "a time limit can't be kept for a DuckDB relation. Pass its connection and the name "
             "of a table, or leave out timeout."

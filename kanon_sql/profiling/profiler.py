@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.auditing.answers import Counted, everyone, people_in
-from kanon_sql.auditing.opening import open_table, opening
+from kanon_sql.auditing.opening import OpenTable, open_table, opening
 from kanon_sql.auditing.summary import refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import Session, Watch, asked_within
+from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.identifying import Identifying, refuse_what_does_not_fit
@@ -80,8 +80,7 @@ def profile(
     positive_int(k, "k")
     identifying = identifying or Identifying()
     _refuse_nonsense(spec, attacker_knows, identifying)
-    if timeout is not None and not timeout > 0:
-        raise SpecError(f"timeout must be a number of seconds above 0; found {timeout!r}.")
+    refuse_no_time(timeout)
     with opening(engine, memory_limit, threads) as engine_of:
         planned = [
             _planned(spec, place, engine_of(table), attacker_knows, k, identifying, timeout)
@@ -89,7 +88,9 @@ def profile(
         ]
         scores = identifying.scores
         for each in planned:
-            refuse_to_overwrite([*writes, *([scores] if scores else [])], each.engine.files_read())
+            refuse_to_overwrite(
+                [*writes, *([scores] if scores else [])], each.table.engine.files_read()
+            )
         found = [_profiled(each, timeout, watch) for each in planned]
     if scores and found[0].table.status == "measured":
         write_whole(scores, _lines(found[0].scores), private=True)
@@ -117,15 +118,16 @@ def _lines(scores: Scores) -> str:
 
 @dataclass(frozen=True)
 class _Planned:
-    """A table's question, its plan where quasi-identifiers are named, the engine that answers it,
-    and the seconds it took to open them."""
+    """An open table, its plan where quasi-identifiers are named, and what is asked of it."""
 
-    bound: BoundSpec
+    table: OpenTable
     plan: ProfilePlan | None
     k: int
     identifying: Identifying
-    engine: Engine
-    seconds: float
+
+    @property
+    def bound(self) -> BoundSpec:
+        return self.table.bound
 
 
 @dataclass(frozen=True)
@@ -158,17 +160,17 @@ def _planned(
     except SpecError as error:
         # What is at fault without a place is not in the spec, but beside it.
         raise spec.pointed(error, place) if error.location else error from None
-    return _Planned(bound, plan, k, identifying, engine, table.seconds)
+    return _Planned(table, plan, k, identifying)
 
 
 def _profiled(planned: _Planned, timeout: float | None, watch: Watch | None) -> _Profiled:
     return asked_within(
-        planned.engine,
+        planned.table.engine,
         timeout,
         watch,
         lambda session: _found(planned, session),
         lambda session, error: _Profiled(_result(planned, "error", session, error=error)),
-        spent=planned.seconds,
+        spent=planned.table.seconds,
     )
 
 
@@ -179,7 +181,7 @@ def _found(planned: _Planned, ask: Session) -> _Profiled:
     finally:
         # What failed may have taken with it what was kept.
         with suppress(EngineError):
-            planned.engine.forget_all()
+            planned.table.engine.forget_all()
 
 
 def _openly(planned: _Planned, ask: Session) -> _Profiled:
