@@ -78,13 +78,10 @@ class HeldFolder:
             self._lock: list[int] = []
             # Before it is made, as an interrupt may come at once.
             self._let_go = weakref.finalize(self, _let_go, self.path, self._lock)
-            try:
-                self.path.mkdir(mode=0o700)
+            self.path.mkdir(mode=0o700)
+            # Another run may take it for left over before it is locked.
+            with suppress(BlockingIOError, FileNotFoundError):
                 self._lock.extend(_locked(self.path))
-            except (BlockingIOError, FileNotFoundError):
-                # Another run may have taken it for left over before it was locked.
-                if not parent.is_dir():
-                    raise
             if self.path.exists():
                 return
 

@@ -11,6 +11,8 @@ from kanon_sql.errors import InputError
 
 KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
           float: "a number", type(None): "null"}  # fmt: skip
+WANTED = {int: "a whole number, 0 or more"}
+"""What is said of a kind of value where it is missing."""
 Kind = TypeVar("Kind")
 
 
@@ -26,14 +28,24 @@ class Part(NamedTuple):
     def error(self, wanted: str) -> InputError:
         place = self.place or "the whole"
         return InputError(
-            f"{self.path}: {place} must be {wanted}; found {KINDS[type(self.value)]}. Is this "
+            f"{self.path}: {place} must be {wanted}; found {self._found()}. Is this "
             f"file as kanon-sql wrote it? {self.how}"
         )
 
+    def _found(self) -> str:
+        """What kind of value stands there, as far as one may be right and another wrong."""
+        match self.value:
+            case float():
+                return "a fraction"
+            case int() if self.value < 0:
+                return "a number below 0"
+        return KINDS[type(self.value)]
+
     def as_(self, kind: type[Kind]) -> Kind:
+        """The value, if it is of this kind; a whole number counts something."""
         fits = isinstance(self.value, kind) and (kind is bool or not isinstance(self.value, bool))
-        if not fits:
-            raise self.error(KINDS[kind])
+        if not fits or (kind is int and self.value < 0):
+            raise self.error(WANTED.get(kind, KINDS[kind]))
         value: Kind = self.value
         return value
 
@@ -75,6 +87,8 @@ class Part(NamedTuple):
 def whole_of(path: Path | str, how: str, value: Any) -> Part:
     whole = Part(path, how, "", value)
     is_ours = isinstance(whole.value, dict) and {"kanon_sql", "tables"} <= set(whole.value)
+    if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
+        raise InputError(f"{path} is a result of tradeoff, and another one is needed. {how}")
     if not is_ours:
         raise InputError(
             f"{path} is nothing that kanon-sql wrote: it is {KINDS[type(whole.value)]} without "

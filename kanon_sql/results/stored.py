@@ -155,6 +155,11 @@ def read_to_sign(path: Path) -> ToSign:
         )
     whole = _result(whole_of(path, _HOW_A_RESULT, value))
     _refuse_later(whole)
+    if any("attacker_knows" in each.object() for each in whole.part("tables").items()):
+        raise InputError(
+            f"{path} is a profile, which stands beside a result: kanon-sql report RESULT.json "
+            f"--profile {path}. {_HOW_A_RESULT}"
+        )
     return ToSign(path, text, _findings(whole))
 
 
@@ -405,9 +410,13 @@ def _refuse_without_figures(part: Part, model: Model) -> None:
 
 def _model(part: Part) -> Model:
     """The model with its parameters, complete, as this version has it."""
+    parameters = part.part("parameters")
     try:
-        return model_named(part.get("model", str))(**part.part("parameters").object())
+        model = model_named(part.get("model", str))
+        return model(**parameters.object())
     except SpecError as error:
+        if error.key in parameters.object() and error.key in model.model_fields:
+            raise parameters.part(error.key).error(f"what {model.name()} takes") from None
         raise InputError(f"{part.path}: {part.place}: {error.marked}") from None
 
 

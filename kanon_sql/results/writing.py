@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from glob import glob
@@ -11,10 +10,6 @@ from pathlib import Path
 
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import HeldFolder
-
-if sys.platform != "win32":
-    pass
-
 
 def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
     """Raise `SpecError` unless `path` may be written.

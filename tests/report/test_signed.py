@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import re
@@ -289,10 +290,40 @@ def test_a_value_where_a_count_belongs_is_refused_and_not_told(page, capsys):
     Path("wrong.json").write_text(json.dumps({**whole, "tables": [table]}))
     code, out, err = run(capsys, "report", "wrong.json")
     assert "Zeppelin" not in out + err
+    check = {**whole["tables"][0]["checks"][0], "parameters": {"k": "Zeppelin"}}
+    table = {**whole["tables"][0], "checks": [check]}
+    Path("wrong.json").write_text(json.dumps({**whole, "tables": [table]}))
+    code, out, err = run(capsys, "report", "wrong.json")
+    assert (code, out, "Zeppelin" in err, "parameters.k must be" in err) == (2, "", False, True)
     cut = Path("result.json").read_text(encoding="utf-8")[: len(json.dumps(whole)) // 2]
     Path("cut.json").write_text(cut)
     code, out, err = run(capsys, "report", "cut.json")
     assert (code, out, "Was the file cut off" in err) == (2, "", True)
+
+
+@pytest.mark.parametrize(
+    ("count", "found"), [(-3, "a number below 0"), (1.5, "a fraction"), (None, ""), ("9", "text")]
+)
+def test_a_count_is_a_whole_number(count, found, page, capsys):
+    whole = json.loads(Path("result.json").read_text(encoding="utf-8"))
+    whole["tables"][0]["histogram"][0]["records"] = count
+    Path("wrong.json").write_text(json.dumps(whole))
+    code, out, err = run(capsys, "report", "wrong.json")
+    said = f"must be a whole number, 0 or more; found {found}"
+    assert (code, out, said in err) == (2, "", True)
+
+
+def test_a_result_of_another_command_is_called_so(page, capsys):
+    commands = {
+        "costs.json": ("tradeoff", "--k", "2,3", "--qi", "zip", "--hierarchy", "zip=mask:right"),
+        "columns.json": ("profile",),
+    }
+    for name, (command, *options) in commands.items():
+        run(capsys, command, "patients.parquet", *options, "--output", name)
+    code, _, err = run(capsys, "report", "result.json", "--earlier-result", "costs.json")
+    assert (code, "costs.json is a result of tradeoff" in err) == (2, True)
+    code, _, err = run(capsys, "report", "columns.json")
+    assert (code, "report RESULT.json --profile columns.json" in err) == (2, True)
 
 
 def test_a_report_is_only_written_where_it_may_be(page, capsys):
@@ -316,6 +347,19 @@ def test_a_report_is_only_written_where_it_may_be(page, capsys):
         result.to_html(audience="public")
     with pytest.raises(InputError, match="is no profile"):
         result.to_html(profile="result.json")
+
+
+def test_a_folder_that_takes_nothing_is_an_error_and_not_tried_for_ever(page, capsys, monkeypatch):
+    tried = []
+
+    def fail(path, *_, **__):
+        tried.append(path)
+        assert len(tried) == 1
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+    monkeypatch.setattr(Path, "mkdir", fail)
+    ended = run(capsys, "report", "result.json", "--output", "other.html")
+    assert ended == (2, "", "error: other.html can't be written: No such file or directory.\n")
 
 
 def test_a_page_of_twenty_checks_is_small(clinic, capsys):
