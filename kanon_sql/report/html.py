@@ -4,6 +4,7 @@ document without a script.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
@@ -41,6 +42,12 @@ from kanon_sql.report.words.tables import Bin
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """What a browser lets the page do: show itself."""
 _LONGEST_NAME = 200
+_LONG_WORD = re.compile(r"[^\s<>&;]{25}(?=[^\s<>&;]{5})")
+_MOST_COLUMNS = 7
+"""With more a table may be wider than the page: it can then be scrolled by keyboard."""
+BLOCKS = "▏▎▍▌▋▊▉█"
+"""An eighth of a block to a whole one, of which bars are made where there are only letters."""
+_BLOCK_WIDTH = 0.6
 _SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "measured": "○", "no_data": "-",
           "error": "✗"}  # fmt: skip
 """What stands before the word of a verdict, so that colour is never alone."""
@@ -130,7 +137,7 @@ def _markup(block: Block, level: str) -> Iterator[str]:
             yield _table(("verdict", "check", "found", "reach"), rows, named=1)
         case Limits(of_models):
             yield _list(
-                f"<strong>{_text(title)}</strong> does not promise: {_text(sentence)}"
+                f"<strong>{_text(title)}</strong> has its limits: {_text(sentence)}"
                 for title, sentence in of_models
             )
         case Status(status, word):
@@ -209,6 +216,7 @@ def _table(
     """A table of markup under a header of text; `named` is the column that each row is about."""
 
     def cell(place: int, markup: str) -> str:
+        markup = _breakable(markup)
         kind = ' class="figure"' if place in figures else ""
         head = f' data-head="{_text(header[place])}"' if place != named and header[place] else ""
         if place == named and markup:
@@ -221,26 +229,43 @@ def _table(
         for row in rows
     )
     above = f"<caption>{_text(caption)}</caption>" if caption else ""
+    reached = ' tabindex="0"' if len(header) > _MOST_COLUMNS else ""
     return (
-        f'<div class="scroll"><table class="stacked">{above}<thead><tr>{heads}</tr></thead>'
+        f'<div class="scroll"{reached}><table class="stacked">{above}<thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
 def _head(text: str, is_figure: bool) -> str:
     kind = ' class="figure"' if is_figure else ""
-    return f'<th scope="col"{kind}>{_text(text)}</th>' if text else f"<td{kind}></td>"
+    head = _breakable(_text(text))
+    return f'<th scope="col"{kind}>{head}</th>' if text else f"<td{kind}></td>"
+
+
+def _breakable(markup: str) -> str:
+    """The same, in which a word that is wider than a column may be broken."""
+    return _LONG_WORD.sub(r"\g<0><wbr>", markup)
 
 
 def _grid(grid: Grid) -> Iterator[str]:
     heads, *cells = ([*row] for row in cells_of(grid))
     words = len(grid.header.words)
-    rows = ([_text(cell) for cell in row] for row in cells)
+    rows = ([_with_bar(cell) for cell in row] for row in cells)
     first = next((place for place, head in enumerate(heads) if head), 0)
     figures = [*range(words, len(heads))]
     yield _table(heads, rows, figures=figures, named=min(first, words - 1), caption=grid.title)
     if grid.below:
         yield f"<p>{_text(grid.below)}</p>"
+
+
+def _with_bar(cell: str) -> str:
+    """A cell in which a bar of blocks, as a terminal has it, is as wide as they are."""
+    words = cell.rstrip(BLOCKS)
+    blocks = cell[len(words) :]
+    if not blocks:
+        return _text(cell)
+    width = sum(BLOCKS.index(each) + 1 for each in blocks) / len(BLOCKS) * _BLOCK_WIDTH
+    return f'{_text(words)}<span class="bar inline" style="width:{width:.2f}em"></span>'
 
 
 def _bars(bars: Bars) -> str:
@@ -266,10 +291,10 @@ def _bars(bars: Bars) -> str:
 
 
 def _bar(each: Bin, most: float) -> str:
-    kind = "bar small" if each.small else ("bar" if each.fraction else "bar none")
+    kind = "bar none" if not each.fraction else ("bar small" if each.small else "bar")
     width = 100 * each.fraction / most if most else 0
     return (
-        f'<tr><th scope="row" class="label figure">{_text(each.label)}</th>'
+        f'<tr><th scope="row" class="label figure">{_breakable(_text(each.label))}</th>'
         f'<td class="track"><div class="{kind}" style="width:{width:.1f}%"></div></td>'
         f'<td class="figure">{_text(each.spoken or number(each.count))}</td>'
         f'<td class="figure">{_text(each.share)}</td>'

@@ -26,10 +26,15 @@ _SENTENCES = {
     "(--show-values)": "(show_values=True)",
     "(--force)": "(force=True)",
     "--force writes it": "force=True writes it",
-    "--suppressed remove": 'suppressed="remove"',
-    "--output release.parquet": 'output="release.parquet"',
-    "--output release.sql": 'output="release.sql"',
+    "in --format json.": "in to_dict().",
 }
+_CALL = re.compile(r"kanon-sql (?P<name>\w+) …(?P<options>(?: --[a-z-]+ [^\s;,]+)+)")
+"""A command with its options."""
+_FUNCTION = re.compile(r"kanon-sql (tradeoff|compile|profile|anonymize|init|audit)\b")
+_CHOICE = re.compile(
+    r"--(untouched|algorithm|suppressed|nulls|output) (?P<value>[a-z]+(?:\.[a-z]+)?)"
+)
+"""An option with one of its words."""
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]+)")
 _Text = TypeVar("_Text")
 
@@ -63,8 +68,24 @@ def spoken(text: str) -> str:
 
     >>> spoken("Allow more with --max-suppressed.")
     'Allow more with max_suppressed.'
+    >>> spoken("kanon-sql anonymize … --k 5 --metric loss --output release.parquet")
+    'kanon.anonymize(…, k=5, metric="loss", output="release.parquet")'
     """
     # Spaces that must not be folded stand in some of them.
     for ours, theirs in _SENTENCES.items():
         text = text.replace(ours, theirs)
+    text = _CALL.sub(_called, text)
+    text = _FUNCTION.sub(r"kanon.\1(…)", text)
+    text = _CHOICE.sub(lambda each: _given(each[1], each["value"]), text)
     return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)
+
+
+def _called(command: re.Match[str]) -> str:
+    given = re.findall(r"--([a-z-]+) (\S+)", command["options"])
+    return f"kanon.{command['name']}({', '.join(['…', *(_given(*each) for each in given)])})"
+
+
+def _given(option: str, value: str) -> str:
+    """An option as a parameter; what is no number is text."""
+    is_number = re.fullmatch(r"\d+(\.\d+)?", value)
+    return f"{option.replace('-', '_')}={value if is_number else chr(34) + value + chr(34)}"
