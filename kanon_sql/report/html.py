@@ -229,10 +229,10 @@ def _table(
         for row in rows
     )
     above = f"<caption>{_text(caption)}</caption>" if caption else ""
-    reached = ' tabindex="0"' if len(header) > _MOST_COLUMNS else ""
+    focus = ' tabindex="0"' if len(header) > _MOST_COLUMNS else ""
     return (
-        f'<div class="scroll"{reached}><table class="stacked">{above}<thead><tr>{heads}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+        f'<div class="scroll"{focus}><table class="stacked">{above}<thead><tr>{heads}</tr>'
+        f"</thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 

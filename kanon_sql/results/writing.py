@@ -11,6 +11,7 @@ from pathlib import Path
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import HeldFolder
 
+
 def check_writable(path: Path, *, inputs: Iterable[str], force: bool) -> None:
     """Raise `SpecError` unless `path` may be written.
 

@@ -80,9 +80,10 @@ def test_nothing_demanded_is_measured_and_says_how_to_demand():
     table = dataclasses.replace(with_checks(measured), status="measured")
     lines = as_text(audited(table)).splitlines()
     assert lines[3] == "  measured  k-anonymity  k is 1  the smallest class has 1 record"
-    assert lines[-3:-1] == [
+    assert lines[-4:-1] == [
         "  Nothing was demanded, so nothing can fail.",
         "  With --k 5 the audit ends with exit code 1 if a class is smaller than 5.",
+        "  Which thresholds people use, and whose they are: kanon-sql explain thresholds.",
     ]
 
 

@@ -360,8 +360,8 @@ def sensitive(signed: Signed) -> Iterator[Block]:
         for check in in_order(table.checks):
             found = told(check, table, signed.cell)
             if found:
-                usual = f" {found.usual}" if check.holds is None else ""
-                sentences.append(f"{title(check)}: {found.sentence}{usual}")
+                said = f"{found.sentence} {found.caution}".strip()
+                sentences.append(f"{title(check)}: {said}")
         if sentences:
             yield from signed.under_its_name(table, iter([Points(sentences)]))
 

@@ -46,26 +46,31 @@ Counted = Callable[[int, str], str]
 
 
 class Told(NamedTuple):
-    """What a model says of its worst class, and what is usual."""
+    """What a model says of its worst class, and what is to be known of how it looks."""
 
     sentence: str
-    usual: str
+    caution: str = ""
 
 
 def told(check: CheckResult, table: TableResult, say: Counted = counted) -> Told | None:
-    """The worst class in words; None for a model that is not about them. `say` says a
-    count with its noun."""
+    """The worst class in words; None for a model that is not about sensitive values. `say` says how
+    many records, people or classes there are, with the noun."""
     model = MODELS[check.model]
     if not issubclass(model, SensitiveModel) or check.achieved is None:
         return None
     if check.model in _CHOSEN:
         return _CHOSEN[check.model](check, table, say)
-    words = model.words
+    return _as_declared(check)
+
+
+def _as_declared(check: CheckResult) -> Told:
+    words = MODELS[check.model].words
     assert words is not None, f"nothing is said of {check.model}"
-    sentence = words.told.format(
-        number(check.achieved), share=percent(check.achieved), sensitive=_attribute(check)
+    return Told(
+        words.told.format(
+            number(check.achieved), share=percent(check.achieved), sensitive=_attribute(check)
+        )
     )
-    return Told(sentence, words.usual)
 
 
 def in_order(checks: Iterable[CheckResult]) -> list[CheckResult]:
@@ -87,39 +92,51 @@ def _attribute(check: CheckResult) -> str:
 
 
 def _homogeneity(check: CheckResult, table: TableResult, say: Counted) -> Told:
-    usual = "None is what is usually asked."
-    member = "person" if table.entity else "record"
     alone = check.details.get("singleton_classes", 0)
     together = check.achieved - alone
-    if not check.achieved:
-        return Told(f"No class gives its {_attribute(check)} away.", usual)
-    shared = (
-        f"{say(together, 'class')} of 2 or more {member}s "
-        f"{'has' if together == 1 else 'have'} one {_attribute(check)} throughout: whoever finds "
-        "the class knows it."
-        if together
-        else f"No class of 2 or more has a single {_attribute(check)}."
+    sentences = [
+        _throughout(together, check, table, say) if together else "",
+        _alone(alone, "person" if table.entity else "record", say, besides=bool(together)),
+    ]
+    none = f"No class gives its {_attribute(check)} away."
+    return Told(" ".join(each for each in sentences if each) or none)
+
+
+def _throughout(together: int, check: CheckResult, table: TableResult, say: Counted) -> str:
+    """The classes of several members that share a value; people may have others besides."""
+    members, shared = (
+        ("people", f"a value of {_attribute(check)} that everyone there has")
+        if table.entity
+        else ("records", f"one {_attribute(check)} throughout")
     )
-    return Told(f"{shared} {_alone(alone, member, say)}".strip(), usual)
+    classes = say(together, "class")
+    has = "has" if classes == counted(1, "class") else "have"
+    return f"{classes} of 2 or more {members} {has} {shared}: whoever finds the class knows it."
 
 
-def _alone(alone: int, member: str, say: Counted) -> str:
+def _alone(alone: int, member: str, say: Counted, *, besides: bool) -> str:
     if not alone:
         return ""
-    are = "is" if alone == 1 else "are"
-    return (
-        f"Apart from these, {say(alone, member)} {are} alone in the class, and the value is "
-        "known with the record."
-    )
+    apart = "Apart from these, " if besides else ""
+    many = say(alone, member)
+    are = "is" if many == counted(1, member) else "are"
+    return f"{apart}{many} {are} alone in the class, and the value is known with the record."
 
 
 def _distinct(check: CheckResult, table: TableResult, say: Counted) -> Told:
-    values = say(check.achieved, "value")
-    certain = ", so it is known of everyone there" if check.achieved == 1 else ""
+    if check.achieved == 1:
+        known = f"so the {_attribute(check)} of everyone there is known"
+        return Told(f"The worst class has 1{KEPT_TOGETHER}value, {known}.")
     return Told(
-        f"The worst class has {values} of {_attribute(check)}{certain}.",
-        "2 to 5 are usual; 1 gives it away.",
+        f"The worst class has {counted(check.achieved, 'value')} of {_attribute(check)}: whoever "
+        "rules out all but one knows it."
     )
+
+
+def _entropy(check: CheckResult, table: TableResult, say: Counted) -> Told:
+    if number(check.achieved) == "1":
+        return Told(f"In the worst class there is nothing to guess of {_attribute(check)}.")
+    return _as_declared(check)
 
 
 def _recursive(check: CheckResult, table: TableResult, say: Counted) -> Told:
@@ -131,15 +148,14 @@ def _recursive(check: CheckResult, table: TableResult, say: Counted) -> Told:
             f"In the worst class the most frequent {_attribute(check)} is {number(check.achieved)} "
             f"times as frequent as those from the {ordinal(rank)} on together."
         )
-    return Told(sentence, "c of 2 to 4 is usual.")
+    return Told(sentence)
 
 
 def _range(check: CheckResult, table: TableResult, say: Counted) -> Told:
     distinct = check.details.get("distinct")
-    values = f" and has {say(distinct, 'value')}" if isinstance(distinct, int) else ""
+    values = f" and has {counted(distinct, 'value')}" if isinstance(distinct, int) else ""
     return Told(
-        f"The {_attribute(check)} of the narrowest class spans {number(check.achieved)}{values}.",
-        "How much is enough depends on the unit.",
+        f"The {_attribute(check)} of the narrowest class spans {number(check.achieved)}{values}."
     )
 
 
@@ -151,14 +167,14 @@ def _t(check: CheckResult, table: TableResult, say: Counted) -> Told:
         "hierarchical": " in the tree",
     }[distance]
     ignored = (
-        f" {EQUAL_IGNORES_DISTANCE}"
+        EQUAL_IGNORES_DISTANCE
         if distance == "equal" and check.parameters.get("sensitive") in table.numbers
         else ""
     )
     return Told(
         f"The worst class is {number(check.achieved)} away from how {_attribute(check)} is spread "
         f"in the table{by} (0 is the same, 1 is as far as can be).",
-        f"0.1 to 0.3 is usual.{ignored}",
+        ignored,
     )
 
 
@@ -167,28 +183,24 @@ def _delta(check: CheckResult, table: TableResult, say: Counted) -> Told:
         present = check.details.get("present_only")
         over = f" Over the values present δ is {number(present)}." if present is not None else ""
         return Told(
-            f"A class lacks a {_attribute(check)} that the table has, so one can be sure that its "
-            f"people don't have it (δ is infinite).{over}",
-            "About 1 is usual; few tables have a finite one.",
+            f"A class lacks a value of {_attribute(check)} that the table has, so one can be sure "
+            f"that its people don't have it (δ is infinite).{over}"
         )
     return Told(
-        f"In some class a {_attribute(check)} is more or less frequent than in the table by a "
-        f"factor of {number(math.exp(check.achieved))} (δ {number(check.achieved)}).",
-        "About 1 is usual.",
+        f"In some class a value of {_attribute(check)} is more or less frequent than in the table "
+        f"by a factor of {number(math.exp(check.achieved))} (δ {number(check.achieved)})."
     )
 
 
 def _beta(check: CheckResult, table: TableResult, say: Counted) -> Told:
     if check.achieved == math.inf:
         return Told(
-            f"A {_attribute(check)} gains more in a class than −ln of its share in the table: no β "
-            "would do.",
-            "1 to 4 is usual.",
+            f"A value of {_attribute(check)} gains more in a class than −ln of its share in the "
+            "table: no β would do."
         )
     return Told(
-        f"In the worst class a {_attribute(check)} is {number(1 + check.achieved)} times as "
-        f"frequent as in the table (β {number(check.achieved)}).",
-        "1 to 4 is usual.",
+        f"In the worst class a value of {_attribute(check)} is {number(1 + check.achieved)} times "
+        f"as frequent as in the table (β {number(check.achieved)})."
     )
 
 
@@ -196,6 +208,7 @@ _CHOSEN: dict[str, Callable[[CheckResult, TableResult, Counted], Told]] = {
     "homogeneity": _homogeneity,
     "l_diversity": _distinct,
     "p_sensitive_k_anonymity": _distinct,
+    "entropy_l_diversity": _entropy,
     "recursive_cl_diversity": _recursive,
     "k_e_anonymity": _range,
     "t_closeness": _t,

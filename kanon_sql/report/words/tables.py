@@ -80,7 +80,7 @@ def verdicts(table: TableResult) -> list[Verdict]:
 def _in_sentences(check: CheckResult, table: TableResult) -> Verdict:
     found = told(check, table)
     line = verdict(check, table)
-    return replace(line, extent=f"{found.sentence} {found.usual}") if found else line
+    return replace(line, extent=f"{found.sentence} {found.caution}".strip()) if found else line
 
 
 def warnings(table: TableResult) -> list[str]:
@@ -276,10 +276,17 @@ def _outcome_with_baseline(violated: int, accepted: int, gated: int) -> str:
     return f"{what} violated, and {accepts}: nothing got worse."
 
 
+THRESHOLDS = "Which thresholds people use, and whose they are: kanon-sql explain thresholds."
+"""Where the figures are that a measured one may be held against: none is quoted without source."""
+
+
 def advice(table: TableResult) -> list[str]:
     """What to try next."""
     if table.status == "measured":
-        return ["With --k 5 the audit ends with exit code 1 if a class is smaller than 5."]
+        return [
+            "With --k 5 the audit ends with exit code 1 if a class is smaller than 5.",
+            THRESHOLDS,
+        ]
     return [*_larger_classes(table), *_new_baseline(table)]
 
 

@@ -112,7 +112,6 @@ class EntropyLDiversity(SensitiveModel):
         worst="the least uncertain class is like {0} equally likely values",
         told="Guessing the {sensitive} of someone in the worst class is like guessing one of {0} "
         "equally likely values.",
-        usual="2 or more is usual.",
     )
     worst: ClassVar = "least"
     thresholds: ClassVar = ("l",)
@@ -189,7 +188,6 @@ class AlphaKAnonymity(SensitiveModel):
         violating="where a value is more frequent, or that are too small",
         worst="a value is held by a share of {0} of a class at most",
         told="In the worst class {share} have one {sensitive}: so sure one can be of it.",
-        usual="Half (50\u00a0%) or less is usual.",
     )
     worst: ClassVar = "greatest"
     thresholds: ClassVar = ("alpha", "k")

@@ -18,8 +18,6 @@ class ClassWords:
     """Of the classes that fail, after how many they are; {0} is the threshold."""
     worst: str
     """Of the worst class, where it is good enough."""
-    usual: str = ""
-    """What is usually asked, in a sentence."""
     thresholds: tuple[str, ...] = ()
     """The thresholds as they are named, where that is not the model's own order."""
     told: str = "In the worst class of {sensitive} the figure is {0}."

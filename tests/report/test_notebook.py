@@ -1,0 +1,84 @@
+"""Every result shows itself in a notebook: in the words of Python, with nothing cut off."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kanon_sql as kanon
+from kanon_sql.report.html import BLOCKS
+
+FUNCTIONS = "audit|compile|anonymize|profile|tradeoff|init"
+LEVELS = {"zip": {"levels": [{"mask": "right"}]}, "born": {"levels": [{"width": 10}, "suppress"]}}
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory) -> Path:
+    zips = [f"0213{n % 3}" for n in range(60)]
+    born = [1950 + n % 17 for n in range(60)]
+    illness = [("flu", "asthma", "measles")[n % 7 % 3] for n in range(60)]
+    path = tmp_path_factory.mktemp("clinic") / "patients.parquet"
+    ward = [f"ward {n % 4}" for n in range(60)]
+    pq.write_table(pa.table({"zip": zips, "born": born, "ward": ward, "illness": illness}), path)
+    return path
+
+
+def made(path: Path, **options):
+    return kanon.anonymize(path, LEVELS, sensitive="illness", k=3, **options)
+
+
+RESULTS = {
+    "audit": lambda path: kanon.audit(path, ["zip", "born"], sensitive="illness", k=3, l=2),
+    "measured": lambda path: kanon.audit(path, ["zip", "born"], sensitive="illness"),
+    "compile": lambda path: kanon.compile(path, ["zip", "born"], k=3),
+    "profile": lambda path: kanon.profile(path),
+    "profile of quasi-identifiers": lambda path: kanon.profile(path, ["zip", "born"], k=3),
+    "datafly": made,
+    "optimal": lambda path: made(path, algorithm="optimal"),
+    "local": lambda path: made(path, algorithm="local"),
+    "tradeoff": lambda path: kanon.tradeoff(path, LEVELS, k=[2, 3, 50]),
+    "diff": lambda path: RESULTS["audit"](path).diff(RESULTS["measured"](path)),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_notebook_is_told_what_python_has(name, clinic):
+    page = RESULTS[name](clinic)._repr_html_()
+    shown = re.sub(r"<style>.*?</style>|<pre.*?</pre>", "", page, flags=re.DOTALL)
+    assert not re.search(rf"(?<![\w-])--[a-z]|kanon-sql ({FUNCTIONS})\b", shown)
+    assert not set(BLOCKS) & set(shown), "a bar of letters, where a page can draw one"
+    assert "<script" not in page
+
+
+def test_a_command_is_a_call(clinic):
+    page = RESULTS["tradeoff"](clinic)._repr_html_()
+    call = "kanon.anonymize(…, k=50, algorithm=&quot;optimal&quot;, metric=&quot;loss&quot;"
+    assert call in page
+
+
+@pytest.mark.parametrize("attribute", ["age", "income", "dx"])
+def test_no_article_stands_before_the_name_of_a_column(attribute):
+    sizes = [1, 2, 3, 9]
+    table = pa.table(
+        {
+            "zip": [str(n) for n, size in enumerate(sizes) for _ in range(size)],
+            attribute: [str(n % 4) for size in sizes for n in range(size)],
+        }
+    )
+    words = " ".join(str(kanon.audit(table, ["zip"], sensitive=attribute)).split())
+    assert f"value of {attribute}" in words
+    assert not re.search(rf"(?<!one )(?<!with )\b[Aa]n? {attribute}\b", words)
+    assert "usual" not in words
+    assert "like guessing one of 1 " not in words
+    assert "explain thresholds" in words
+
+
+def test_what_is_alone_stands_apart_only_from_something():
+    table = pa.table({"zip": ["a", "b", "b"], "illness": ["flu", "flu", "asthma"]})
+    words = " ".join(str(kanon.audit(table, ["zip"], sensitive="illness")).split())
+    assert "1 record is alone in the class" in words
+    assert "Apart from these" not in words
