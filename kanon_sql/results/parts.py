@@ -11,8 +11,7 @@ from kanon_sql.errors import InputError
 
 KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
           float: "a number", type(None): "null"}  # fmt: skip
-WANTED = {int: "a whole number, 0 or more"}
-"""What is said of a kind of value where it is missing."""
+_COUNT = "a whole number, 0 or more"
 Kind = TypeVar("Kind")
 
 
@@ -45,7 +44,7 @@ class Part(NamedTuple):
         """The value, if it is of this kind; a whole number counts something."""
         fits = isinstance(self.value, kind) and (kind is bool or not isinstance(self.value, bool))
         if not fits or (kind is int and self.value < 0):
-            raise self.error(WANTED.get(kind, KINDS[kind]))
+            raise self.error(_COUNT if kind is int else KINDS[kind])
         value: Kind = self.value
         return value
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
     counted,
     number,
     ordinal,
@@ -20,6 +21,7 @@ from kanon_sql.report.words.numbers import (
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.diversity import EntropyLDiversity
 
 _FIRST = (
     "homogeneity",
@@ -60,11 +62,11 @@ def told(check: CheckResult, table: TableResult, say: Counted = counted) -> Told
         return None
     if check.model in _CHOSEN:
         return _CHOSEN[check.model](check, table, say)
-    return _as_declared(check)
+    return _as_declared(check, model)
 
 
-def _as_declared(check: CheckResult) -> Told:
-    words = MODELS[check.model].words
+def _as_declared(check: CheckResult, model: type[SensitiveModel]) -> Told:
+    words = model.words
     assert words is not None, f"nothing is said of {check.model}"
     return Told(
         words.told.format(
@@ -136,7 +138,7 @@ def _distinct(check: CheckResult, table: TableResult, say: Counted) -> Told:
 def _entropy(check: CheckResult, table: TableResult, say: Counted) -> Told:
     if number(check.achieved) == "1":
         return Told(f"In the worst class there is nothing to guess of {_attribute(check)}.")
-    return _as_declared(check)
+    return _as_declared(check, EntropyLDiversity)
 
 
 def _recursive(check: CheckResult, table: TableResult, say: Counted) -> Told:
