@@ -394,6 +394,7 @@ def tradeoff(
     sensitive: Names = (),
     checks: Checks = (),
     references: Any = None,
+    algorithm: Algorithm = "optimal",
     metric: MetricName | None = None,
     max_suppressed: int | str | None = None,
     keep: Names = (),
@@ -412,7 +413,8 @@ def tradeoff(
     `k` are the sizes of classes to weigh, 2 to 50 without it; one search answers all. Nothing is
     released: `anonymize` with `algorithm="optimal"` and the same parameters makes one of them.
     `max_suppressed` is how many records may be left out, none without it. A k for which no
-    levels will do has a point without levels.
+    levels will do has a point without levels. With `algorithm="local"` the points are of a local
+    recoding, whose `levels` are None; what the best levels for all would lose is in `optimal`.
 
     All else is as for `anonymize`, and so are the errors.
 
@@ -429,7 +431,7 @@ def tradeoff(
         data, quasi_identifiers, sensitive, checks, references, None, demands, **parts
     )
     wanted = ReleaseOptions(
-        algorithm="optimal",
+        algorithm=algorithm,
         metric=metric,
         max_suppressed=max_suppressed,
         keep=tuple(names_listed("keep", keep)),

@@ -172,13 +172,18 @@ def _refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
             "pull_frequencies is for a table in a warehouse; this one is read by DuckDB, where "
             "nothing has to be fetched. Leave it out."
         )
+    refuse_local_in_place(database, wanted)
+    if wanted.writes_records and not isinstance(database, Hub):
+        raise _records_stay(wanted, database.name)
+
+
+def refuse_local_in_place(database: Engine, wanted: ReleaseOptions) -> None:
+    """Raise `SpecError` for a local recoding where nothing may be kept."""
     if wanted.algorithm == "local" and not (database.keeps_rows or wanted.pull_frequencies):
         raise SpecError(
             f"local recoding splits classes round by round, over rows that {database.name} may not "
             "keep for it. Let the combinations of values be fetched, each once: pull_frequencies."
         )
-    if wanted.writes_records and not isinstance(database, Hub):
-        raise _records_stay(wanted, database.name)
 
 
 def _records_stay(wanted: ReleaseOptions, database: str) -> SpecError:

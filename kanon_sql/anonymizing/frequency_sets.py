@@ -10,7 +10,8 @@ classes violate is then counted in the records themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -190,6 +191,21 @@ class FrequencySets:
         keyed = self._keyed if k is None else with_k(self._keyed, k)
         bound = replace(keyed, quasi_identifiers=columns, keys=columns)
         return violating_classes(bound, kept, rolled_up=True, whole=self._whole)
+
+    @contextmanager
+    def with_k(self, k: int) -> Iterator[None]:
+        """Demand another k for a while; what is kept meanwhile is let go."""
+        # How values are spread is the same for every k.
+        bound, before = self.bound, [*self._whole.values(), *self._kept]
+        self.bound = with_k(bound, k)
+        self.__dict__.pop("_keyed", None)
+        try:
+            yield
+        finally:
+            self.bound = bound
+            self.__dict__.pop("_keyed", None)
+            for name in [name for name in self._kept if name not in before]:
+                self.forget(name)
 
     def keeps(self, name: str) -> bool:
         """Whether something is kept under this name."""

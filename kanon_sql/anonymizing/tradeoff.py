@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.anonymizing.anonymizer import cancelled_too, deadline_of, the_table
-from kanon_sql.anonymizing.choosing import Choice, Chosen
+from kanon_sql.anonymizing.alternative import MOST_COMBINATIONS, MOST_NODES
+from kanon_sql.anonymizing.anonymizer import (
+    cancelled_too,
+    deadline_of,
+    refuse_local_in_place,
+    the_table,
+)
+from kanon_sql.anonymizing.choosing import Choice, Chosen, Deadline
 from kanon_sql.anonymizing.exploring import Nodes, searched_beside
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.options import ReleaseOptions
-from kanon_sql.anonymizing.preferences import preferences_of
+from kanon_sql.anonymizing.preferences import Preferences, preferences_of
+from kanon_sql.anonymizing.recoded_point import recoded_point
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.auditing.warnings import left_out
@@ -24,10 +32,11 @@ from kanon_sql.engines import connect
 from kanon_sql.engines.session import Session, Watch, refuse_time_limit, time_limit, unless_changed
 from kanon_sql.errors import SpecError, found_instead
 from kanon_sql.plan.bind import column_levels
+from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.violating_classes import is_judged_by_class
 from kanon_sql.results.release import Search
-from kanon_sql.results.table import EXIT_CODES, in_a_line
-from kanon_sql.results.tradeoff import Point, Tradeoff
+from kanon_sql.results.table import EXIT_CODES, TableResult, in_a_line
+from kanon_sql.results.tradeoff import Curve, Point, Tradeoff
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -119,6 +128,11 @@ def tradeoff(
     fails or the time is over before levels are found.
     """
     ks = _sizes(ks)
+    if wanted.algorithm == "datafly":
+        raise SpecError(
+            "what each k costs is weighed for the algorithms optimal and local; Datafly's levels "
+            "are no best ones."
+        )
     asked = _asking(spec, max(ks))
     started = time.monotonic()
     table = the_table(asked)
@@ -127,6 +141,7 @@ def tradeoff(
         refuse_time_limit(database, timeout)
         if database.keeps_rows and wanted.pull_frequencies:
             raise SpecError("pull_frequencies is for a table in a warehouse. Leave it out.")
+        refuse_local_in_place(database, wanted)
         here = (
             connect(memory_limit=memory_limit, threads=threads) if wanted.pull_frequencies else None
         )
@@ -149,54 +164,99 @@ def tradeoff(
                 metric = wanted.metric or "loss"
                 if before.status == "no_data":
                     return Tradeoff(
-                        name, database.name, 0, metric, 0, "optimal", (), None,
+                        name, database.name, 0, metric, 0, wanted.algorithm, (), None,
                         time.monotonic() - started,
                     )  # fmt: skip
                 allowed = wanted.allowed(records=before.summary.records or 0, k=1)
                 levels = column_levels(plan.bound.roles, plan.bound.facts)
                 kept = Session(here, watch, expired, started=started) if here else None
                 sets = FrequencySets(plan.bound, kept or session, levels, kept and session)
-                nodes = Nodes(sets, preferred, ks)
-                choice = Choice(
-                    nodes,
-                    metric,
-                    preferred,
-                    wanted.suppressed,
-                    gap=wanted.share_of_gap,
-                    deadline=deadline,
-                )
-                # A larger k rules out more, and what was counted for it answers the others.
-                by_k = {k: choice.best(k, allowed) for k in sorted(ks, reverse=True)}
-                unsearched = [
-                    check.model.name()
-                    for check in plan.bound.checks
-                    if check.gates
-                    and not is_judged_by_class(check)
-                    and check not in searched_beside(plan.bound)
-                ]
-                warnings = [*left_out(plan.bound)]
-                if unsearched:
-                    warnings.append(
-                        f"{' and '.join(unsearched)}: no class alone can say whether this holds, "
-                        "so the search does not look for it. Only a release is judged by it."
-                    )
-                return Tradeoff(
-                    name,
-                    database.name,
-                    nodes.records,
-                    metric,
-                    allowed,
-                    "optimal",
-                    tuple(_point(nodes, k, by_k[k], preferred.weights) for k in ks),
-                    _search(list(by_k.values()), len(nodes.looked_at)),
-                    time.monotonic() - started,
-                    tuple(dict.fromkeys(warnings)),
+                warnings = tuple(dict.fromkeys(_warnings(plan.bound, wanted)))
+                weighed = _weigh(sets, wanted, preferred, ks, allowed, before, deadline)
+                return replace(
+                    weighed,
+                    name=name,
+                    engine=database.name,
+                    seconds=time.monotonic() - started,
+                    warnings=warnings,
                 )
 
             result = unless_changed(database, found)
             database.verify_unchanged()
             database.forget_all()
     return TradeoffResult(result, VERSION)
+
+
+def _weigh(
+    sets: FrequencySets,
+    wanted: ReleaseOptions,
+    preferred: Preferences,
+    ks: Sequence[int],
+    allowed: int,
+    before: TableResult,
+    deadline: Deadline,
+) -> Tradeoff:
+    """What each k costs, by one search for the best levels or a recoding for each."""
+    records, metric = before.summary.records or 0, wanted.metric or "loss"
+    found = Tradeoff("", "", records, metric, allowed, wanted.algorithm, (), None)
+    if wanted.algorithm == "optimal":
+        best = _best_levels(sets, wanted, preferred, ks, allowed, deadline)
+        return replace(found, points=best.points, search=best.search)
+    is_searched = _is_soon_searched(sets, preferred, before.summary.classes or 0)
+    optimal = _best_levels(sets, wanted, preferred, ks, allowed, deadline) if is_searched else None
+    points = tuple(
+        recoded_point(sets, preferred, k, records=records, max_suppressed=allowed) for k in ks
+    )
+    return replace(found, points=points, optimal=optimal)
+
+
+def _best_levels(
+    sets: FrequencySets,
+    wanted: ReleaseOptions,
+    preferred: Preferences,
+    ks: Sequence[int],
+    allowed: int,
+    deadline: Deadline,
+) -> Curve:
+    """The best levels for each k, by one search."""
+    nodes = Nodes(sets, preferred, ks)
+    choice = Choice(
+        nodes,
+        wanted.metric or "loss",
+        preferred,
+        wanted.suppressed,
+        gap=wanted.share_of_gap,
+        deadline=deadline,
+    )
+    # A larger k rules out more, and what was counted for it answers the others.
+    by_k = {k: choice.best(k, allowed) for k in sorted(ks, reverse=True)}
+    return Curve(
+        tuple(_point(nodes, k, by_k[k], preferred.weights) for k in ks),
+        _search(list(by_k.values()), len(nodes.looked_at)),
+    )
+
+
+def _is_soon_searched(sets: FrequencySets, preferred: Preferences, combinations: int) -> bool:
+    """Whether what a recoding is compared with takes no longer than the recoding."""
+    choices = math.prod(
+        preferred.highest(each.name, each.levels.height) + 1 for each in sets.quasi_identifiers
+    )
+    return choices <= MOST_NODES and combinations <= MOST_COMBINATIONS
+
+
+def _warnings(bound: BoundSpec, wanted: ReleaseOptions) -> Iterator[str]:
+    yield from left_out(bound)
+    searched = searched_beside(bound) if wanted.algorithm == "optimal" else []
+    unsearched = [
+        check.model.name()
+        for check in bound.checks
+        if check.gates and not is_judged_by_class(check) and check not in searched
+    ]
+    if unsearched:
+        yield (
+            f"{' and '.join(unsearched)}: no class alone can say whether this holds, "
+            "so the search does not look for it. Only a release is judged by it."
+        )
 
 
 def _sizes(ks: Sequence[int]) -> tuple[int, ...]:

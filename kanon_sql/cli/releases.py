@@ -125,7 +125,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     """See what each k would cost.
 
     TARGET is as for audit. For each k the levels that lose least, found by one search, and what
-    they lose. Nothing is released.
+    they lose; or what local recoding loses, with these beside it. Nothing is released.
 
     Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
@@ -137,7 +137,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     spec = question(context, target, {**values, "k": None})
     output = output_of(context, spec, values)
     wanted = ReleaseOptions(
-        algorithm="optimal",
+        algorithm=values["algorithm"],
         metric=values["metric"],
         max_suppressed=values["max_suppressed"],
         **preferences(values),

@@ -162,6 +162,13 @@ SIZES = (
     ),
 )
 WEIGHED = (
+    run(
+        "--algorithm",
+        metavar="optimal|local",
+        default="optimal",
+        show_default=True,
+        help="How levels are found: one for all, or each class its own, with both costs.",
+    ),
     run("--metric", metavar="NAME", help="What the best levels lose least of: loss without it."),
     run(
         "--max-suppressed",

@@ -39,6 +39,8 @@ class CostPoint(NamedTuple):
     suppressed: int
     classes: int
     chosen: bool = False
+    algorithm: str = ""
+    """By which it costs that, where there are several."""
 
 
 def class_sizes(bins: Sequence[SizeBin], members: str, k: int | None) -> Chart:
@@ -119,13 +121,28 @@ def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = Tr
     shared = {
         "x": {
             "field": "k", "type": "quantitative", "title": "k",
-            "scale": {"type": "log", "nice": False}, "axis": {"values": [p.k for p in points]},
+            "scale": {"type": "log", "nice": False},
+            "axis": {"values": sorted({p.k for p in points})},
         },
         "y": {"field": "lost", "type": "quantitative", "title": f"lost ({metric})",
               "axis": {"tickCount": 5, **({"format": "%"} if are_shares else {})},
               "scale": {"zero": True}},
     }  # fmt: skip
+    several = list(dict.fromkeys(each.algorithm for each in points))
     line = {"mark": {"type": "line", "color": _BLUE, "strokeWidth": 2.5}, "encoding": shared}
+    if len(several) > 1:
+        line = {
+            "mark": {"type": "line", "strokeWidth": 2.5},
+            "encoding": shared
+            | {
+                "color": {
+                    "field": "algorithm",
+                    "type": "nominal",
+                    "title": None,
+                    "scale": {"domain": several, "range": [_BLUE, _GREY]},
+                }
+            },
+        }
     dots = {
         "mark": {"type": "point", "filled": True, "opacity": 1},
         "encoding": {

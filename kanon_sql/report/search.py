@@ -7,6 +7,9 @@ from kanon_sql.report.words.numbers import counted, number, percent, printable
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, MetricName, Metrics, MinimalNode, Search
 
+_FAR = 0.5
+"""A gap above which nothing near the best is proved."""
+
 
 def how_found(made: Anonymization) -> str:
     """What the levels of a release are among all there are, and how that is known."""
@@ -27,6 +30,9 @@ def distance(metrics: Metrics, metric: MetricName, search: Search) -> str:
     """How far from the least possible a release may be."""
     if search.gap is None or search.gap >= 1:
         return "and nothing is proved of how much less could be lost"
+    if search.gap > _FAR:
+        # A share would sound as if something near were known.
+        return "and it is not proved that half as much could not be lost"
     above = search.gap / (1 - search.gap)
     words = percent(above)
     if words.startswith("less than"):

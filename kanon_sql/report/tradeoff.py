@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kanon_sql.report.document import (
     NONE,
@@ -31,24 +31,30 @@ def page(found: Tradeoff) -> Iterator[Block]:
     if found.status == "no_data":
         yield Strong(f"{printable(found.name)} has no records, so there is nothing to weigh.")
         return
-    search = found.search
+    search = found.search or (found.optimal and found.optimal.search)
     looked = (
         f"{counted(search.nodes, 'choice')} of levels, {number(search.looked_at)} looked at"
         if search
-        else ""
+        else None
     )
     title = METRICS[found.metric].title.lower()
     yield Heading(
         [
             printable(found.name),
             counted(found.records, "record"),
-            looked,
-            f"best by {title}",
+            *([looked] if looked else []),
+            f"best by {title}" if found.algorithm == "optimal" else "local recoding",
             f"at most {counted(found.max_suppressed, 'record')} suppressed",
         ]
     )
-    yield _costs(found)
-    yield _levels(found)
+    if found.algorithm == "optimal":
+        yield _costs(found, found.points)
+        yield _levels(found.points)
+    else:
+        yield _costs(found, found.points, "Each class as coarse as it must be (local):")
+        if found.optimal:
+            yield _costs(found, found.optimal.points, "One level for all (optimal):")
+            yield _levels(found.optimal.points)
     if found.warnings:
         yield Warnings(found.warnings)
     yield Prose([*_remarks(found), _proof(found)])
@@ -56,13 +62,13 @@ def page(found: Tradeoff) -> Iterator[Block]:
     yield Footer(f"{found.seconds:.1f} s · {found.engine}")
 
 
-def _costs(found: Tradeoff) -> Grid:
-    values = {each.k: _cost(found, each) for each in found.points}
+def _costs(found: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
+    values = {each.k: _cost(found, each) for each in points}
     most = max([each for each in values.values() if each is not None], default=0.0)
     in_shares = found.metric not in ("discernibility", "average_class_size")
     whole = 1.0 if in_shares else most
     return Grid(
-        "",
+        above,
         Row(("   k", ""), ("lost" if in_shares else found.metric, "suppressed", "", "classes")),
         tuple(
             Row(
@@ -74,14 +80,14 @@ def _costs(found: Tradeoff) -> Grid:
                     NONE if each.classes is None else number(each.classes),
                 ),
             )
-            for each in found.points
+            for each in points
         ),
     )
 
 
-def _levels(found: Tradeoff) -> Grid:
+def _levels(points: Sequence[Point]) -> Grid:
     rows, before = [], None
-    for each in found.points:
+    for each in points:
         words = _levels_in_words(each)
         precision = share(each.metrics.precision if each.metrics else None)
         rows.append(Row((f"{each.k:>4}", "the same" if words == before else words), (precision,)))
@@ -148,10 +154,15 @@ def _remarks(found: Tradeoff) -> Iterator[str]:
 
 
 def _proof(found: Tradeoff) -> str:
-    if found.search is None or not any(each.levels is not None for each in found.points):
+    if not any(each.metrics for each in found.points):
         return (
             "No levels will do. Allow more to be suppressed (--max-suppressed), or give a "
             "quasi-identifier a coarser level."
+        )
+    if found.search is None:
+        return (
+            "A local recoding is greedy: no row is proved to be the least possible. Its columns "
+            "have values of several levels, which plain grouping keeps apart (explain local)."
         )
     if found.search.optimal:
         return "Each row is the least that any choice of these levels loses, which is proved."
@@ -159,9 +170,10 @@ def _proof(found: Tradeoff) -> str:
 
 
 def _next(found: Tradeoff) -> str:
-    with_levels = [each.k for each in found.points if each.levels is not None]
+    with_levels = [each.k for each in found.points if each.metrics]
     k = with_levels[-1] if with_levels else found.points[-1].k
     return (
-        f"To make one: kanon-sql anonymize … --k {k} --algorithm optimal --metric {found.metric} "
+        f"To make one: kanon-sql anonymize … --k {k} --algorithm {found.algorithm} "
+        f"--metric {found.metric} "
         f"--max-suppressed {found.max_suppressed} --output release.parquet"
     )

@@ -27,6 +27,8 @@ class Costs:
     algorithm: str
     points: tuple[CostOfK, ...]
     table: str = ""
+    optimal: tuple[CostOfK, ...] = ()
+    """Beside a local recoding, what one level for all would cost."""
 
     @property
     def are_shares(self) -> bool:

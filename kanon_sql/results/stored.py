@@ -224,6 +224,9 @@ def _costs(whole: Part) -> Costs:
         found.get_or_none("algorithm", str) or "optimal",
         points,
         found.get_or_none("name", str) or "",
+        tuple(_cost(each, metric) for each in beside.part("points").items())
+        if (beside := found.find("optimal"))
+        else (),
     )
 
 

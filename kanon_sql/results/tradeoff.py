@@ -25,6 +25,8 @@ class Point:
     metrics: Metrics | None
     gap: float | None
     """Which share of what is lost might be saved, at most; 0 where these are proved the best."""
+    levels_by_records: Mapping[str, Mapping[int, int]] | None = None
+    """Of a local recoding, which has no levels for all: how many records end at which level."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -35,6 +37,30 @@ class Point:
             "classes": self.classes,
             "metrics": self.metrics.to_dict() if self.metrics else None,
             "gap": self.gap,
+            **(
+                {}
+                if self.levels_by_records is None
+                else {
+                    "levels_by_records": {
+                        name: {str(level): records for level, records in levels.items()}
+                        for name, levels in self.levels_by_records.items()
+                    }
+                }
+            ),
+        }
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What each k costs by another algorithm, and how that was searched."""
+
+    points: tuple[Point, ...]
+    search: Search | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "points": [each.to_dict() for each in self.points],
+            "search": self.search.to_dict() if self.search else None,
         }
 
 
@@ -51,9 +77,11 @@ class Tradeoff:
     algorithm: Algorithm
     points: tuple[Point, ...]
     search: Search | None
-    """None of a table without records."""
+    """None of a table without records, and of a local recoding, which searches no levels."""
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
+    optimal: Curve | None = None
+    """Beside a local recoding what the best levels for the whole table would cost."""
 
     @property
     def status(self) -> Literal["measured", "no_data"]:
@@ -71,4 +99,5 @@ class Tradeoff:
             "points": [each.to_dict() for each in self.points],
             "search": self.search.to_dict() if self.search else None,
             "warnings": list(self.warnings),
+            **({"optimal": self.optimal.to_dict()} if self.optimal else {}),
         }

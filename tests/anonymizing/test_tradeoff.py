@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,78 @@ def test_the_result_is_written_whole(people: Path, tmp_path: Path) -> None:
 
     assert (done.exit_code, done.stdout) == (0, "")
     assert json.loads((tmp_path / "t.json").read_text())["tradeoff"]["points"]
+
+
+# --- by local recoding ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"max_suppressed": 6, "sensitive": "ill", "l": 2},
+        {"keep": "age", "max_suppressed": "50%"},
+        {"weights": {"zip": 2.5}},
+    ],
+    ids=str,
+)
+def test_each_point_is_what_a_recoding_of_its_own_loses(
+    people: Path, asked: dict[str, Any]
+) -> None:
+    found = kanon.tradeoff(people, LEVELS, k=[9, 2, 4], algorithm="local", **asked).tradeoff
+    best = kanon.tradeoff(people, LEVELS, k=[9, 2, 4], **asked).tradeoff
+
+    assert [each.k for each in found.points] == [2, 4, 9]
+    for each in found.points:
+        made = kanon.anonymize(people, LEVELS, k=each.k, algorithm="local", **asked).anonymization
+        assert each.levels is None
+        if each.metrics is None:
+            assert made.reached_top
+            continue
+        assert made.recoded is not None
+        lost = asdict(each.metrics)
+        assert lost.pop("loss_by_quasi_identifier") == made.metrics.loss_by_quasi_identifier
+        assert lost == pytest.approx(
+            {name: value for name, value in asdict(made.metrics).items() if name in lost}
+        )
+        assert (each.suppressed, each.classes) == (made.suppressed, made.classes)
+        assert each.levels_by_records == made.recoded.levels_by_records
+    assert found.search is None
+    assert found.optimal is not None
+    assert found.optimal.points == best.points
+
+
+def test_both_curves_are_told_drawn_and_read_back(people: Path) -> None:
+    told = tradeoff(people, "--k", "2,5", "--algorithm", "local")
+    done = json.loads(
+        tradeoff(people, "--k", "2,5", "--algorithm", "local", "--format", "json").stdout
+    )
+    read = kanon.from_json(done)
+
+    assert told.exit_code == 0
+    assert told.stdout.index("(local)") < told.stdout.index("(optimal)")
+    assert done["tradeoff"]["algorithm"] == "local"
+    assert done["tradeoff"]["search"] is None
+    assert done["tradeoff"]["points"][0]["levels"] is None
+    assert [each["k"] for each in done["tradeoff"]["optimal"]["points"]] == [2, 5]
+    assert isinstance(read, kanon.TradeoffResult)
+    assert read.to_dict() == done
+    drawn = read.chart()["data"]["values"]
+    assert [(each["algorithm"], each["k"]) for each in drawn] == [
+        ("local", 2), ("local", 5), ("optimal", 2), ("optimal", 5),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--algorithm", "datafly"],
+        ["--algorithm", "local", "--metric", "precision"],
+        ["--algorithm", "local", "--gap", "5%"],
+    ],
+    ids=" ".join,
+)
+def test_what_no_recoding_goes_by_is_refused(people: Path, options: list[str]) -> None:
+    done = tradeoff(people, *options)
+
+    assert (done.exit_code, done.stdout) == (2, "")

@@ -392,6 +392,13 @@ def costs(signed: Signed) -> Iterator[Block]:
             ("k", "suppressed", "lost"),
             [_cost(each, found, each.k == chosen) for each in points],
         )
+        beside = [each for each in found.optimal if each.lost is not None]
+        if beside:
+            yield Bars(
+                f"What one level for all{of_table} would lose (optimal).",
+                ("k", "suppressed", "lost"),
+                [_cost(each, found, is_chosen=False) for each in beside],
+            )
 
 
 def chosen_k(signed: Signed) -> int | None:
@@ -406,7 +413,18 @@ def cost_chart(found: Costs, chosen: int | None = None) -> Chart:
         for each in found.points
         if each.lost is not None
     ]
+    if found.optimal:
+        own = [point._replace(algorithm=found.algorithm) for point in points]
+        points = [*own, *_beside(found)]
     return cost_of_k(points, found.metric.replace("_", " "), are_shares=found.are_shares)
+
+
+def _beside(found: Costs) -> Iterator[CostPoint]:
+    for each in found.optimal:
+        if each.lost is not None:
+            yield CostPoint(
+                each.k, each.lost, each.suppressed or 0, each.classes or 0, algorithm="optimal"
+            )
 
 
 def _lost(each: CostOfK, found: Costs) -> str:

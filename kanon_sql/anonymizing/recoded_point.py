@@ -1,0 +1,49 @@
+"""What a local recoding for one k would lose."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from kanon_sql.anonymizing.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.local_recoding import local_recoding
+from kanon_sql.anonymizing.losses import metrics
+from kanon_sql.anonymizing.preferences import Preferences
+from kanon_sql.anonymizing.recoded_release import RecodedSets
+from kanon_sql.results.tradeoff import Point
+
+
+def recoded_point(
+    sets: FrequencySets, preferred: Preferences, k: int, *, records: int, max_suppressed: int
+) -> Point:
+    """The recoding for a k, with what it loses; without a loss where even the tops won't do."""
+    with sets.with_k(k):
+        recoding = local_recoding(
+            sets,
+            starts={
+                each.name: preferred.highest(each.name, each.levels.height)
+                for each in sets.quasi_identifiers
+            },
+            records=records,
+            max_suppressed=max_suppressed,
+            weights={name: Fraction(str(each)) for name, each in preferred.weights.items()},
+        )
+        if recoding.fails:
+            return Point(k, None, None, None, None, None, None)
+        recoded = RecodedSets(sets, recoding)
+        left_out = recoded.suppression
+        return Point(
+            k,
+            None,
+            None,
+            left_out.records,
+            int(left_out.classes["kanon_classes"]),
+            metrics(
+                list(recoded.losses()),
+                left_out.classes,
+                records=records,
+                suppressed=left_out.records,
+                weights=preferred.weights,
+            ),
+            None,
+            recoded.levels_by_records,
+        )
