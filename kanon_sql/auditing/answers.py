@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kanon_sql.auditing.unassigned import TellingApart
 from kanon_sql.sql.tables import Row
 
 Sizes = Sequence[Row]
@@ -38,7 +39,8 @@ class Answers:
     """The row of each reference step, by the step's name."""
     earlier: Mapping[str, Row]
     """The row of each step on an earlier release, by the step's name."""
-    first_records: tuple[Row, ...]
+    telling_apart: tuple[TellingApart, ...]
+    """The columns without a part that tell nearly all apart."""
 
     @property
     def counted(self) -> Counted:

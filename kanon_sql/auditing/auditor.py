@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles
+from kanon_sql.auditing.answers import Answers, people_in, people_of_profiles, total
 from kanon_sql.auditing.composition import rows_with_earlier, saw_the_same_people
 from kanon_sql.auditing.opening import PlannedTable, name_of, opened, opening, planned
 from kanon_sql.auditing.result import AuditResult
@@ -19,6 +19,7 @@ from kanon_sql.auditing.summary import (
     status,
     summary,
 )
+from kanon_sql.auditing.unassigned import telling_apart
 from kanon_sql.auditing.verdicts import verdicts
 from kanon_sql.auditing.warnings import warnings
 from kanon_sql.engines.base import Engine
@@ -204,7 +205,7 @@ def _answers(plan: Plan, ask: Session) -> Answers:
     distances = {each.step.name: ask.row(each.step) for each in plan.distances if sizes}
     profiles = ask.rows(plan.profiles) if plan.profiles and sizes else []
     matches = {step.step.name: ask.row(step.step) for step in plan.references if sizes}
-    everyone = people_of_profiles(profiles)
+    records, everyone = total(sizes, "kanon_records"), people_of_profiles(profiles)
     in_several = plan.people is not None and people_in(sizes) > everyone
     answers = Answers(
         sizes=sizes,
@@ -218,7 +219,7 @@ def _answers(plan: Plan, ask: Session) -> Answers:
         survey=ask.rows(plan.survey) if plan.survey and sizes else None,
         matches=matches,
         earlier=dict(rows_with_earlier(plan, ask)) if sizes else {},
-        first_records=tuple(ask.row(step) for step, _ in plan.first_records),
+        telling_apart=tuple(telling_apart(plan, records, everyone, ask)) if sizes else (),
     )
     is_one = saw_one_table(plan, answers) and saw_the_same_people(plan, answers, everyone)
     if not is_one:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kanon_sql.auditing.answers import Answers, smallest, total
+from kanon_sql.auditing.unassigned import said_of
 from kanon_sql.errors import plural
-from kanon_sql.plan.audit_plan import FIRST_RECORDS, SURVEY_CLASSES, Look, Plan, ReferenceStep
+from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Look, Plan, ReferenceStep
 from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.pairs import are_of_one_kind
@@ -28,7 +29,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
     ]
     for fault in dict.fromkeys(faults):
         yield from fault.splitlines()
-    yield from _unassigned_identifiers(plan, answers)
+    yield from said_of(answers.telling_apart, of_people=plan.bound.entity is not None)
     yield from _profiles(answers)
     for look in plan.looks:
         yield from _constant(look, answers)
@@ -59,57 +60,6 @@ def left_out(bound: BoundSpec) -> Iterator[str]:
                 f"{table.name} leaves out {', '.join(table.left_out)}, as a shell does: a name "
                 "that begins with a dot is hidden, and may be left by a program that was killed."
             )
-
-
-def _unassigned_identifiers(plan: Plan, answers: Answers) -> Iterator[str]:
-    for (_, columns), row in zip(plan.first_records, answers.first_records, strict=True):
-        looked_at = int(row["kanon_records"])
-        if looked_at < 2:
-            return
-        all_of_them = looked_at < FIRST_RECORDS
-        those = f"{looked_at:,} records" if all_of_them else f"the first {looked_at:,} records"
-        where = "every record" if all_of_them else f"each of {those}"
-        found = False
-        for place, name in enumerate(columns, start=1):
-            alone = int(row.get(f"kanon_alone_{place}") or 0)
-            if row[f"kanon_distinct_{place}"] == looked_at:
-                found = True
-                yield (
-                    f'"{name}" has a different value in {where}, so it may identify people by '
-                    f"itself. {_DECIDE}"
-                )
-            elif _is_nearly_all(alone, looked_at):
-                found = True
-                yield (
-                    f'"{name}" leaves {alone:,} of {those} alone with their value, so it may '
-                    f"identify people by itself. {_DECIDE}"
-                )
-        together = int(row.get("kanon_alone_together") or 0)
-        if not found and _is_nearly_all(together, looked_at):
-            yield (
-                f"{_named(columns)}, to which no part is given, leave {together:,} of {those} "
-                "alone together, so whoever knows them may find the record. If they are published, "
-                "they are quasi-identifiers; kanon-sql profile says what each of them adds."
-            )
-
-
-_DECIDE = (
-    "If it is published, it is a quasi-identifier; if not, declare it as an identifier or as the "
-    "entity."
-)
-_FEW_RECORDS = 20
-"""Of fewer records nearly all are alone in whatever columns."""
-_MOST_NAMED = 5
-
-
-def _is_nearly_all(alone: int, records: int) -> bool:
-    return records >= _FEW_RECORDS and 10 * alone > 9 * records
-
-
-def _named(columns: Sequence[str]) -> str:
-    shown = [f'"{name}"' for name in columns[:_MOST_NAMED]]
-    more = len(columns) - len(shown)
-    return ", ".join(shown) + (f" and {plural(more, 'more column')}" if more else "")
 
 
 def _profiles(answers: Answers) -> Iterator[str]:

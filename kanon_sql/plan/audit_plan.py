@@ -46,25 +46,17 @@ from kanon_sql.plan.steps import (
     step,
     with_entity,
 )
+from kanon_sql.plan.unassigned import AloneStep, FirstLook, alone_steps, first_looks
 from kanon_sql.spec.models.base import AT_RISK, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.models.sizes import KAnonymity
 from kanon_sql.spec.spec import SHOWN
-from kanon_sql.sql.column_types import family
 from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.quoting import value_as_text
 from kanon_sql.sql.statement import Statement
 
-FIRST_RECORDS = 10_000
-"""How many records are looked at to find columns that tell every one of them apart."""
-AT_ONCE = 40
-"""How many columns one statement counts: more cost more than their number."""
-
-
-_COUNTED = ("text", "number", "time", "boolean")
-"""The values that every database tells apart, as Postgres does not those of a JSON column."""
 SURVEY_CLASSES = 1_000_000
 """How many kinds of classes, by size and weight, may come back for the individual risk."""
 
@@ -143,8 +135,10 @@ class Plan:
     survey: Statement | None
     references: tuple[ReferenceStep, ...]
     earlier: tuple[EarlierStep, ...]
-    first_records: tuple[tuple[Statement, tuple[str, ...]], ...]
-    """Each counts the different values of these columns among the first records."""
+    first_looks: tuple[FirstLook, ...]
+    """At columns without a part."""
+    alone: tuple[AloneStep, ...]
+    """Asked of those of them that the first looks find."""
     shown: tuple[Statement, ...]
 
     @property
@@ -169,7 +163,8 @@ class Plan:
             self.survey,
             *(step for each in self.references for step in (each.step, each.people)),
             *(step for each in self.earlier for step in each.steps),
-            *(step for step, _ in self.first_records),
+            *(look.step for look in self.first_looks),
+            *(each.step for each in self.alone),
             *self.shown,
         )
         return tuple(step for step in optional if step is not None)
@@ -197,7 +192,8 @@ def plan_audit(bound: BoundSpec, *, short_keys: bool = True) -> Plan:
         survey=_survey(bound) if bound.weight else None,
         references=tuple(_references(bound)),
         earlier=tuple(steps_with_earlier(bound)),
-        first_records=tuple(_first_records(bound)),
+        first_looks=tuple(first_looks(bound)),
+        alone=tuple(alone_steps(bound)),
         shown=tuple(_shown(bound)),
     )
 
@@ -604,34 +600,6 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             else None
         )
         yield ReferenceStep(name, asking_of_classes, checks, people)
-
-
-def _first_records(bound: BoundSpec) -> Iterator[tuple[Statement, tuple[str, ...]]]:
-    """Look at the columns without a part that could tell every record apart."""
-    columns = [
-        column.name
-        for column in bound.roles.unassigned
-        if not (column.few_values or column.unusable_because)
-        and (bound.table.embedded or family(column.type) in _COUNTED)
-    ]
-    for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):
-        looked_at = tuple(columns[start : start + AT_ONCE])
-        yield (
-            step(
-                bound,
-                "first_records" if place == 1 else f"first_records_{place}",
-                f"Which columns of {bound.table.name} that have no part differ in each of the "
-                f"first {FIRST_RECORDS:,} records?",
-                render(
-                    # What else is told of them is one more query each.
-                    "alone_in_first" if bound.table.embedded else "distinct_in_first",
-                    relation=bound.table.sql,
-                    columns=list(looked_at),
-                    first=FIRST_RECORDS,
-                ),
-            ),
-            looked_at,
-        )
 
 
 def _shown(bound: BoundSpec) -> Iterator[Statement]:

@@ -23,6 +23,10 @@ def column_named(
     column = found_column(name, table, location)
     with located(*location):
         refuse_merging(column, table)
+    return bound_column(column, alias)
+
+
+def bound_column(column: Column, alias: str | None = None) -> BoundColumn:
     return BoundColumn(column.name, column.type, alias or column.name, column.few_values)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-Part = Literal["identifier", "quasi_identifier", "sensitive"]
+Part = Literal["identifier", "quasi_identifier", "sensitive", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ MEANINGS: dict[Meaning, str] = {
         id ids uid uuid guid identifier identifiant identificador identificativo kennung
         kennziffer personid patientid customerid userid recordid caseid rowid pid patientnumber
         fallnummer patientennummer lfdnr laufendenummer recordnumber index idnr rownumber
+        """,
+    Meaning("the weight of a survey", "undecided"): """
+        weights surveyweight samplingweight sampleweight designweight personweight
+        householdweight hhweight wgt fnlwgt pweight finalweight expansionfactor
+        hochrechnungsfaktor stichprobengewicht ponderation factorexpansion factordeexpansion
         """,
     Meaning("a date of birth", "quasi_identifier"): """
         birth birthdate birthday birthyear dob yob dateofbirth yearofbirth geburt geburtsdatum
@@ -155,8 +160,9 @@ MEANINGS: dict[Meaning, str] = {
         medicijn behandeling sykdom sjukdom
         """,
     Meaning("money", "sensitive"): """
-        income salary wage wages pay earnings debt credit balance savings expenditure assets
-        wealth loan salaryclass gehalt einkommen lohn verdienst schulden vermoegen revenu
+        income salary wage wages pay earnings debt credit balance savings expenditure expend
+        expenses spending assets wealth loan salaryclass gehalt einkommen lohn verdienst schulden
+        vermoegen revenu
         salaire dette ingreso ingresos salario renta deuda reddito stipendio debito rendimento
         inkomen salaris schuld lon inntekt inkomst
         """,

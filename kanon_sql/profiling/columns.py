@@ -220,7 +220,9 @@ def _told(
     if meaning is not None and (by_name := _by_name(meaning, looks, known)):
         looks_like, why = by_name
         return looks_like, f"{why}; {share}" if is_unique and looks_like != "identifier" else why
-    if is_unique and not (looks.are_numbers and not looks.are_whole):
+    # A number of something differs in every record; an amount does in nearly every one.
+    are_amounts = looks.are_numbers and not (looks.are_whole and every)
+    if is_unique and not are_amounts:
         return "identifier", share
     if is_unique:
         return "undecided", f"a measurement, {share}: whoever knows it finds the record"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from itertools import product
+from pathlib import Path
 
 import pyarrow
 
 import kanon_sql as kanon
+from kanon_sql.auditing import unassigned
+from kanon_sql.plan.unassigned import FIRST_RECORDS
 
 FIRST = ["Ada", "Ben", "Cem", "Dua", "Eve", "Fox"]
 LAST = ["Abel", "Bohr", "Curie", "Dirac"]
@@ -56,3 +61,71 @@ def test_columns_of_few_combinations_are_not_warned_of() -> None:
     data = pyarrow.table({"zip": ["1"] * 40, "pet": ["cat", "dog"] * 20, "job": ["nurse"] * 40})
 
     assert warnings(data) == []
+
+
+def test_all_records_are_counted_and_not_the_first_alone() -> None:
+    several = 3 * FIRST_RECORDS
+    data = pyarrow.table(
+        {
+            "zip": ["1"] * several,
+            "comes_again": [each % FIRST_RECORDS for each in range(several)],
+            "code": [max(each, 100) for each in range(several)],
+        }
+    )
+
+    [said] = warnings(data)
+
+    assert said.startswith(f'"code" leaves {several - 101:,} of {several:,} records alone')
+
+
+def test_only_the_records_that_are_looked_at_count() -> None:
+    data = pyarrow.table({"zip": ["1"] * 60, "code": [*range(30), *range(30)], "half": [0, 1] * 30})
+
+    assert warnings(data) == []
+    [said] = warnings(data.append_column("place", [[*range(60)]]), where="place < 30",
+                      identifiers="place")  # fmt: skip
+    assert said.startswith('"code" has a different value in every record')
+
+
+def test_people_are_told_apart_by_what_all_of_their_records_have() -> None:
+    people = [number // 4 for number in range(120)]
+    data = pyarrow.table({"zip": ["1"] * 120, "person": people, "tax": [f"t{n}" for n in people]})
+
+    [said] = warnings(data, entity="person")
+
+    assert said.startswith('"tax" leaves 30 of 30 people alone with their values')
+
+
+def test_many_columns_have_one_sentence() -> None:
+    data = pyarrow.table(
+        {"zip": ["1"] * 50, **{f"amount {n}": [50 * n + m for m in range(50)] for n in range(60)}}
+    )
+
+    [said] = warnings(data)
+
+    assert said.startswith(
+        '"amount 0", "amount 1", "amount 2", "amount 3", "amount 4" and 55 more columns each leave '
+        "nearly all of all 50 records alone with their value"
+    )
+
+
+def test_every_engine_that_audits_says_whom_columns_leave_alone(tmp_path: Path) -> None:
+    names = list(product(FIRST, LAST))
+    with closing(sqlite3.connect(tmp_path / "people.sqlite")) as database:
+        database.execute("create table people (zip text, first text, last text)")
+        database.executemany("insert into people values ('1', ?, ?)", names)
+        database.commit()
+        [table] = kanon.audit("people", ["zip"], engine=database).tables
+
+    [said] = table.warnings
+    assert said.startswith('"first", "last", to which no part is given, leave 24 of 24 records')
+
+
+def test_what_takes_too_long_is_said_of_the_first_records(monkeypatch) -> None:
+    monkeypatch.setattr(unassigned, "MOST_CELLS", 30)
+    codes = [*range(40)]
+    data = pyarrow.table({"zip": ["1"] * 40, "code": codes})
+
+    [said] = warnings(data)
+
+    assert said.startswith('"code" has 40 different values in all 40 records')

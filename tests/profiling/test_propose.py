@@ -313,3 +313,26 @@ def test_what_no_hierarchy_can_be_made_of_is_refused(
 
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
+
+
+def test_amounts_are_no_numbers_of_people_and_weights_none_of_their_parts(folder):
+    several = range(400)
+    pyarrow.parquet.write_table(
+        pyarrow.table(
+            {
+                "expend": [917 * each % 10_007 for each in several],
+                "x1": [917 * (each % 390) for each in several],
+                "x2": [917 * each for each in several],
+                "household_weights": [100 + each % 9 for each in several],
+                "fnlwgt": [100 + each % 300 for each in several],
+            }
+        ),
+        "survey.parquet",
+    )
+
+    proposed = parts(kanon.init("survey.parquet").text, folder)
+
+    assert proposed["sensitive"] == ["expend"]
+    assert proposed["identifiers"] == ["x2"]
+    assert proposed["quasi_identifiers"] == {}
+    assert set(proposed["undecided"]) == {"x1", "household_weights", "fnlwgt"}

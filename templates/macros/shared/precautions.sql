@@ -74,72 +74,46 @@ coalesce(cast({{ kanon_sql.number_or_null(text) }} as {{ kanon_sql.text_type() }
 {%- endmacro %}
 
 
-{# How many different values the first records have in each column. #}
-{% macro distinct_in_first(relation, columns, first) %}
-select
-    count(*) as kanon_records
-{%- for column in columns %},
-    count(distinct {{ kanon_sql.ident(column) }}) as kanon_distinct_{{ loop.index }}
-{%- endfor %}
-
-from (
-    select
-{{ kanon_sql.names(columns) | indent(4, first=true) }}
-    from {{ relation }}
-    limit {{ kanon_sql.positive_int(first, "first") }}
-) as kanon_first
-{%- endmacro %}
-
-
 {#
-    The same, and how many of these records are alone with their value in each column, and with
-    their values in all of them together.
+    How many different values the first records have in each column, and how many combinations of
+    them in all; how many people these records are about, where there is an entity.
 #}
-{% macro alone_in_first(relation, columns, first) %}
+{% macro distinct_in_first(relation, columns, first, entity=none) %}
 with
 
 first_records as (
     select
 {{ kanon_sql.names(columns) | indent(4, first=true) }}
-    from {{ relation }}
+{%- if entity %},
+        {{ kanon_sql.ident(entity) }}
+{%- endif %}
+
+    from {{ relation | indent(4) }}
     limit {{ kanon_sql.positive_int(first, "first") }}
 ),
-{% for column in columns %}
 
-alone_by_{{ loop.index }} as (
-    {{ kanon_sql.alone_with([column]) | trim | indent(4) }}
+first_combinations as (
+    select distinct
+{{ kanon_sql.names(columns) | indent(4, first=true) }}
+    from first_records
 ),
-{% endfor %}
 
-alone_by_all as (
-    {{ kanon_sql.alone_with(columns) | trim | indent(4) }}
+combinations_of_first as (
+    select count(*) as kanon_combinations
+    from first_combinations
 )
 
 select
     count(*) as kanon_records,
+{% if entity %}
+    count(distinct {{ kanon_sql.ident(entity) }}) as kanon_people,
+{% endif %}
 {% for column in columns %}
-    count(distinct first_records.{{ kanon_sql.ident(column) }}) as kanon_distinct_{{ loop.index }},
-    max(alone_by_{{ loop.index }}.kanon_alone) as kanon_alone_{{ loop.index }},
+    count(distinct {{ kanon_sql.ident(column) }}) as kanon_distinct_{{ loop.index }},
 {% endfor %}
-    max(alone_by_all.kanon_alone) as kanon_alone_together
+    max(kanon_combinations) as kanon_distinct_together
 from first_records
-{% for column in columns %}
-cross join alone_by_{{ loop.index }}
-{% endfor %}
-cross join alone_by_all
-{%- endmacro %}
-
-
-{# How many of the first records have values that no other of them has. #}
-{% macro alone_with(columns) %}
-select count(*) as kanon_alone
-from (
-    select count(*) as kanon_private_holders
-    from first_records
-    group by
-{{ kanon_sql.names(columns) | indent(4, first=true) }}
-    having count(*) = 1
-) as single
+cross join combinations_of_first
 {%- endmacro %}
 
 
