@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.group import main, say_error
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
 from kanon_sql.cli.options import (
@@ -20,6 +21,7 @@ from kanon_sql.cli.options import (
 )
 from kanon_sql.cli.output import (
     Failure,
+    bounds_of,
     deliver,
     expected_page,
     files_of,
@@ -37,6 +39,7 @@ from kanon_sql.cli.output import (
     writable,
 )
 from kanon_sql.cli.question import are_results, question, selected
+from kanon_sql.cli.targets import at_most_one, one_or_specs, only_one
 from kanon_sql.errors import SpecError, plural
 
 if TYPE_CHECKING:
@@ -45,9 +48,6 @@ if TYPE_CHECKING:
     from kanon_sql.results.baseline import Baseline
     from kanon_sql.spec.spec import AuditSpec
 
-
-from kanon_sql.cli.group import main, say_error
-from kanon_sql.cli.targets import at_most_one, one_or_specs, only_one
 
 NO_DATA = 4
 
@@ -235,8 +235,7 @@ def _audited(
     with watching(context) as watch:
         from kanon_sql.auditing.auditor import audit as run
 
-        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-        result = run(spec, watch=watch, writes=files_of(output), **limits)
+        result = run(spec, watch=watch, writes=files_of(output), **bounds_of(values))
     refuse_failed(result)
     return result
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.group import main
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.options import hierarchy_options, init_options, profile_options
 from kanon_sql.cli.output import (
+    bounds_of,
     deliver,
     files_of,
     form_of,
@@ -28,14 +30,8 @@ from kanon_sql.cli.question import (
     profile_question,
     table_question,
 )
-from kanon_sql.errors import SpecError, plural
-
-if TYPE_CHECKING:
-    pass
-
-
-from kanon_sql.cli.group import main
 from kanon_sql.cli.targets import only_one
+from kanon_sql.errors import SpecError, plural
 
 
 @main.command(cls=Grouped)
@@ -61,10 +57,17 @@ def profile(context: click.Context, /, target: str, **values: Any) -> int:
     with watching(context) as watch:
         from kanon_sql.profiling.profiler import profile as run
 
-        limits = {key: values[key] for key in ("k", "memory_limit", "threads", "timeout")}
-        limits |= {"watch": watch, "writes": files_of(output)}
-        limits |= {"identifying": identifying}
-        result = CLOCK.told(run(spec, attacker_knows=attacker_knows(values), **limits))
+        result = CLOCK.told(
+            run(
+                spec,
+                attacker_knows=attacker_knows(values),
+                k=values["k"],
+                identifying=identifying,
+                watch=watch,
+                writes=files_of(output),
+                **bounds_of(values),
+            )
+        )
     refuse_failed(result)
     if identifying.scores:
         say_written(identifying.scores, "personal data")
@@ -93,8 +96,7 @@ def init(context: click.Context, /, target: str, **values: Any) -> int:
     with watching(context) as watch:
         from kanon_sql.profiling.propose import propose
 
-        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-        proposal = propose(spec, output=output, watch=watch, **limits)
+        proposal = propose(spec, output=output, watch=watch, **bounds_of(values))
     if output is None:
         deliver(proposal.text, None)
     else:

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,9 +18,6 @@ from kanon_sql.cli.option_kinds import VERBOSITY
 from kanon_sql.cli.output import ENGINE_FAILED, Failure
 from kanon_sql.cli.stops import INTERRUPTED, end_process, stops
 from kanon_sql.errors import KanonError, did_you_mean
-
-if TYPE_CHECKING:
-    pass
 
 
 class CommandLine(click.Group):

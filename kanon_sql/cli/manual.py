@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from kanon_sql.cli.group import main
 from kanon_sql.cli.options import demo_options
 from kanon_sql.cli.output import deliver, rendered, watching
-
-if TYPE_CHECKING:
-    pass
-
-
-from kanon_sql.cli.group import main
 
 
 @main.command()

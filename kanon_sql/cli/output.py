@@ -68,9 +68,14 @@ def for_pipeline(result: AuditResult, places: tuple[TablePlaces, ...], form: str
     return render(result, places)
 
 
+def bounds_of(values: dict[str, Any]) -> dict[str, Any]:
+    """What bounds a run."""
+    return {key: values[key] for key in ("memory_limit", "threads", "timeout")}
+
+
 def limits_of(values: dict[str, Any]) -> dict[str, Any]:
-    """What bounds a run, as `audit` takes it."""
-    return {key: values[key] for key in ("show_values", "memory_limit", "threads", "timeout")}
+    """The same, and whether values may be shown."""
+    return {"show_values": values["show_values"], **bounds_of(values)}
 
 
 def output_of(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.group import main
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.options import anonymize_options, tradeoff_options
 from kanon_sql.cli.output import (
+    bounds_of,
     deliver,
     expected_page,
     files_of,
@@ -26,14 +28,8 @@ from kanon_sql.cli.output import (
 )
 from kanon_sql.cli.question import preferences, question, sizes
 from kanon_sql.cli.stops import stops
-from kanon_sql.errors import SpecError
-
-if TYPE_CHECKING:
-    pass
-
-
-from kanon_sql.cli.group import main
 from kanon_sql.cli.targets import only_one
+from kanon_sql.errors import SpecError
 
 
 @main.command(cls=Grouped)
@@ -102,9 +98,10 @@ def anonymize(
         deliver(expected_page([dry_run(spec, wanted)], to_terminal=True), None)
         return 0
     with watching(context) as watch, telling(context) as tell:
-        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
         writes = files_of(result_file)
-        result = CLOCK.told(run(spec, wanted, watch=watch, tell=tell, writes=writes, **limits))
+        result = CLOCK.told(
+            run(spec, wanted, watch=watch, tell=tell, writes=writes, **bounds_of(values))
+        )
     if result.anonymization.release:
         stops.code = result.exit_code
     form = form_of(context, values, result_file)
@@ -145,8 +142,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
         pull_frequencies=values["pull_frequencies"],
     )
     with watching(context) as watch:
-        limits = {key: values[key] for key in ("memory_limit", "threads", "timeout")}
-        result = run(spec, wanted, ks, watch=watch, writes=files_of(output), **limits)
+        result = run(spec, wanted, ks, watch=watch, writes=files_of(output), **bounds_of(values))
     form = form_of(context, values, output)
     text = rendered(result, result.page(), form, to_terminal=output is None)
     deliver(text, output)

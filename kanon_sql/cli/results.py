@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from kanon_sql.cli.group import main
 from kanon_sql.cli.options import diff_options, report_options
 from kanon_sql.cli.output import deliver, form_of, rendered, report_file_of, result_file_of
-
-if TYPE_CHECKING:
-    pass
-
-
-from kanon_sql.cli.group import main
 
 
 @main.command()

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from kanon_sql.cli.question import is_spec_file
 from kanon_sql.errors import SpecError
-
-if TYPE_CHECKING:
-    pass
 
 
 def only_one(_: click.Context, __: click.Parameter, targets: Sequence[str]) -> str:

@@ -421,7 +421,7 @@ STATUSES = "holds or violated or accepted or measured or no_data or error"
         (checked(achieved="one"), f"{IN_CHECK}.achieved must be a number; found text.", EDITED),
         (checked(model="k_anonimity"),
          f'{IN_CHECK}: there is no model "k_anonimity". Did you mean "k_anonymity"?',
-         "kanon-sql explain lists the 22 there are."),
+         f"kanon-sql explain lists the {len(MODELS)} there are."),
         (checked(parameters={"n": 1}),
          f'{IN_CHECK}: k_anonymity has no parameter "n".', "Its parameters: k."),
         (json.dumps({**GOOD, "baseline": 1}),
