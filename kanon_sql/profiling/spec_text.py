@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 Part = Literal["identifiers", "quasi_identifiers", "sensitive", "undecided"]
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PLAIN = re.compile(r"[^\W\d][\w-]*")
 _OTHERWISE_READ = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
@@ -116,7 +116,7 @@ def _quasi_identifiers(spec: ProposedSpec) -> Iterator[str]:
         levels = column.levels or ("suppress",)
         yield f"        levels: {_flow(list(levels))}"
         if not column.levels:
-            file = re.sub(r"[^A-Za-z0-9_-]+", "_", column.name).strip("_") or "column"
+            file = re.sub(r"[^\w-]+", "_", column.name).strip("_") or "column"
             yield (
                 f"        # hierarchy: hierarchies/{file}.csv    # in place of levels; kanon-sql "
                 "hierarchy new begins one"
@@ -171,13 +171,14 @@ def _because(reason: str) -> str:
 def scalar(text: str) -> str:
     """A text as a YAML scalar, quoted where it could be read as something else.
 
-    >>> print(scalar("zip_code"), scalar("no"), scalar("a: b"), scalar("x\\ny"))
-    zip_code "no" "a: b" "x\\ny"
+    >>> print(scalar("Größe"), scalar("no"), scalar("a: b"), scalar("x\\ny"), scalar("🏠"))
+    Größe "no" "a: b" "x\\ny" "🏠"
     """
-    if _PLAIN.fullmatch(text) and text.lower() not in _OTHERWISE_READ:
+    if _PLAIN.fullmatch(text) and text.isprintable() and text.lower() not in _OTHERWISE_READ:
         return text
-    # What JSON escapes YAML reads in the same way, lone surrogates aside.
-    return json.dumps(text, ensure_ascii=True)
+    # What JSON escapes YAML reads in the same way; what can't be seen has a number in both.
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in quoted)
 
 
 def _flow(value: Any) -> str:
