@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from kanon_sql.report.document import Grid, Row
-from kanon_sql.report.lines import INDENT, Line, Part, folded, padded, widest, width_of
+from kanon_sql.report.lines import INDENT, Line, Part, folded, padded, plain, widest, width_of
+
+NARROWEST = 20
+"""Words are not folded into a column narrower than that."""
 
 
 class _Room(NamedTuple):
@@ -26,26 +30,43 @@ class _Room(NamedTuple):
 
 
 def grid_lines(grid: Grid, width: int) -> Iterator[Line]:
-    """The header, then a line a row. Columns for which there is no room stand below, after the
-    words again; words that are too wide have lines of their own."""
+    """The header, then a line a row. Last words that are too wide are folded in their column, and
+    where that is too narrow have lines of their own; columns of figures for which there is no room
+    stand below, after the words again."""
     room = _Room(INDENT * 2, "   ", width) if grid.spacious else _Room(INDENT, INDENT, width)
     rows = (grid.header, *grid.rows)
     columns = range(len(grid.header.figures))
     full = [row.figures for row in rows if len(row.figures) == len(columns)]
     sizes = [widest(figures[place] for figures in full) for place in columns]
-    names = _aligned(rows)
-    if widest(names) + room.taken(sizes) > room.inner:
-        names = [INDENT.join(word.strip() for word in row.words if word) for row in rows]
-    for some in _portions(sizes, room.inner - min(widest(names), room.inner // 2), room):
+    names = _aligned(rows, room.inner - room.taken(sizes))
+    widest_name = max(map(widest, names))
+    for some in _portions(sizes, room.inner - min(widest_name, room.inner // 2), room):
         yield from _portion(rows, names, {place: sizes[place] for place in some}, room)
 
 
-def _aligned(rows: Sequence[Row]) -> list[str]:
-    """The words of each row, in columns; the last word of a row reaches as far as it does."""
+def _aligned(rows: Sequence[Row], width: int) -> list[list[str]]:
+    """The words of each row, in columns and in lines of so many cells if these do; the last word of
+    a row reaches as far as it does."""
     columns = len(rows[0].words)
     whole = [row.words for row in rows if len(row.words) == columns]
     sizes = [widest(words[place] for words in whole) for place in range(columns)]
-    return [INDENT.join([*map(padded, row.words[:-1], sizes), row.words[-1]]) for row in rows]
+    names = [INDENT.join([*map(padded, row.words[:-1], sizes), row.words[-1]]) for row in rows]
+    if widest(names) <= width:
+        return [[name] for name in names]
+    last = width - sum(size + len(INDENT) for size in sizes[:-1])
+    if columns == 1 or last < NARROWEST or len(whole) < len(rows):
+        return [[INDENT.join(word.strip() for word in row.words if word)] for row in rows]
+    return [list(_in_its_column(row.words, sizes, last)) for row in rows]
+
+
+def _in_its_column(words: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[str]:
+    """The words of a row in columns, of which the last one goes on below itself."""
+    before = "".join(
+        f"{padded(word, size)}{INDENT}" for word, size in zip(words[:-1], sizes, strict=False)
+    )
+    for line in folded(words[-1], width):
+        yield f"{before}{plain(line)}"
+        before = " " * width_of(before)
 
 
 def _portions(sizes: Sequence[int], width: int, room: _Room) -> Iterator[list[int]]:
@@ -60,13 +81,15 @@ def _portions(sizes: Sequence[int], width: int, room: _Room) -> Iterator[list[in
 
 
 def _portion(
-    rows: Sequence[Row], names: Sequence[str], sizes: Mapping[int, int], room: _Room
+    rows: Sequence[Row], names: Sequence[Sequence[str]], sizes: Mapping[int, int], room: _Room
 ) -> Iterator[Line]:
     """Each row with some of its columns of figures."""
     left = room.inner - room.taken(sizes.values())
-    beside = max((size for size in map(width_of, names) if size <= left), default=0)
-    for row, words in zip(rows, names, strict=True):
+    beside = max((size for size in map(width_of, chain(*names)) if size <= left), default=0)
+    for row, (*upper_words, words) in zip(rows, names, strict=True):
         style = "dim" if row is rows[0] else ""
+        for upper in upper_words:
+            yield (Part(f"{room.indent}{upper}", style),)
         if len(row.figures) < len(rows[0].figures):
             if 0 in sizes:
                 yield from folded(

@@ -128,8 +128,7 @@ def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[
     if in_all is not None and len(in_all.columns) > 1:
         yield (
             f"{_all(len(in_all.columns))} candidates together: k is {number(in_all.k)}, and "
-            f"{counted(in_all.uniques, _member(table))} "
-            f"{'is' if in_all.uniques == 1 else 'are'} alone ({_share(in_all.uniques, members)})."
+            f"{_alone(in_all.uniques, table)}."
         )
     if not ranked:
         yield "No column looks like one by which somebody may single out a person."
@@ -138,6 +137,13 @@ def _in_words(table: TableProfile, ranked: Sequence[ColumnProfile]) -> Iterator[
         "decide. To begin with, kanon-sql init writes a spec in which what is left open stands as "
         "such."
     )
+
+
+def _alone(uniques: int, table: TableProfile) -> str:
+    if not uniques:
+        return f"no {_member(table)} is alone"
+    share = _share(uniques, table.summary.members or 0)
+    return f"{counted(uniques, _member(table))} {'is' if uniques == 1 else 'are'} alone ({share})"
 
 
 def subsets_told(table: TableProfile) -> Iterator[Block]:
@@ -169,7 +175,7 @@ def subsets_told(table: TableProfile) -> Iterator[Block]:
 
 
 def _all(candidates: int) -> str:
-    return "Both" if candidates == 2 else f"All {candidates}"
+    return "Both" if candidates == 2 else f"All {number(candidates)}"
 
 
 def _worst(sets: Sequence[SubsetProfile]) -> list[SubsetProfile]:
@@ -187,15 +193,18 @@ def _left_out(columns: int) -> str:
 
 
 def _least_keys(found: Sequence[SubsetProfile]) -> list[SubsetProfile]:
-    """The keys of which no part is one; all columns together are none that needs saying."""
-    keys = sorted((each for each in found if each.key), key=lambda each: len(each.columns))
-    most = max(len(each.columns) for each in found)
+    """The keys of which no part is one; all columns together are none that needs saying, and
+    nothing is a key where all records are alike."""
+    keys = sorted(
+        (each for each in found if each.key and each.classes > 1),
+        key=lambda each: len(each.columns),
+    )
     in_all = {name for each in found for name in each.columns}
     least: list[SubsetProfile] = []
     for key in keys:
         if not any(set(each.columns) <= set(key.columns) for each in least):
             least.append(key)
-    return [each for each in least if len(each.columns) < max(most, len(in_all)) or most == 1]
+    return [each for each in least if len(each.columns) < len(in_all)]
 
 
 def _subset(each: SubsetProfile, table: TableProfile) -> Row:
@@ -249,11 +258,12 @@ def special_uniques_told(table: TableProfile) -> Iterator[Block]:
 def _special(found: SpecialUniques, table: TableProfile) -> Iterator[str]:
     records = table.summary.records or 0
     size = counted(found.max_size, "column")
+    single = "singles" if found.max_size == 1 else "single"
     if not found.records:
         yield f"Nobody is singled out by at most {size} of {listed(found.columns)}."
         return
     yield (
-        f"At most {size} single out {counted(found.records, 'record')} "
+        f"At most {size} {single} out {counted(found.records, 'record')} "
         f"({_share(found.records, records)}): special uniques (SUDA2). The score of all is "
         f"{_large(found.score)}, the highest of a record {_large(found.highest)}."
     )

@@ -66,12 +66,12 @@ def _texts(block: Block) -> Iterator[str]:
                 yield f"What {escaped(title)} does not promise: {escaped(sentence)}"
         case Bars(_, header, bins):
             counts = ([each.label, numbers.number(each.count), each.share] for each in bins)
-            yield _table(header, counts, numbers=True)
-        case Grid(title, _, _, below):
+            yield _table(header, counts, words=0)
+        case Grid(title, header, _, below):
             if title:
                 yield escaped(title)
             heads, *cells = ([escaped(cell) for cell in row] for row in cells_of(block))
-            yield _table(heads, cells, numbers=True)
+            yield _table(heads, cells, words=len(header.words))
             if below:
                 yield escaped(below)
         case Changes(title, figures):
@@ -124,9 +124,13 @@ def _marked(word: str) -> str:
     return word if word in _UNMARKED else f"**{word}**"
 
 
-def _table(header: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
+def _table(
+    header: Iterable[str], rows: Iterable[Sequence[str]], *, words: int | None = None
+) -> str:
+    """A table whose first columns are words, and the others figures; without a number all are."""
     columns = list(header)
-    rule = ["---:" if numbers else "---"] * len(columns)
+    of_words = len(columns) if words is None else words
+    rule = ["---"] * of_words + ["---:"] * (len(columns) - of_words)
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, rule, *rows))
 
 
