@@ -2,8 +2,9 @@
 
 A name is taken apart into words (`birthDate`, `date_of_birth`, `GEB-DATUM`), without case, accents
 and numbers; a word of the table may be any one of these, or several of them that follow each other,
-written together. Of several meanings the first of the table counts. A name says what somebody
-meant, never what a column holds: nothing is harmless because its name is unknown.
+written together. The most of them count, so that a country of birth is no date of birth, and of
+several meanings the first of the table. A name says what somebody meant, never what a column holds:
+nothing is harmless because its name is unknown.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Part = Literal["identifier", "quasi_identifier", "sensitive", "undecided"]
 
@@ -70,6 +71,14 @@ MEANINGS: dict[Meaning, str] = {
         id ids uid uuid guid identifier identifiant identificador identificativo kennung
         kennziffer personid patientid customerid userid recordid caseid rowid pid patientnumber
         fallnummer patientennummer lfdnr laufendenummer recordnumber index idnr rownumber
+        patientno patientnr hospitalno hospitalnr hospitalnumber caseno casenumber customerno
+        customernumber memberno membernumber insuranceno kundennummer kundennr mitgliedsnummer
+        matricola matricule aktenzeichen numerocliente numeroclient codigocliente
+        """,
+    Meaning("a survey weight", "undecided"): """
+        weights sampleweight samplingweight surveyweight designweight householdweight
+        householdweights personweight finalweight weightfinal calibrationweight pweight hhweight
+        fnlwgt wgt wgts gewichtung hochrechnungsfaktor ponderation factorexpansion
         """,
     Meaning("the weight of a survey", "undecided"): """
         weights surveyweight samplingweight sampleweight designweight personweight
@@ -79,7 +88,7 @@ MEANINGS: dict[Meaning, str] = {
     Meaning("a date of birth", "quasi_identifier"): """
         birth birthdate birthday birthyear dob yob dateofbirth yearofbirth geburt geburtsdatum
         geburtstag geburtsjahr gebdat gebdatum naissance datenaissance datedenaissance
-        anneenaissance nacimiento fechanacimiento fechadenacimiento nascita datanascita
+        jahrgang anneenaissance nacimiento fechanacimiento fechadenacimiento nascita datanascita
         datadinascita nascimento datanascimento geboorte geboortedatum geboortejaar fodelsedatum
         fodselsdato syntymaaika
         """,
@@ -107,11 +116,11 @@ MEANINGS: dict[Meaning, str] = {
         miasto urban rural
         """,
     Meaning("an origin", "quasi_identifier"): """
-        nationality citizenship race ethnicity ethnic ethnicgroup origin nativecountry
-        birthplace countryofbirth immigrant migration migrationshintergrund nationalitaet
-        staatsangehoerigkeit herkunft geburtsort nationalite origine lieunaissance nacionalidad
-        etnia raza cittadinanza nazionalita razza nacionalidade raca nationaliteit nationalitet
-        language mothertongue sprache muttersprache langue idioma lingua taal
+        nationality citizenship race ethnicity ethnic ethnicgroup origin nativecountry birthplace
+        placeofbirth birthcountry countryofbirth immigrant migration migrationshintergrund
+        nationalitaet staatsangehoerigkeit herkunft geburtsort nationalite origine lieunaissance
+        nacionalidad etnia raza cittadinanza nazionalita razza nacionalidade raca nationaliteit
+        nationalitet language mothertongue sprache muttersprache langue idioma lingua taal
         """,
     Meaning("a family status", "quasi_identifier"): """
         marital maritalstatus married evermarried civilstatus familystatus relationship
@@ -137,27 +146,27 @@ MEANINGS: dict[Meaning, str] = {
         """,
     Meaning("an event that others may know of", "quasi_identifier"): """
         admission admitted admissiondate discharge discharged dischargedate visit visitdate
-        appointment arrival departure hospital clinic ward doctor physician aufnahme
+        appointment arrival departure hiredate hired hospital clinic ward doctor physician aufnahme
         aufnahmedatum entlassung entlassungsdatum krankenhaus klinik station arzt sortie hopital
         medecin ingreso alta ricovero dimissione ospedale reparto medico internacao opname
         ontslag ziekenhuis
         """,
     Meaning("a body", "quasi_identifier"): """
-        height bodyheight bodyweight bmi eyecolor haircolor groesse koerpergroesse gewicht
-        taille poids altura peso altezza lengte
+        height bodyheight bodyweight birthweight bmi eyecolor haircolor bloodtype bloodgroup groesse
+        koerpergroesse gewicht taille poids altura peso altezza lengte
         """,
     Meaning("a possession that others see", "quasi_identifier"): """
         car vehicle vehicletype house housing dwelling auto fahrzeug wohnung voiture logement
         vivienda coche macchina casa carro woning
         """,
     Meaning("a disease", "sensitive"): """
-        diagnosis diagnoses diagnostic disease illness condition icd icd10 icd9 disorder symptom
-        symptoms hiv cancer stroke diabetes hypertension heartdisease depression problem
-        healthproblem medication drug drugs medicine treatment therapy procedure surgery
-        labresult bloodpressure genotype diagnose krankheit erkrankung befund medikament
-        behandlung therapie maladie medicament traitement diagnostico enfermedad medicamento
-        tratamiento diagnosi malattia farmaco terapia doenca doenga medicacao ziekte aandoening
-        medicijn behandeling sykdom sjukdom
+        diagnosis diagnoses diagnostic disease causeofdeath deathcause todesursache illness
+        condition icd icd10 icd9 disorder symptom symptoms hiv cancer stroke diabetes hypertension
+        heartdisease depression problem healthproblem medication drug drugs medicine treatment
+        therapy procedure surgery labresult bloodpressure genotype diagnose krankheit erkrankung
+        befund medikament behandlung therapie maladie medicament traitement diagnostico enfermedad
+        medicamento tratamiento diagnosi malattia farmaco terapia doenca doenga medicacao ziekte
+        aandoening medicijn behandeling sykdom sjukdom
         """,
     Meaning("money", "sensitive"): """
         income salary wage wages pay earnings debt credit balance savings expenditure expend
@@ -196,23 +205,43 @@ def meaning_of(name: str) -> Meaning | None:
     >>> meaning_of("x27") is None
     True
     """
-    parts = set(_parts(name))
-    found = next((meaning for meaning, words in _words().items() if words & parts), None)
+    known = [part for part in _parts(name) if part.text in _meanings()]
+    best = min(known, key=lambda part: (-part.words, _meanings()[part.text].place), default=None)
+    found = _meanings()[best.text].meaning if best else None
     # A column that is called nothing else holds names of people more often than of things.
     return replace(found, certain=True) if found and words_of(name) == ["name"] else found
 
 
+class _Placed(NamedTuple):
+    """A meaning, and its place in the table."""
+
+    place: int
+    meaning: Meaning
+
+
 @cache
-def _words() -> dict[Meaning, frozenset[str]]:
-    return {meaning: frozenset(words.split()) for meaning, words in MEANINGS.items()}
+def _meanings() -> dict[str, _Placed]:
+    """The first meaning of each word of the table."""
+    found: dict[str, _Placed] = {}
+    for place, (meaning, words) in enumerate(MEANINGS.items()):
+        for word in words.split():
+            found.setdefault(word, _Placed(place, meaning))
+    return found
 
 
-def _parts(name: str) -> Iterator[str]:
+class _Run(NamedTuple):
+    """Words of a name that follow each other, written together."""
+
+    words: int
+    text: str
+
+
+def _parts(name: str) -> Iterator[_Run]:
     """Each word of a name, and each run of words as one."""
     words = words_of(name)
     for start in range(len(words)):
         for end in range(start + 1, min(len(words), start + LONGEST) + 1):
-            yield "".join(words[start:end])
+            yield _Run(end - start, "".join(words[start:end]))
 
 
 def words_of(name: str) -> list[str]:

@@ -32,6 +32,8 @@ IN_TURN = 3
 """How many of these one after the other; the others are ranked by what they add to them."""
 PHRASE = 30
 """From how many characters on, on average, a text of several words is free text."""
+OFTEN = 5
+"""How often a text recurs, on average, that is a label and was not written for one record."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,10 @@ class Looks:
     def are_dates(self) -> bool:
         return 0 < self.known == self.dates and not self.are_numbers
 
-    @property
-    def are_free_text(self) -> bool:
-        return self.length >= PHRASE and 2 * self.phrases > self.known
+    def are_free_text(self, of_records: int) -> bool:
+        """Whether people wrote them, each for a record or a few of these."""
+        recur = self.known * OFTEN < of_records
+        return self.length >= PHRASE and 2 * self.phrases > self.known and not recur
 
 
 @dataclass(frozen=True)
@@ -207,12 +210,13 @@ def _told(
     column: Column, looks: Looks, values: int, nulls: int, records: int
 ) -> tuple[LooksLike, str]:
     """What a column looks like, and why."""
-    if values == 1:
-        empty = nulls == records
-        return "constant", "NULL in every record" if empty else "the same value in every record"
-    meaning = meaning_of(column.name)
     known = records - nulls
-    if looks.are_free_text and not looks.are_numbers:
+    if not known:
+        return "constant", "NULL in every record"
+    if values == 1 < records:
+        return "constant", "the same value in every record"
+    meaning = meaning_of(column.name)
+    if looks.are_free_text(known) and not looks.are_numbers:
         return "free_text", "free text: no count can clear it"
     is_unique = records >= FEW_RECORDS and 10 * looks.known > 9 * known > 0
     every = 10 * looks.known == 10 * known
@@ -233,6 +237,8 @@ def _told(
 
 def _by_name(meaning: Meaning, looks: Looks, known: int) -> tuple[LooksLike, str] | None:
     """What the name of a column says of it, unless its values say otherwise."""
+    if meaning.part == "undecided":
+        return "undecided", f"named like {meaning.spoken}"
     if meaning.part != "identifier":
         return meaning.part, f"{BY_NAME}{meaning.spoken}"
     often = 20 * looks.known >= known if meaning.certain else 2 * looks.known >= known

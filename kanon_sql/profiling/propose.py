@@ -35,6 +35,8 @@ _PARTS: dict[str, Part] = {
     "sensitive": "sensitive",
 }
 _POSTCODE = "a postcode"
+_DATES = {"a date of birth", "a date of death", "an event that others may know of"}
+"""What is written with a day first, as in 17.03.1985, loses by a mask what matters least."""
 _YEARS = (1800, 2200)
 """Between which whole numbers are taken for years."""
 _LONGEST_AGE = 130
@@ -251,7 +253,7 @@ def levels_for(column: ColumnProfile, found: LookedAt) -> tuple[Any, ...]:
     if family(found.column.type) == "time" or looks.are_dates:
         finest = ["day"] if found.column.type.startswith("TIMESTAMP") else []
         return (*finest, "month", "year", {"years": 5}, "suppress")
-    if _is_code(looks, spoken):
+    if _is_code(looks, spoken) and spoken not in _DATES:
         return ({"mask": "right"},)
     widths = _widths(looks, spoken) if looks.are_numbers else ()
     return (*({"width": width} for width in widths), "suppress") if widths else ()
@@ -272,7 +274,7 @@ def _widths(looks: Looks, spoken: str) -> Sequence[float | int]:
     if not math.isfinite(span) or span <= 0 or looks.known <= FEW_VALUES:
         return ()
     are_years = looks.are_whole and _YEARS[0] <= looks.least and looks.most <= _YEARS[1]
-    are_ages = spoken == "an age" and looks.least >= 0 and looks.most <= _LONGEST_AGE
+    are_ages = spoken == "an age" and looks.least >= 0 and 5 < looks.most <= _LONGEST_AGE
     if are_years or are_ages:
         return (5, 10, 20)
     power = math.floor(math.log10(span / 10))

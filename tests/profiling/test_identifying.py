@@ -429,6 +429,38 @@ def test_columns_are_recognised_by_name_and_by_value() -> None:
     assert sorted(ranks.values()) == [1, 2, 3, 4]
 
 
+def test_labels_are_no_free_text_however_long(tmp_path: Path) -> None:
+    """A quasi-identifier that is taken for text is in no set that is asked."""
+    labels = ["Upper secondary education, general", "Tertiary education of two years or more"]
+    reply = ["Strongly agree with it as it stands", "Neither agree nor disagree with it"]
+    table = pyarrow.table(
+        {
+            "education": labels * 30,
+            "q7": reply * 30,
+            "remarks": [f"seen on day {n}, told to come back after a week" for n in range(60)],
+        }
+    )
+
+    found = profiled(table, subsets=1)
+
+    assert [each.looks_like for each in found.columns or ()] == [
+        *("quasi_identifier", "undecided", "free_text"),
+    ]
+    assert {each.columns for each in found.subsets or ()} == {("education",), ("q7",)}
+
+
+def test_of_one_record_every_column_singles_it_out() -> None:
+    one = {"zip": ["02138"], "x27": [1], "empty": pyarrow.nulls(1, pyarrow.string())}
+
+    found = profiled(pyarrow.table(one), subsets=2)
+
+    looks = {each.column: each.looks_like for each in found.columns or ()}
+    assert looks == {"zip": "quasi_identifier", "x27": "undecided", "empty": "constant"}
+    assert [(each.columns, each.k, each.uniques) for each in found.subsets or ()] == [
+        *((("zip",), 1, 1), (("x27",), 1, 1), (("zip", "x27"), 1, 1)),
+    ]
+
+
 @needs_data
 def test_what_candidates_add_is_counted_one_after_the_other() -> None:
     table = DATA / "peers/healthcare-dataset-stroke-data.csv"
@@ -455,6 +487,12 @@ def test_what_candidates_add_is_counted_one_after_the_other() -> None:
         ("Größe", "quasi_identifier"),
         ("diagnóstico", "sensitive"),
         ("lastName", "identifier"),
+        ("hospital_nr", "identifier"),
+        ("cause_of_death", "sensitive"),
+        ("household_size", "quasi_identifier"),
+        ("household_weights", "undecided"),
+        ("samplingWeight", "undecided"),
+        ("fnlwgt", "undecided"),
         ("x", None),
         ("", None),
         ("   ", None),
@@ -464,6 +502,12 @@ def test_names_are_known_in_several_languages(name: str, part: str | None) -> No
     found = meaning_of(name)
 
     assert (found.part if found else None) == part
+
+
+def test_of_several_words_the_most_count() -> None:
+    assert [meaning_of(name).spoken for name in ("birth_country", "birth_weight", "country")] == [  # type: ignore[union-attr]
+        *("an origin", "a body", "a place"),
+    ]
 
 
 # --- what can't be asked --------------------------------------------------------------------
@@ -589,6 +633,38 @@ def test_the_pages_tell_all_of_it() -> None:
     for text in (as_text(table), as_markdown(table), table._repr_html_()):
         for said in ("zip", "newly alone", "minimal sample uniques", "not a probability", "a key"):
             assert said in " ".join(text.split())
+
+
+def test_one_column_is_told_as_one() -> None:
+    table = {"zip": ["1", "1", "2"], "country": ["PT"] * 3}
+
+    one = " ".join(as_text(kanon.profile(table_of(table), columns="zip", suda=1)).split())
+    alike = as_text(kanon.profile(table_of(table), columns="country", subsets=1, suda=1))
+    both = as_text(kanon.profile(table_of({**table, "zip": ["1"] * 3}), columns=["zip", "country"]))
+
+    assert "At most 1 column singles out 1 record (33.3 %)" in one
+    assert "a key" not in alike
+    assert "Both candidates together: k is 3, and no record is alone." in both
+
+
+def table_of(columns: dict[str, list[Any]]) -> pyarrow.Table:
+    return pyarrow.table(columns)
+
+
+def test_a_long_reason_goes_on_below_itself() -> None:
+    events = {
+        "zip": [f"0{n % 7}" for n in range(60)],
+        "admitted": [n % 9 for n in range(60)],
+        "cholesterol": [n / 7 for n in range(60)],
+    }
+
+    told = as_text(kanon.profile(table_of(events))).split("\n\n")[1].splitlines()[1:]
+
+    place = told[0].index("looks like")
+    assert len({len(line) for line in told if line.endswith(("%", "alone"))}) == 1
+    below = [line for line in told if not line[:place].strip()]
+    assert below
+    assert all(line[place] != " " for line in told)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import stat
+from datetime import time
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,56 @@ def test_odd_names_are_read_back(folder: Path) -> None:
 
     read = [*found["identifiers"], *found["quasi_identifiers"], *found["sensitive"]]
     assert sorted([*read, *found["undecided"]]) == sorted(unique)
+
+
+def test_names_of_every_script_are_written_as_people_read_them(folder: Path) -> None:
+    names = [
+        "Größe",
+        "年齢",
+        "🏠 x",
+        "nb\u00a0sp",
+        "zero\u200bwidth",
+        "\u2028",
+        "\x7f",
+        "no",
+        "1e3",
+    ]
+    table = pyarrow.table({name: list(range(30)) * 2 for name in names})
+    pyarrow.parquet.write_table(table, "every.parquet")
+
+    text = kanon.init("every.parquet").text
+
+    found = parts(text, folder)
+    assert sorted([*found["quasi_identifiers"], *found["undecided"]]) == sorted(names)
+    assert "\n      Größe:    # named like a body" in text
+    assert "\n      - 年齢    # " in text
+    assert '\n      - "🏠 x"    # ' in text
+    assert [each for each in text if not each.isprintable() and each != "\n"] == []
+
+
+LEVELS = {
+    "Geburtsdatum": ([f"{1 + n % 28:02}.03.19{n:02}" for n in range(60)], ["suppress"]),
+    "time_of_birth": ([time(n % 24, n) for n in range(60)], ["suppress"]),
+    "age": ([float(n % 40) if n % 7 else math.nan for n in range(60)], ["suppress"]),
+    "edad": ([n % 40 / 10_000 for n in range(60)], [1e-4, 5e-4, 1e-3, "suppress"]),
+    "alter": ([n % 40 for n in range(60)], [5, 10, 20, "suppress"]),
+}
+"""Values of a column by its name, and the levels or the widths that fit them."""
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_levels_fit_what_the_values_are_like(name: str, folder: Path) -> None:
+    values, levels = LEVELS[name]
+    pyarrow.parquet.write_table(pyarrow.table({name: values, "sexe": ["f", "m"] * 30}), "x.parquet")
+
+    text = kanon.init("x.parquet").text
+
+    proposed = parts(text, folder)["quasi_identifiers"][name]
+    assert [each if each == "suppress" else each["width"] for each in proposed] == levels
+    at_level = Path("proposed.yml").read_text() + f"    levels: {{{name}: 1}}\n"
+    Path("proposed.yml").write_text(at_level)
+    [found] = kanon.audit(AuditSpec.from_file("proposed.yml")).tables
+    assert found.summary.records == 60
 
 
 PUBLISHED = {
