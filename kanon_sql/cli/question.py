@@ -94,10 +94,10 @@ def column_question(column: str, target: str, values: Mapping[str, Any]) -> Audi
     """A column of a table with a builder, as in zip=mask:right. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
-    name, builds, _ = column.partition("=")
+    name, builds, _ = _column_first(column)
     hierarchy = [column] if builds else []
     asked = {"sensitive": (), "identifiers": (), "entity": None, **values, "hierarchy": hierarchy}
-    table = table_spec(**_table(target, [name.strip()], asked))
+    table = table_spec(**_table(target, [name], asked))
     [built] = table.quasi_identifiers.values()
     if built.hierarchy is not None:
         raise SpecError(f"{column}: that is a file already; name a builder, as in mask:right.")
@@ -250,7 +250,11 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
         if name.casefold() not in wanted and "*" not in names:
             raise SpecError(
                 f'"{name}" is no quasi-identifier, so no hierarchy or clip is for it. '
-                f"Quasi-identifiers: {', '.join(names)}.{did_you_mean(name, names)}"
+                + (
+                    f"Quasi-identifiers: {', '.join(names)}.{did_you_mean(name, names)}"
+                    if names
+                    else "There are none: name them with --qi."
+                )
             )
         hierarchy = parts.get("hierarchy")
         fields = hierarchy.model_dump() if hierarchy else {}
@@ -310,10 +314,24 @@ def _levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
 
 
 def _of_column(flag: str, text: str) -> tuple[str, str]:
-    name, equals, rest = text.partition("=")
+    """A column, and what is said of it.
+
+    >>> _of_column("--hierarchy", "zip=mask:right"), _of_column("--clip", '"a=b"=1:9')
+    (('zip', 'mask:right'), ('a=b', '1:9'))
+    """
+    name, equals, rest = _column_first(text)
     if not (name and equals and rest):
         raise SpecError(f"{flag} {text!r} is not COL=…, as in {flag} zip=2.")
-    return name.strip(), rest.strip()
+    return name, rest
+
+
+def _column_first(text: str) -> tuple[str, str, str]:
+    """A column, which is quoted where its name holds a =, then that sign and what follows it."""
+    quoted = re.fullmatch(r'\s*"((?:[^"]|"")+)"\s*(=?)(.*)', text, re.DOTALL)
+    if quoted and bool(quoted[2]) == bool(quoted[3]):
+        return quoted[1].replace('""', '"'), quoted[2], quoted[3].strip()
+    name, equals, rest = text.partition("=")
+    return name.strip(), equals, rest.strip()
 
 
 def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:

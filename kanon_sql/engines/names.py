@@ -58,6 +58,12 @@ def named(
         )
     if name in [one[-1] for one in known]:
         raise InputError(f"{name} has a dot in its name: write it in double quotes, '\"{name}\"'.")
+    for one in (one[-length:] for one in known for length in (2, 3)):
+        if name == ".".join(one):
+            raise InputError(
+                f"{name} has names that are no plain words: write each in double quotes, "
+                f"'{'.'.join(map(identifier, one))}'."
+            )
     places = set(path)
     theirs = [one for one in known if len(one) < 2 or one[-2].casefold() not in _OF_THE_SERVER]
     # Those of the usual schemas by their names, and if there are none, all with their schemas.

@@ -106,6 +106,7 @@ def propose(
         k=DEFAULT_K,
         entity=table.bound.entity.name if table.bound.entity else None,
         settings=settings,
+        by_connection=source is not None and engine is not None and where is None,
     )
     if output:
         write_whole(output, f"{proposed.text}\n")

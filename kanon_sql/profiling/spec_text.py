@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kanon_sql.report.words.numbers import printable
+
 Part = Literal["identifiers", "quasi_identifiers", "sensitive", "undecided"]
 
 _PLAIN = re.compile(r"[^\W\d][\w-]*")
@@ -39,6 +41,8 @@ class ProposedSpec:
     entity: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What else was said of the table, as in connect, where or delimiter."""
+    by_connection: bool = False
+    """Whether it was read by a connection that no file can name."""
 
     def of(self, part: Part) -> list[ProposedColumn]:
         return [each for each in self.columns if each.part == part]
@@ -53,9 +57,10 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
     yield "# yaml-language-server: $schema=kanon.schema.json"
     yield "#"
     yield from _comment(
-        f"A spec to begin with, proposed from {spec.table}: {spec.records:,} records. It is "
-        "guessed from names and counts, so nothing is decided yet: read every line. The widths are "
-        "round numbers, chosen by how far the values reach; no value of the table is in this file."
+        f"A spec to begin with, proposed from {printable(spec.table)}: {spec.records:,} records. "
+        "It is guessed from names and counts, so nothing is decided yet: read every line. The "
+        "widths are round numbers, chosen by how far the values reach; no value of the table is in "
+        "this file."
     )
     yield ""
     yield "version: 1"
@@ -64,6 +69,8 @@ def _lines(spec: ProposedSpec) -> Iterator[str]:
         yield f"  - source:    # a file can't name a {spec.table}: write which file or table it is"
     else:
         yield f"  - source: {scalar(spec.source)}"
+    if spec.by_connection:
+        yield "    # connect: a URL; from Python a connection can be passed as engine instead"
     for key, value in spec.settings.items():
         yield f"    {key}: {_flow(value)}"
     if spec.entity:

@@ -297,6 +297,17 @@ def test_a_name_that_two_tables_may_have_is_refused(
         read_by(namesakes, f"set search_path to {path}", name)
 
 
+def test_a_name_that_is_no_plain_word_is_shown_as_it_has_to_be_written() -> None:
+    with duckdb.connect() as database:
+        database.execute("""create schema "my s"; create table "my s"."t'x" as select 1 as a""")
+
+        with pytest.raises(kanon.InputError, match="in double quotes") as refused:
+            kanon.audit("my s.t'x", "a", engine=database)
+
+        written = str(refused.value).split("quotes, '")[1].removesuffix("'.")
+        assert kanon.audit(written, "a", engine=database).tables[0].summary.records == 1
+
+
 def read_by(database: Database, setting: str, *names: str) -> tuple[Any, ...]:
     """What tables are called, and how many records they have, on a connection with a setting."""
     import psycopg

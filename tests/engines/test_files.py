@@ -307,6 +307,11 @@ def test_a_file_that_is_not_there_names_those_that_are(
     [
         ("data", "data is a folder. Name its files, for example data/*.parquet."),
         (
+            "kanon.yml",
+            "kanon.yml is a spec, and a table is needed. Read it with "
+            "AuditSpec.from_file('kanon.yml').",
+        ),
+        (
             "notes.md",
             "notes.md: the name doesn't say what the file holds. Its end should be one of "
             ".parquet .pq .csv .tsv .txt .csv.gz .tsv.gz .txt.gz .json .jsonl .ndjson .arrow "
@@ -335,6 +340,7 @@ def test_a_path_that_leads_nowhere_is_refused(
 ) -> None:
     (tmp_path / "data").mkdir()
     written(tmp_path, "text", "notes.md")
+    written(tmp_path, "version: 1", "kanon.yml")
     duckdb.sql(f"select '{MARKER}' as a from range(9)").write_parquet(f"{tmp_path}/whole.parquet")
     written(tmp_path, (tmp_path / "whole.parquet").read_bytes()[:-20], "torn.parquet")
     written(tmp_path, f'[{{"a": "{MARKER}"}}, {{"a', "torn.json")

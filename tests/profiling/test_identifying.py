@@ -544,6 +544,13 @@ def test_what_cannot_be_asked_is_refused(asked: dict[str, Any], message: str) ->
         kanon.profile(pyarrow.table(SMALL), **question)
 
 
+def test_a_level_needs_a_quasi_identifier(capsys: pytest.CaptureFixture[str], file: Path) -> None:
+    code, _, err = run(capsys, str(file), "--columns", "a,b", "--hierarchy", "a=suppress")
+
+    assert code == 2
+    assert "There are none: name them with --qi." in err
+
+
 def test_too_many_sets_are_refused_with_their_number() -> None:
     wide = pyarrow.table({f"c{n}": [1, 2] for n in range(100)})
 

@@ -143,6 +143,17 @@ def test_a_table_of_a_database_is_named_with_it(folder: Path) -> None:
     assert kanon.profile(AuditSpec.from_file("specs/kanon.yml")).status == "measured"
 
 
+def test_a_connection_that_no_file_can_name_is_said_so(folder: Path) -> None:
+    with duckdb.connect() as database:
+        database.execute("create table visits as from 'people.parquet'")
+
+        kanon.init("visits", engine=database, output="kanon.yml")
+
+        assert "# connect: a URL; from Python a connection" in Path("kanon.yml").read_text()
+        spec = AuditSpec.from_file("kanon.yml")
+        assert kanon.profile(spec, engine=database).status == "measured"
+
+
 def test_a_password_is_not_written_down() -> None:
     with pytest.raises(kanon.SpecError, match="env:NAME") as refused:
         kanon.init("visits", engine="postgresql://ann:hidden@localhost/clinic")
@@ -344,6 +355,22 @@ def test_every_hierarchy_can_be_used_as_it_stands(
     if '"' not in Path("h.csv").read_text():
         [table] = kanon.audit("people.parquet", asked, levels={name: height}, k=60).tables
         assert table.summary.classes == 1
+
+
+def test_a_column_with_an_equals_sign_is_quoted(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    Path("odd.csv").write_text('"c=d","a""b"\n11,x\n23,y\n')
+    asked = ["--from", "odd.csv", "--show-values", "--force", "--output", "h.csv"]
+
+    def first_line(column: str) -> str:
+        code, _, err = run(capsys, "hierarchy", "new", column, *asked)
+        assert code == 0, err
+        return Path("h.csv").read_text().splitlines()[0]
+
+    assert first_line('"c=d"=mask:right') == "11,1*,**,*"
+    assert first_line('"c=d"') == "11,*"
+    assert first_line('"a""b"') == "x,*"
 
 
 @pytest.mark.parametrize(

@@ -399,6 +399,11 @@ class DuckDBEngine:
                 f"{path} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
                 f"--connect duckdb:{path}."
             )
+        if kind is None and path.lower().endswith((".yml", ".yaml")):
+            raise InputError(
+                f"{path} is a spec, and a table is needed. Read it with "
+                f"AuditSpec.from_file({path!r})."
+            )
         if kind is None:
             raise InputError(
                 f"{path}: the name doesn't say what the file holds. Its end should be one of "
