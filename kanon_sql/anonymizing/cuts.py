@@ -14,9 +14,14 @@ from operator import attrgetter
 
 from kanon_sql.anonymizing.recoded_release import RecodedSets
 from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import is_one_line
 
 MOST_PARTS = 50_000
 """Of how many parts views are still made."""
+TOO_MANY = f"The classes were split into more than {MOST_PARTS:,} parts, too many for views"
+OF_SEVERAL_LINES = (
+    "A value that a class was split by has a line break in it, and a view has a line a value"
+)
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,13 @@ class Cuts:
             for each in self.rounds
             for of, parts in groupby(each, key=attrgetter("of"))
         }
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The values that tell the classes apart."""
+        fits = (each for conditions in self.first.values() for each in conditions)
+        parts = (part for each in self.rounds for part in each)
+        return frozenset(each.label for each in (*fits, *parts) if each.label is not None)
 
     @cached_property
     def released(self) -> tuple[Case, ...]:
@@ -157,14 +169,14 @@ def label_name(qi: int, level: int) -> str:
     return f"kanon_label_{qi}_{level}"
 
 
-def cuts_of(recoded: RecodedSets) -> Cuts | None:
-    """The cuts of a recoding, or None where they are too many for a view."""
+def cuts_of(recoded: RecodedSets) -> Cuts | str:
+    """The cuts of a recoding, or why there are no views of them."""
     sets, recoding = recoded.sets, recoded.recoding
     if recoding.splits:
         sql = render("parts_in_all", splits=list(recoding.splits))
         [found] = sets.ask("parts_in_all", "How many parts are there?", sql)
         if int(found["kanon_total"]) > MOST_PARTS:
-            return None
+            return TOO_MANY
     sql = render("starts_as_texts", class_levels=recoding.starting_levels, texts=recoded.texts)
     starts = sets.ask("starts_as_texts", "With which labels does each class begin?", sql)
     several = {
@@ -179,7 +191,7 @@ def cuts_of(recoded: RecodedSets) -> Cuts | None:
         number, qi = int(row["kanon_class"]), int(row["kanon_qi"])
         fits = [Fits(qi, levels[qi - 1], row["kanon_text"])] if qi in several else []
         first[number] = (*first.get(number, ()), *fits)
-    return Cuts(
+    cuts = Cuts(
         tuple(levels),
         tuple(
             all(each.nested(level) for level in range(1, top + 1))
@@ -188,6 +200,7 @@ def cuts_of(recoded: RecodedSets) -> Cuts | None:
         first,
         tuple(_parts(recoded, splits) for splits in recoding.splits),
     )
+    return cuts if all(map(is_one_line, cuts.labels)) else OF_SEVERAL_LINES
 
 
 def _parts(recoded: RecodedSets, splits: str) -> tuple[Part, ...]:

@@ -53,8 +53,8 @@ def delivered(
         release = Release(str(wanted.output), table.summary.records, len(chain.columns))
     elif not chain.views:
         raise InputError(
-            f"{wanted.output}: there are too many classes for views. Ask for a larger k, or write "
-            f"the release itself, {option('output', 'release.parquet')}."
+            f"{wanted.output} would hold views. {chain.no_views}. Write the release itself, "
+            f"{option('output', 'release.parquet')}."
         )
     elif wanted.emit == "dbt-model":
         source = name_of(chain.bound.spec.name or chain.bound.table.name)

@@ -166,8 +166,10 @@ class Making:
         """What creates the views of the release, as they were run."""
         return chain.statements(self.engine.in_own_words) if chain else ()
 
-    def without_values(self, statements: tuple[str, ...]) -> tuple[str, ...]:
-        withheld = texts_of_files(self.bound)
+    def without_values(
+        self, statements: tuple[str, ...], chain: ViewChain | None
+    ) -> tuple[str, ...]:
+        withheld = texts_of_files(self.bound) | (chain.values if chain else frozenset())
         return tuple(without_texts(each, self.engine.dialect, withheld) for each in statements)
 
     def warnings(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from kanon_sql.anonymizing.cuts import MOST_PARTS, Case, Cuts, label_name
+from kanon_sql.anonymizing.cuts import Case, Cuts, label_name
 from kanon_sql.anonymizing.lattice import label_of
 from kanon_sql.anonymizing.recoded_release import RECODINGS
 from kanon_sql.anonymizing.views import RELEASE, View, ViewChain
@@ -70,7 +70,7 @@ class RecodedChain(ViewChain):
     """The views of a release in which each class has levels of its own."""
 
     cuts: Cuts | None = None
-    """How the classes were split; None where they are too many for views."""
+    """How the classes were split; None where `no_views` says why it can't be shown."""
     mixed: frozenset[str] = frozenset()
     """The quasi-identifiers of which some record is shown above its raw value."""
     reads: str | None = None
@@ -83,6 +83,13 @@ class RecodedChain(ViewChain):
     @property
     def views(self) -> tuple[View, ...]:
         return super().views if self.cuts else ()
+
+    @property
+    def values(self) -> frozenset[str]:
+        if self.cuts is None:
+            return frozenset()
+        keys = (key for _, rows in self.cuts.steps() for key, _ in rows)
+        return (self.cuts.labels | frozenset(keys)) - {"", "*"}
 
     @property
     def before_release(self) -> tuple[View, ...]:
@@ -317,10 +324,7 @@ def said_of_recoding(bound: BoundSpec, chain: ViewChain | None) -> Iterator[str]
             "of the reference by containment. A cell at any level stands for every value under it."
         )
     if isinstance(chain, RecodedChain) and chain.cuts is None:
-        yield (
-            f"The classes were split into more than {MOST_PARTS:,} parts, too many for views, so "
-            "there are none."
-        )
+        yield f"{chain.no_views}, so there are none."
 
 
 class _Gone(NamedTuple):

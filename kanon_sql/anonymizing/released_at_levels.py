@@ -108,7 +108,7 @@ def released_at_levels(
             metrics=lost,
             associations=tuple(associations(sets, making.bound, path.levels)),
             views=statements,
-            views_without_values=making.without_values(statements),
+            views_without_values=making.without_values(statements, chain),
             before=Before(before.name, before.summary, before.checks, before.risk),
             untouched=untouched,
             **_at_best(made, lost),

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from kanon_sql.anonymizing.alternative import one_level_for_all
-from kanon_sql.anonymizing.cuts import cuts_of
+from kanon_sql.anonymizing.cuts import Cuts, cuts_of
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.local_recoding import local_recoding
 from kanon_sql.anonymizing.losses import associations, losses, metrics
@@ -26,6 +26,7 @@ from kanon_sql.anonymizing.suppression import (
     nothing_suppressed,
 )
 from kanon_sql.auditing.auditor import clips
+from kanon_sql.errors import InputError
 from kanon_sql.plan.violating_classes import class_size
 from kanon_sql.results.release import (
     Anonymization,
@@ -121,7 +122,7 @@ def released_by_class(
             ),
             associations=associated,
             views=statements,
-            views_without_values=making.without_values(statements),
+            views_without_values=making.without_values(statements, chain),
             before=Before(before.name, before.summary, before.checks),
             untouched=untouched,
             recoded=Recoded(
@@ -148,6 +149,7 @@ def released_by_class(
 
 
 def _chain(making: Making, recoded: RecodedSets) -> RecodedChain:
+    cuts = cuts_of(recoded)
     return RecodedChain(
         making.bound,
         recoded.sets.quasi_identifiers,
@@ -162,7 +164,8 @@ def _chain(making: Making, recoded: RecodedSets) -> RecodedChain:
         is_single=making.wanted.single_view,
         dialect=making.engine.dialect,
         algorithm="local",
-        cuts=cuts_of(recoded),
+        cuts=cuts if isinstance(cuts, Cuts) else None,
+        no_views="" if isinstance(cuts, Cuts) else cuts,
         mixed=recoded.generalised,
     )
 
@@ -172,6 +175,11 @@ def _keep(making: Making, recoded: RecodedSets, chain: RecodedChain) -> None:
     sets = recoded.sets
     if sets.hold_records:
         recoded.keep_recodings()
+    elif chain.no_views:
+        raise InputError(
+            f"{chain.no_views}, and {making.engine.name} makes the release by views. Replace the "
+            "value, ask for a larger k, or audit a file of the table."
+        )
     run = replace(chain, kept=sets.hold_records)
     for view in run.views_to_run:
         sets.keep_view_of_records(view.name, " ".join(view.words), view.sql)

@@ -102,6 +102,13 @@ class ViewChain:
     dialect: str = "duckdb"
     algorithm: Algorithm = "datafly"
     """How the levels were found."""
+    no_views: str = ""
+    """Why there is nothing to ship, where that is so."""
+
+    @property
+    def values(self) -> frozenset[str]:
+        """What stands in the views and is of the data, and of no file."""
+        return frozenset()
 
     def named(self, what: str) -> str:
         """What a view is called: where it is kept for a run, as no table of the user's is."""

@@ -20,7 +20,9 @@ def identifier(name: str) -> str:
 
     Raises `SpecError` for a name of more than one line: SQL that people read is indented.
     """
-    return exp.to_identifier(_one_line(name), quoted=True).sql(dialect=DIALECT, copy=False)
+    if not is_one_line(name):
+        raise SpecError(f"{name!r} has a line break in it; give it a name of one line.")
+    return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT, copy=False)
 
 
 def literal(value: str) -> str:
@@ -29,15 +31,17 @@ def literal(value: str) -> str:
     >>> literal("it's")
     "'it''s'"
 
-    Raises `SpecError` for a text of more than one line.
+    Raises `SpecError` for a text of more than one line, which it does not repeat: it may be of the
+    data.
     """
-    return exp.Literal.string(_one_line(value)).sql(dialect=DIALECT, copy=False)
+    if not is_one_line(value):
+        raise SpecError("a text with a line break in it can't be looked for. Leave it out.")
+    return exp.Literal.string(value).sql(dialect=DIALECT, copy=False)
 
 
-def _one_line(text: str) -> str:
-    if text.splitlines() not in ([text], []):
-        raise SpecError(f"{text!r} has a line break in it; give it a name of one line.")
-    return text
+def is_one_line(text: str) -> bool:
+    """Whether a text can stand in SQL, which is indented as it is written."""
+    return text.splitlines() in ([text], [])
 
 
 def positive_int(value: Any, name: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -484,3 +485,48 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         *['"[40,50)",Europe'] * 2,
         *['"[50,60)",America'] * 3,
     ]
+
+
+# --- values of the data ---------------------------------------------------------------------
+
+
+def test_a_result_holds_none(tmp_path: Path) -> None:
+    made = kanon.anonymize(
+        people(), {"age": {"levels": [{"width": 10}]}, "country": {}}, k=2, algorithm="local"
+    )
+    assert any("'FR'" in view for view in made.anonymization.views)
+
+    told = made.to_dict()
+
+    assert "'FR'" not in json.dumps(told["anonymization"], ensure_ascii=False)
+    assert any("'…'" in view for view in told["anonymization"]["views"])
+
+
+def test_none_where_each_class_has_a_round_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recoded_views, "MOST_CASES", 0)
+    table = pyarrow.table({"country": ["FR", "FR"], "name": ["a", "a"]})
+
+    made = kanon.anonymize(table, ["country", "name"], k=2, algorithm="local")
+
+    assert any("FR" in view for view in made.anonymization.views)
+    assert not any("FR" in view for view in made.to_dict()["anonymization"]["views"])
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\x0c", "\x85", "\u2028"])
+def test_a_line_break_in_one(tmp_path: Path, line_break: str) -> None:
+    name, path = f"Secret{line_break}Lane", tmp_path / "release.parquet"
+    table = pyarrow.table({"street": [name, name, "Main", "Main", "Side"]})
+
+    made = kanon.anonymize(
+        table, {"street": {"levels": ["suppress"]}}, k=2, algorithm="local", output=path
+    )
+
+    # The one of Side takes the children back that come first.
+    assert released(path, ["street"]) == Counter({(name,): 2, ("*",): 3})
+    assert not made.anonymization.views
+    assert any("line break" in warning for warning in made.tables[0].warnings)
+    with pytest.raises(kanon.KanonError) as refused:
+        kanon.anonymize(
+            table, ["street"], k=2, algorithm="local", output=tmp_path / "release.sql"
+        )
+    assert "Secret" not in str(refused.value)
