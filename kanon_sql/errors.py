@@ -236,6 +236,15 @@ def no_such_column(name: str, table: str, columns: Sequence[str], *, text: bool)
     return SpecError(f'{table} has no column "{name}". Its columns: {", ".join(columns)}.{near}')
 
 
+def begun(text: str, most: int = 120) -> str:
+    """The beginning of what someone wrote, as an error can repeat it.
+
+    >>> begun("age >= 18", 6)
+    'age >=…'
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def plural(number: int, noun: str) -> str:
     """A number with what it counts, for a sentence.
 

@@ -85,9 +85,9 @@ class Cuts:
     @cached_property
     def labels(self) -> frozenset[str]:
         """The values that tell the classes apart."""
-        fits = (each for conditions in self.first.values() for each in conditions)
-        parts = (part for each in self.rounds for part in each)
-        return frozenset(each.label for each in (*fits, *parts) if each.label is not None)
+        first = [each.label for conditions in self.first.values() for each in conditions]
+        gone = [part.label for parts in self.rounds for part in parts]
+        return frozenset(label for label in (*first, *gone) if label is not None)
 
     @cached_property
     def released(self) -> tuple[Case, ...]:

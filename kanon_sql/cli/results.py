@@ -21,8 +21,8 @@ def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     """Say what changed from one result to the next.
 
     OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Told are the checks,
-    sizes and risks that got better or worse, and the tables that appeared or vanished. That
-    several releases are about the same people is a risk of its own, which is not measured.
+    sizes and risks that got better or worse, and the tables that appeared or vanished. What both
+    give away of the same people is for audit --earlier.
 
     Exit codes: 0 compared; 1 with --fail-on-worse, where anything got worse or is not asked any
     more; 2 a bad input.

@@ -122,7 +122,8 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
     demanded. With the `sizes` of both tables, shares are compared.
 
     Classes are counted only where nothing tells how many records they have: a table of the same
-    share of records in violating classes has more of them or fewer as they happen to fall.
+    share of records in violating classes has more of them or fewer as they happen to fall. Those
+    that were only measured have no such figure: they are judged where there were none, or are.
     """
     then, now = before.figures, after.figures
     as_before = demand(before, after) == "same"
@@ -134,6 +135,11 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
         # Where people violate and no records, as in two releases together, they are what is told.
         twins = (twin, "violating_people") if name == "violating_classes" else (twin,)
         is_told = any(None not in (then.get(each), now.get(each)) for each in twins)
+        if of and not is_told and twin and then.get(name) and now.get(name):
+            # In how many records, nobody knows.
+            is_same = then[name] == now[name]
+            yield Figure(name, then[name], now[name], "same" if is_same else "changed")
+            continue
         is_judged = (as_before or name not in VIOLATING) and not (of and is_told)
         yield figure(name, then.get(name), now.get(name), worst if is_judged else None, of)
 

@@ -29,8 +29,9 @@ from kanon_sql.results.version import VERSION
 from kanon_sql.spec.models.base import Worst
 
 SEVERAL_RELEASES = (
-    "Several releases about the same people are a risk of their own, which none of these models "
-    "measures: whoever holds both can link them."
+    "Several releases about the same people are a risk of their own, which no comparison of "
+    "results measures: whoever holds both can link them. An audit with both measures it: kanon-sql "
+    "explain releases."
 )
 Presence = Literal["in_both", "appeared", "vanished"]
 _SUMMARY: dict[str, Worst | None] = {

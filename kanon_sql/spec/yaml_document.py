@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from kanon_sql.errors import SpecError, other_than_a_file
+from kanon_sql.errors import SpecError, begun, other_than_a_file
 
 Location = Sequence[int | str]
 
@@ -62,6 +62,18 @@ for _tag, _pattern, _first_characters in (
     )
 
 
+def _loader(name: str | Path, text: str, loader_of: type[_Bounded]) -> _Bounded:
+    """Raises `SpecError` for a character that no YAML has: it has no place in any text."""
+    try:
+        return loader_of(text)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise SpecError(
+            f"{name}:{line}: the character U+{error.character:04X} may not stand in YAML. Take it "
+            "out."
+        ) from None
+
+
 def scalar_or_list(text: str) -> Any:
     """The value of a YAML scalar or flow list, as an option's value is written.
 
@@ -72,7 +84,7 @@ def scalar_or_list(text: str) -> Any:
 
     Raises `SpecError` if it is neither.
     """
-    loader = _Loader(text)
+    loader = _loader("the value", text, _Loader)
     try:
         root = loader.get_single_node()
         if root is not None:
@@ -80,7 +92,7 @@ def scalar_or_list(text: str) -> Any:
         return loader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, SpecError, ValueError, RecursionError):
         raise SpecError(
-            f"{text!r} is not a value: a number, a word or a [list, of, them]."
+            f"{begun(text)!r} is not a value: a number, a word or a [list, of, them]."
         ) from None
     finally:
         loader.dispose()
@@ -132,7 +144,7 @@ class YamlDocument:
         except OSError as error:
             raise SpecError(f"{path} can't be read: {error.strerror}.") from None
         lines = tuple(text.splitlines())
-        loader = loader_of(text)
+        loader = _loader(path, text, loader_of)
         try:
             root = loader.get_single_node()
             if root is None:

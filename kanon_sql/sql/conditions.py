@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import sqlglot
 from sqlglot import exp
 
-from kanon_sql.errors import SpecError, no_such_column
+from kanon_sql.errors import SpecError, begun, no_such_column
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.condition_kinds import (
     ARITHMETIC,
@@ -97,6 +97,7 @@ def condition(
     with only where that is `exact`. Raises `SpecError`.
     """
     expression = _one_expression(text)
+    text = begun(text)
     for node in expression.walk():
         _refuse_unless_allowed(node, text)
     for column in expression.find_all(exp.Column):
@@ -144,9 +145,10 @@ def _one_expression(text: str) -> exp.Expr:
     try:
         statements = sqlglot.parse(f"select {text}", read=DIALECT)
     except sqlglot.errors.SqlglotError:
-        raise SpecError(f"where: {text!r} is not an expression.") from None
+        raise SpecError(f"where: {begun(text)!r} is not an expression.") from None
     except RecursionError:
         raise _too_deep(text) from None
+    text = begun(text)
     if any(statement and _depth(statement) > MOST_LEVELS for statement in statements):
         raise _too_deep(text)
     select = statements[0] if len(statements) == 1 else None
@@ -179,10 +181,9 @@ def _depth(tree: exp.Expr) -> int:
 
 
 def _too_deep(text: str) -> SpecError:
-    start = text if len(text) <= 60 else f"{text[:60]}…"
     return SpecError(
-        f"where: the condition is nested more than {MOST_LEVELS} levels deep ({start!r}). Write it "
-        "with fewer parentheses, or make a column of it in a view."
+        f"where: the condition is nested more than {MOST_LEVELS} levels deep ({begun(text)!r}). "
+        "Write it with fewer parentheses, or make a column of it in a view."
     )
 
 

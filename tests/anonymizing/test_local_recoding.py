@@ -526,7 +526,5 @@ def test_a_line_break_in_one(tmp_path: Path, line_break: str) -> None:
     assert not made.anonymization.views
     assert any("line break" in warning for warning in made.tables[0].warnings)
     with pytest.raises(kanon.KanonError) as refused:
-        kanon.anonymize(
-            table, ["street"], k=2, algorithm="local", output=tmp_path / "release.sql"
-        )
+        kanon.anonymize(table, ["street"], k=2, algorithm="local", output=tmp_path / "release.sql")
     assert "Secret" not in str(refused.value)

@@ -128,6 +128,31 @@ def test_shares_are_compared_and_not_counts(now, by_share, by_count):
         assert (found.tables[0].checks[0].change, figure(found, "uniques")) == expected
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "by_share", "by_count"),
+    [
+        (100, 150, "changed", "worse"),
+        (100, 80, "changed", "better"),
+        (0, 3, "worse", "worse"),
+        (3, 0, "better", "better"),
+        (100, 100, "same", "same"),
+    ],
+)
+def test_classes_that_were_only_measured_have_no_share(then, now, by_share, by_count):
+    """A table of twice the size has more of them, whatever its share of records in them is."""
+
+    def of_classes(number: int, records: int) -> AuditResult:
+        check = CheckResult("homogeneity", {"sensitive": "diagnosis"}, None, number)
+        summary = dataclasses.replace(VIOLATED.summary, records=records)
+        return audited(dataclasses.replace(VIOLATED, summary=summary, checks=(check,)))
+
+    between(of_classes(then, 1_000), of_classes(now, 2_000))
+    old, new = (read_result(Path(name)) for name in ("old.json", "new.json"))
+
+    for by, expected in (("share", by_share), ("count", by_count)):
+        assert diff(old, new, by).tables[0].checks[0].change == expected
+
+
 def test_a_share_is_told_with_its_counts():
     found = between(audited(of_size(4_000, 647, 100)), audited(of_size(4_856, 765, 110)))
     said = " ".join(as_text(found, width=120).replace(KEPT_TOGETHER, " ").split())

@@ -134,6 +134,8 @@ def test_words_stay_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("a: \x00", "kanon.yml:1: the character U+0000 may not stand in YAML. Take it out."),
+        ("a:\n  \x1b[0m", "kanon.yml:2: the character U+001B may not stand in YAML. Take it out."),
         ("", "kanon.yml is empty; kanon-sql demo writes an example of a spec."),
         ("tables: []", """\
 kanon.yml:1:9: must not be empty.
