@@ -6,6 +6,7 @@ import pyarrow
 import pytest
 
 import kanon_sql as kanon
+from kanon_sql.errors import begun
 from kanon_sql.sql.conditions import MOST_LEVELS, TextCast, columns_of, condition
 
 COLUMNS = {
@@ -219,9 +220,16 @@ def test_a_condition_that_is_nested_too_deeply_is_refused(text: str) -> None:
             read()
         assert str(refused.value) == (
             f"where: the condition is nested more than {MOST_LEVELS} levels deep "
-            f"({text[:60] + '…'!r}). Write it with fewer parentheses, or make a column of it in a "
+            f"({begun(text)!r}). Write it with fewer parentheses, or make a column of it in a "
             "view."
         )
+
+
+@pytest.mark.parametrize("text", ["-" * 3_000 + "1 > 0", "age >" * 3_000, "a " * 3_000])
+def test_a_refusal_repeats_the_beginning_alone(text: str) -> None:
+    with pytest.raises(kanon.SpecError) as refused:
+        condition(text, "people", COLUMNS)
+    assert len(str(refused.value)) < 400
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "spark", "clickhouse", "tsql"])
