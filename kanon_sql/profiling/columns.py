@@ -6,7 +6,7 @@ they spell numbers. No value is asked for. What neither name nor values tell sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kanon_sql.engines.session import Session
@@ -115,8 +115,26 @@ class Columns:
     def looked_at(self, columns: Sequence[Column]) -> list[LookedAt]:
         """Each column with what it does by itself and what its values look like."""
         asked = [each for each in columns if comparable(each)]
-        itself = self._each("columns", "columns_by_themselves", asked, entity=self.bound.entity)
-        looks = self._each("looks", "looks_of_values", asked)
+        records = f"the {counted(self.bound)} of {self.bound.table.name}"
+        itself = self._each(
+            "columns",
+            lambda names: f"What does each of {names} do by itself to {records}?",
+            asked,
+            lambda some: render(
+                "columns_by_themselves",
+                relation=self.relation,
+                columns=some,
+                entity=self.bound.entity,
+            ),
+        )
+        looks = self._each(
+            "looks",
+            lambda names: (
+                f"How long are the values of {names}, and do they spell numbers or dates?"
+            ),
+            asked,
+            lambda some: render("looks_of_values", relation=self.relation, columns=some),
+        )
         for row in itself.values():
             if int(row["kanon_records"]) != self.records:
                 raise EngineError(
@@ -130,20 +148,20 @@ class Columns:
         ]
 
     def _each(
-        self, name: str, macro: str, columns: Sequence[Column], **arguments: object
+        self,
+        name: str,
+        question: Callable[[str], str],
+        columns: Sequence[Column],
+        sql: Callable[[Sequence[Numbered]], str],
     ) -> dict[str, Row]:
+        """By its name the row of each column, some columns at a time."""
         found: dict[str, Row] = {}
         for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):
             some = columns[start : start + AT_ONCE]
-            asked = [Numbered(n, bound_column(each)) for n, each in enumerate(some, start=1)]
             step = Statement(
                 name if place == 1 else f"{name}_{place}",
-                f"What does each of {', '.join(each.name for each in some)} do by itself to the "
-                f"{counted(self.bound)} of {self.bound.table.name}?"
-                if name == "columns"
-                else f"How long are the values of {', '.join(each.name for each in some)}, and do "
-                "they spell numbers or dates?",
-                render(macro, relation=self.relation, columns=asked, **arguments),
+                question(", ".join(each.name for each in some)),
+                sql([Numbered(n, bound_column(each)) for n, each in enumerate(some, start=1)]),
                 tables=self.tables,
             )
             found |= {some[int(row["kanon_column"]) - 1].name: row for row in self.ask.rows(step)}
@@ -201,6 +219,8 @@ def told(found: LookedAt, records: int, members: int, role: str | None = None) -
 
 
 def _uncomparable(column: Column) -> tuple[LooksLike, str]:
+    if column.unusable_because is not None:
+        return "nested", column.unusable_because
     if family(column.type) == "nested":
         return "nested", "nested: take its fields apart into columns of their own"
     return "nested", "its values can't be compared one by one"

@@ -60,6 +60,11 @@ class Counted:
     records: int
     people: int | None = None
 
+    @property
+    def members(self) -> int:
+        """How many there are of what is counted."""
+        return self.records if self.people is None else self.people
+
 
 @dataclass(frozen=True)
 class OpenProfile:
@@ -112,33 +117,43 @@ def open_profile(
     read = [bound_column(each) for each in columns if comparable(each)]
     relation, tables = _read(bound, read, ask)
     found = Columns(ask, bound, relation, tables, counted.records).looked_at(columns)
-    roles, members = _roles(bound), counted.records if counted.people is None else counted.people
-    profiles = [told(each, counted.records, members, roles.get(each.column.name)) for each in found]
-    candidates = named or tuple(
-        column
-        for column in read
-        if any(each.column == column.name and is_candidate(each) for each in profiles)
+    roles = _roles(bound)
+    profiles = tuple(
+        told(each, counted.records, counted.members, roles.get(each.column.name)) for each in found
     )
-    if not candidates and asked.is_asked:
+    candidates = named or _candidates(read, profiles)
+    if asked.is_asked and not candidates:
         raise SpecError(
             f"no column of {bound.table.name} looks like one by which somebody may single out a "
             "person. Name those that are meant with quasi_identifiers or columns."
         )
     refuse_sets(asked, candidates)
-    in_all, identified = None, Identified()
-    if candidates:
-        combinations = Combinations(ask, bound, candidates, relation, tables, counted.records)
-        identified = identified_by(combinations, asked, k)
-        in_all = together(combinations, k)
-        profiles = list(_ranked(profiles, combinations, k))
-    passed_over = len(candidates) - MOST_RANKED
-    if passed_over > 0:
-        more = (
-            f"{len(candidates)} columns are candidates, and only the {MOST_RANKED} with most "
+    if not candidates:
+        return OpenProfile(profiles, tuple(found))
+    combinations = Combinations(ask, bound, candidates, relation, tables, counted.records)
+    identified = identified_by(combinations, asked, k)
+    return OpenProfile(
+        tuple(_ranked(profiles, combinations, k)),
+        tuple(found),
+        together(combinations, k),
+        replace(identified, warnings=(*_passed_over(candidates), *identified.warnings)),
+    )
+
+
+def _candidates(
+    read: Sequence[BoundColumn], profiles: Sequence[ColumnProfile]
+) -> tuple[BoundColumn, ...]:
+    """The columns that somebody may know, in the order of the table."""
+    names = {each.column for each in profiles if is_candidate(each)}
+    return tuple(column for column in read if column.name in names)
+
+
+def _passed_over(candidates: Sequence[BoundColumn]) -> Iterator[str]:
+    if len(candidates) > MOST_RANKED:
+        yield (
+            f"{len(candidates):,} columns are candidates, and only the {MOST_RANKED} with most "
             "values are ranked by what they add."
         )
-        identified = replace(identified, warnings=(more, *identified.warnings))
-    return OpenProfile(tuple(profiles), tuple(found), in_all, identified)
 
 
 def identified_by(combinations: Combinations, asked: Identifying, k: int) -> Identified:

@@ -199,7 +199,7 @@ def _openly(planned: _Planned, ask: Session) -> _Profiled:
         summary=ProfileSummary(
             records=counted.records,
             people=counted.people,
-            members=counted.records if counted.people is None else counted.people,
+            members=counted.members,
         ),
         columns=found.columns,
         together=found.together,

@@ -190,26 +190,23 @@ def _without_secret(url: str, output: Path | None) -> str:
 
 def _columns(profile: OpenProfile, counted: Counted) -> list[ProposedColumn]:
     """The columns in the order of the table; quasi-identifiers by what they add."""
-    members = counted.records if counted.people is None else counted.people
     looked_at = {each.column.name: each for each in profile.looked_at}
     proposed = [
-        (column.rank or math.inf, _proposed(column, looked_at[column.column], counted, members))
+        (column.rank or math.inf, _proposed(column, looked_at[column.column], counted))
         for column in profile.columns
         if column.role not in ("entity", "weight")
     ]
     return [each for _, each in sorted(proposed, key=lambda pair: pair[0])]
 
 
-def _proposed(
-    column: ColumnProfile, found: LookedAt, counted: Counted, members: int
-) -> ProposedColumn:
+def _proposed(column: ColumnProfile, found: LookedAt, counted: Counted) -> ProposedColumn:
     part = _PARTS.get(column.role or column.looks_like, "undecided")
-    reason = "as named" if column.role else _reason(column, counted, members)
+    reason = "as named" if column.role else _reason(column, counted)
     levels = levels_for(column, found) if part == "quasi_identifiers" else ()
     return ProposedColumn(column.column, part, reason, levels)
 
 
-def _reason(column: ColumnProfile, counted: Counted, members: int) -> str:
+def _reason(column: ColumnProfile, counted: Counted) -> str:
     """Why a column is proposed for its part, in words and shares."""
     if column.distinct is None:
         return column.why
@@ -220,10 +217,10 @@ def _reason(column: ColumnProfile, counted: Counted, members: int) -> str:
     if column.looks_like in ("constant", "free_text"):
         return column.why
     alone = column.alone or 0
-    singled = _percent(alone, members) if alone else "nobody"
+    singled = _percent(alone, counted.members) if alone else "nobody"
     adds = ""
     if column.rank and column.rank > 1 and column.adds:
-        adds = f", and {_percent(column.adds, members)} more beside those that add most"
+        adds = f", and {_percent(column.adds, counted.members)} more beside those that add most"
     values = f"{column.distinct:,} values" if why == UNKNOWN_NAME else ""
     return shortly([why, values, f"alone it singles out {singled}{adds}"])
 

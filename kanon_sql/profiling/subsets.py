@@ -7,6 +7,7 @@ of the combinations, and counts them anew.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,7 +70,7 @@ class Combinations:
     _found: dict[_Named, Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        raw = self._keep(
+        raw = self.keep(
             f"raw_{self.name}",
             f"Which combinations of values of {self._spoken} does {self.bound.table.name} have?",
             render(
@@ -140,7 +141,10 @@ class Combinations:
 
     def keep(self, name: str, question: str, sql: str) -> str:
         """Keep the rows of one more question; gives what they are called."""
-        return self._keep(name, question, sql)
+        kept = f"{PRIVATE}{name}"
+        self.ask.keep(self.step(kept, question, sql))
+        self._kept.append(kept)
+        return kept
 
     def forget(self, names: Sequence[str]) -> None:
         for name in names:
@@ -152,22 +156,16 @@ class Combinations:
         few = len(self.columns) <= MOST_SPOKEN
         return spoken(self.columns) if few else f"{len(self.columns)} columns"
 
-    def _keep(self, name: str, question: str, sql: str) -> str:
-        kept = f"{PRIVATE}{name}"
-        self.ask.keep(self.step(kept, question, sql))
-        self._kept.append(kept)
-        return kept
-
     def _coded(self, raw: str) -> str:
         codes = [
-            self._keep(
+            self.keep(
                 f"codes_{self.name}_{place}",
                 f"Which number stands for each value of {column.name}?",
                 render("coded_values", combinations=raw, key=key_of(place)),
             )
             for place, column in enumerate(self.columns, start=1)
         ]
-        coded = self._keep(
+        coded = self.keep(
             self.name,
             f"Which combinations of values of {self._spoken} are there, by their numbers?",
             render("coded_combinations", combinations=raw, keys=self.keys, codes=codes),
@@ -236,17 +234,14 @@ def special_uniques(
     keeps = combinations.ask.engine.keeps_rows
     if not keeps:
         refuse_too_many("suda", columns, size, MOST_IN_PLACE)
-    nulls_are_values = nulls == "value"
-    found = (_step_by_step if keeps else _at_once)(combinations, subsets, nulls_are_values)
+    look = _step_by_step if keeps else _at_once
+    found = look(combinations, subsets, nulls == "value")
     scores: Counter[int] = Counter()
     for counts, records in found.records.items():
         scores[score(counts, columns)] += records
     risks = dis(scores, found.pairs, columns, fraction)
     names = tuple(column.name for column in combinations.columns)
-    by_size: Counter[int] = Counter()
-    for each in subsets:
-        by_size[len(each.places)] += found.by_set.get(each.number, 0)
-    uniques = [(combinations.names_of(each), found.by_set.get(each.number, 0)) for each in subsets]
+    of_sets = [(combinations.names_of(each), found.by_set.get(each.number, 0)) for each in subsets]
     return SpecialUniques(
         columns=names,
         max_size=size,
@@ -255,12 +250,18 @@ def special_uniques(
         score=sum(each * records for each, records in scores.items()),
         highest=max(scores, default=0),
         sampling_fraction=fraction,
-        dis=sum(risks[each] * records for each, records in sorted(scores.items()))
-        if risks
-        else 0.0,
-        by_size=tuple(UniquesOfSize(each, count) for each, count in by_size.items() if count),
-        contributions=contributions(uniques, names),
+        dis=math.fsum(risks[each] * records for each, records in scores.items()),
+        by_size=_by_size(of_sets),
+        contributions=contributions(of_sets, names),
     ), found
+
+
+def _by_size(of_sets: Sequence[tuple[tuple[str, ...], int]]) -> tuple[UniquesOfSize, ...]:
+    """How many minimal uniques there are of each size, of those that have any."""
+    counts: Counter[int] = Counter()
+    for names, uniques in of_sets:
+        counts[len(names)] += uniques
+    return tuple(UniquesOfSize(size, count) for size, count in sorted(counts.items()) if count)
 
 
 def _step_by_step(

@@ -73,6 +73,7 @@ inner join {{ codes[loop.index0] }}
 
 {# The classes of each set of columns, and how many of them are small. #}
 {% macro subset_classes(combinations, subsets, k, of_people=false) %}
+{% set is_small = "kanon_size < " ~ kanon_sql.positive_int(k, "k") %}
 {% for subset in subsets %}
 select
     {{ subset.number }} as kanon_set,
@@ -81,9 +82,9 @@ select
     sum(kanon_first) as kanon_classes,
     min(kanon_size) as kanon_k,
     count(distinct case when kanon_size = 1 then kanon_person end) as kanon_uniques,
-    sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} then kanon_first else 0 end) as kanon_violating_classes,
-    sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} then kanon_records else 0 end) as kanon_violating_records,
-    count(distinct case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} then kanon_person end) as kanon_violating_people
+    sum(case when {{ is_small }} then kanon_first else 0 end) as kanon_violating_classes,
+    sum(case when {{ is_small }} then kanon_records else 0 end) as kanon_violating_records,
+    count(distinct case when {{ is_small }} then kanon_person end) as kanon_violating_people
 from (
     {{ members_of_classes(combinations, subset) | indent(4) }}
 ) as members
@@ -93,8 +94,8 @@ from (
     min(kanon_size) as kanon_k,
     sum(case when kanon_size = 1 then 1 else 0 end) as kanon_uniques,
     sum(case when kanon_size = 2 then 1 else 0 end) as kanon_pairs,
-    sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} then 1 else 0 end) as kanon_violating_classes,
-    sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} then kanon_size else 0 end) as kanon_violating_records
+    sum(case when {{ is_small }} then 1 else 0 end) as kanon_violating_classes,
+    sum(case when {{ is_small }} then kanon_size else 0 end) as kanon_violating_records
 from (
     select sum(kanon_records) as kanon_size
     from {{ combinations }}

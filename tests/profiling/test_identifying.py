@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -447,6 +449,21 @@ def test_labels_are_no_free_text_however_long(tmp_path: Path) -> None:
         *("quasi_identifier", "undecided", "free_text"),
     ]
     assert {each.columns for each in found.subsets or ()} == {("education",), ("q7",)}
+
+
+def test_why_a_database_can_not_compare_the_values_of_a_column_is_said() -> None:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("create table people (zip text, shoe)")
+        database.executemany("insert into people values ('02138', ?)", [(1,), ("1",), (b"1",)])
+        database.commit()
+
+        shoe = {each.column: each for each in profiled("people", engine=database).columns or ()}[
+            "shoe"
+        ]
+
+    assert shoe.distinct is None
+    assert shoe.why.startswith("holds values of several kinds (text, numbers, bytes)")
+    assert "Audit a view with" in shoe.why
 
 
 def test_of_one_record_every_column_singles_it_out() -> None:
