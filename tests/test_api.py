@@ -40,6 +40,21 @@ def test_what_is_demanded_in_short() -> None:
     }  # fmt: skip
 
 
+def test_the_only_other_table_may_stand_alone_with_what_is_said_of_it() -> None:
+    voters = PEOPLE.rename(columns={"zip": "zip_code"})
+    said = {"source": voters, "columns": {"zip": "zip_code"}}
+
+    for references in (said, {"source": voters.rename(columns={"zip_code": "zip"})}):
+        result = kanon.audit(PEOPLE, ["zip"], k_map=1, references=references)
+        assert result.holds
+
+    composed = [kanon.ComposedKAnonymity(k=2)]
+    result = kanon.audit(
+        PEOPLE, ["zip"], entity="age", checks=composed, earlier_releases={**said, "entity": "age"}
+    )
+    assert result.checks[0].achieved == 1
+
+
 @pytest.mark.parametrize(
     "checks",
     [

@@ -246,6 +246,7 @@ def test_no_error_holds_a_category(categories: list[str], where: str) -> None:
     said = "".join(traceback.format_exception(refused.value))
     assert traces(said) == []
     assert re.search("JSON|CSV", said) is None
+    assert re.search(r"[a-z] [A-Z][a-z]+ (at|the)\b", str(refused.value)) is None
 
 
 def test_categories_without_end_are_told_apart_at_once() -> None:

@@ -12,7 +12,7 @@ from typing import get_args
 
 from kanon_sql.anonymizing.dbt_model import is_unchanged
 from kanon_sql.anonymizing.views import LONGEST_NAME, refuse_single_view
-from kanon_sql.errors import SpecError, did_you_mean, found_instead, option
+from kanon_sql.errors import SpecError, did_you_mean, found_instead, option, other_than_a_file
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.spec.spec import Unassigned
 
@@ -76,6 +76,10 @@ class ReleaseOptions:
             raise SpecError(
                 f"{self.output}: a release is a .parquet, .csv or .tsv file, or .sql for its views."
             )
+        if self.output is not None and self.output.exists():
+            kind = other_than_a_file(self.output)
+            if kind and not self.output.is_dir():
+                raise SpecError(f"{self.output} is {kind}, and a release is a file; name one.")
         if self.emit not in ("views", "dbt-model"):
             raise SpecError(f"emit must be views or dbt-model; found {self.emit!r}.")
         if self.emit == "dbt-model" and not (self.writes_views and not self.is_translated):

@@ -31,6 +31,7 @@ def said_of(untouched: Untouched, bound: BoundSpec) -> Iterator[str]:
     if not untouched.columns:
         return
     them = "it" if len(untouched.columns) == 1 else "them"
+    kind = "a quasi-identifier" if them == "it" else "quasi-identifiers"
     alone = ""
     if untouched.alone is not None:
         verb = "is" if untouched.alone == 1 else "are"
@@ -39,8 +40,8 @@ def said_of(untouched: Untouched, bound: BoundSpec) -> Iterator[str]:
     yield (
         f"Released as {'it is' if them == 'it' else 'they are'}, because no part was given to "
         f"{them}: {_listed(untouched.columns)}.{alone} Leave {them} out (--untouched drop, or "
-        f"--identifiers), make {them} quasi-identifiers, or say in a spec that nothing of a person "
-        "is in them (insensitive)."
+        f"--identifiers), make {them} {kind}, or say in a spec that nothing of a person is in "
+        f"{them} (insensitive)."
     )
 
 

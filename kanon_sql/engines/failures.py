@@ -120,6 +120,7 @@ def no_such_value() -> InputError:
 
 def unreadable(title: str, said: str, advice: str = LOOK) -> SpecError:
     """The statement is at fault; `said` is known to speak of names and SQL alone."""
+    said = said if said.endswith(".") else f"{said}."
     return SpecError(f"{title} can't read the question as it is asked{said} {advice}")
 
 

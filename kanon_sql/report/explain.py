@@ -96,7 +96,8 @@ VALUES = {
     "such numbers in an array, a range or a record.",
     "Times": "by the moment. An INTERVAL (1 month is 30 days) and a TIME WITH TIME ZONE are "
     "refused until they are cast to text.",
-    "Nested values": "are refused: take their fields apart.",
+    "Nested values": "are refused: take their fields apart. Those of a JSON file are compared as "
+    "they are written, but for spaces.",
     "SQLite": "a column is what its values are, whatever it was declared as. Text beside whole "
     "numbers is text; anything else of several kinds is refused.",
     "NULL": "one value, which only NULL equals, unless nulls: wildcard or sensitive_nulls: unknown "

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 
+from pydantic import BaseModel
+
 from kanon_sql.errors import SpecError, did_you_mean, kind_of
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -152,11 +154,18 @@ def _demanded(demands: Mapping[str, Any], sensitive: list[str], references: list
     return [*short_checks(demands, sensitive, references[0] if references else None)]
 
 
+def _by_name(name: str, tables: Any, spec: type[BaseModel]) -> Mapping[Any, Any]:
+    """Tables by their names; the only one may stand alone, with what is said of it too."""
+    is_mapping = isinstance(tables, Mapping)
+    is_one = is_mapping and len(tables) > 1 and {"source"} <= set(tables) <= set(spec.model_fields)
+    return tables if is_mapping and not is_one else {name: tables}
+
+
 def _references(references: Any) -> dict[str, Any]:
     """The reidentification datasets by name; one that has none is called `reference`."""
     if references is None:
         return {}
-    named = references if isinstance(references, Mapping) else {"reference": references}
+    named = _by_name("reference", references, ReferenceSpec)
     return {
         str(name): each if isinstance(each, ReferenceSpec | Mapping) else {"source": each}
         for name, each in named.items()
@@ -167,7 +176,7 @@ def _earlier_releases(releases: Any) -> dict[str, Any]:
     """The earlier releases by name; one that has none is called `earlier`."""
     if releases is None:
         return {}
-    named = releases if isinstance(releases, Mapping) else {"earlier": releases}
+    named = _by_name("earlier", releases, EarlierReleaseSpec)
     return {
         str(name): each if isinstance(each, EarlierReleaseSpec | Mapping) else {"source": each}
         for name, each in named.items()

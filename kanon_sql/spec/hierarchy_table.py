@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -400,7 +400,7 @@ def _rows(path: Path) -> list[_Record]:
             else "it is not UTF-8. Save it as CSV in UTF-8, or name a Parquet, JSON or Arrow file."
         )
         raise SpecError(f"{path}: the hierarchy can't be read: {reason}") from None
-    first = text.lstrip("\r\n").partition("\n")[0]
+    first = _first_record(text)
     delimiter = max(_DELIMITERS, key=lambda each: _fields(first, each))
     lines = io.StringIO(text, newline="").readlines()
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -432,6 +432,14 @@ def _missing(record: str, delimiter: str) -> list[int]:
         rf'(?:^|{between})("(?:[^"]|"")*"|[^{between}]*)', record.rstrip("\r\n"), re.DOTALL
     )
     return [place for place, field in enumerate(fields) if not field[1]]
+
+
+def _first_record(text: str) -> str:
+    """The first line, and those on which what is quoted in it goes on."""
+    lines = text.lstrip("\r\n").split("\n")
+    quotes = accumulate(line.count('"') for line in lines)
+    end = next((place for place, many in enumerate(quotes, 1) if many % 2 == 0), 1)
+    return "\n".join(lines[:end])
 
 
 def _fields(line: str, delimiter: str) -> int:

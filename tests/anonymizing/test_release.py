@@ -661,6 +661,24 @@ def test_what_goes_out_untouched_is_said(tmp_path: Path) -> None:
         assert "24 records are alone" in " ".join(text.split())
 
 
+def test_one_column_that_goes_out_untouched_is_said() -> None:
+    result = kanon.anonymize(students(), "sex", sensitive="diagnosis", identifiers="person", k=5)
+
+    [warning] = [each for each in result.tables[0].warnings if each.startswith("Released")]
+    assert "make it a quasi-identifier, or say" in warning
+    assert warning.endswith("nothing of a person is in it (insensitive).")
+
+
+def test_a_release_takes_the_place_of_a_file_alone(tmp_path: Path) -> None:
+    pipe = tmp_path / "release.csv"
+    os.mkfifo(pipe)
+
+    with pytest.raises(kanon.SpecError, match=r"release\.csv is a pipe, and a release is a file"):
+        kanon.anonymize(students(), "sex", k=5, output=pipe, force=True)
+
+    assert pipe.is_fifo()
+
+
 @pytest.mark.parametrize(
     ("asked", "untouched", "header"),
     [

@@ -313,6 +313,8 @@ def test_a_file_is_read_whole(tmp_path: Path, text: str, labels: dict[str, str])
          "CSV in UTF-8, or name a Parquet, JSON or Arrow file."),
         (b'a,x\nb,"y\nz"\n',
          "age.csv:3: a value has a line break in it. Write it on one line."),
+        (b'"a\nb",x\nc,y\n',
+         "age.csv:2: a value has a line break in it. Write it on one line."),
         ("a,x\nb,y\u2028z\n".encode(),
          "age.csv:2: a value has a line break in it. Write it on one line."),
         (b'a,x\n"b,y\n',
