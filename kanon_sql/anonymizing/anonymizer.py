@@ -13,6 +13,7 @@ from typing import Any
 
 from kanon_sql.anonymizing.choosing import Deadline
 from kanon_sql.anonymizing.delivery import delivered, new_file, refuse_described
+from kanon_sql.anonymizing.estimated_sizes import with_estimated_sizes
 from kanon_sql.anonymizing.first_set import first_set
 from kanon_sql.anonymizing.making import Made, Making, Tell, refuse_names
 from kanon_sql.anonymizing.optimal import AT_ONCE
@@ -272,6 +273,8 @@ def _made(making: Making, new: Path | None) -> Made:
     if before.status == "no_data":
         return Made(_without_data(before, making.wanted), None)
     making.refuse_large_k(before)
+    if making.wanted.algorithm == "optimal":
+        making = making.also_searched(with_estimated_sizes(making.bound, before))
     sets = making.sets()
     allowed = making.wanted.allowed(records=before.summary.records or 0, k=making.k)
     release = released_by_class if making.wanted.algorithm == "local" else released_at_levels

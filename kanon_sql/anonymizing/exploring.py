@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from kanon_sql.anonymizing.costs import CellCosts, ClassCosts, Column, Portion, Sizes, Suppressed
+from kanon_sql.anonymizing.estimated_sizes import estimates_searched
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier
 from kanon_sql.anonymizing.losses import Loss, metrics
@@ -99,7 +100,7 @@ def searched_beside(bound: BoundSpec) -> list[BoundCheck]:
     """The demands that an optimal search looks for beside those that any class fails or not by
     itself: of all classes together, and of what a reference has of each."""
     of_all = [check for check in bound.checks if check.gates and bounds_of(bound, check)]
-    return [*of_all, *reference_demands(bound)]
+    return [*of_all, *reference_demands(bound), *estimates_searched(bound)]
 
 
 def bounds_of(bound: BoundSpec, check: BoundCheck) -> list[AtMost]:

@@ -37,7 +37,7 @@ from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.roles import resolve
 from kanon_sql.plan.steps import counted, spoken
-from kanon_sql.plan.violating_classes import is_judged_by_class
+from kanon_sql.plan.violating_classes import is_judged_by_class, reference_demands
 from kanon_sql.plan.withholding import texts_of_files
 from kanon_sql.results.release import (
     GeneralizationStep,
@@ -45,6 +45,7 @@ from kanon_sql.results.release import (
 )
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
+from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
 from kanon_sql.sql.dialects.spelling import without_texts
 from kanon_sql.sql.macros import render
@@ -89,6 +90,11 @@ class Making:
     @property
     def bound(self) -> BoundSpec:
         return self.plan.bound
+
+    def also_searched(self, bound: BoundSpec) -> Making:
+        """The same with more demands, which levels are searched by; the release is judged by what
+        was asked."""
+        return replace(self, plan=replace(self.plan, bound=bound))
 
     @property
     def unassigned(self) -> Unassigned:
@@ -268,10 +274,26 @@ class Making:
         released = bind(resolve(asked, table, references, earlier), bound.facts)
         if self.wanted.algorithm == "datafly":
             return answered(plan_audit(released), self.session())
+        if any(
+            isinstance(check.model, ReferenceModel) and check.model.match == "exact"
+            for check in reference_demands(bound)
+        ):
+            # Nothing but equal cells match, so the reference has to be at the same levels itself.
+            levels = {name: level for name, (_, level) in shown.items() if level is not None}
+            return answered(plan_audit(self._beside_levels(released, levels)), self.session())
         shown_at = {name: level for name, (_, level) in shown.items() if level is not None}
         recoded = {name: levels for name, (levels, _) in shown.items()}
         through = replace(released, recoded=recoded, shown_at=shown_at)
         return answered(plan_audit(through), self.session())
+
+    @staticmethod
+    def _beside_levels(released: BoundSpec, levels: Levels) -> BoundSpec:
+        """The question of a release with its references at some levels, where they have none."""
+        references = {
+            name: each if each.levels else replace(each, levels=levels)
+            for name, each in released.roles.references.items()
+        }
+        return bind(replace(released.roles, references=references), released.facts)
 
     def _refuse_another_count(
         self, before: TableResult, after: TableResult, suppressed: int

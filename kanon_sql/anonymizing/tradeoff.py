@@ -20,6 +20,7 @@ from kanon_sql.anonymizing.anonymizer import (
     the_table,
 )
 from kanon_sql.anonymizing.choosing import Choice, Chosen, Deadline
+from kanon_sql.anonymizing.estimated_sizes import with_estimated_sizes
 from kanon_sql.anonymizing.exploring import Nodes, searched_beside
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.options import ReleaseOptions
@@ -168,9 +169,12 @@ def tradeoff(
                         time.monotonic() - started,
                     )  # fmt: skip
                 allowed = wanted.allowed(records=before.summary.records or 0, k=1)
-                levels = column_levels(plan.bound.roles, plan.bound.facts)
+                bound = plan.bound
+                if wanted.algorithm == "optimal":
+                    bound = with_estimated_sizes(bound, before)
+                levels = column_levels(bound.roles, bound.facts)
                 kept = Session(here, watch, expired, started=started) if here else None
-                sets = FrequencySets(plan.bound, kept or session, levels, kept and session)
+                sets = FrequencySets(bound, kept or session, levels, kept and session)
                 warnings = tuple(dict.fromkeys(_warnings(plan.bound, wanted)))
                 weighed = _weigh(sets, wanted, preferred, ks, allowed, before, deadline)
                 return replace(

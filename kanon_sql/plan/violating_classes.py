@@ -134,14 +134,13 @@ def reference_of(bound: BoundSpec, check: BoundCheck) -> BoundReference:
 
 
 def with_k(bound: BoundSpec, k: int) -> BoundSpec:
-    """The same question with another k."""
-    checks = tuple(
-        replace(check, model=check.model.model_copy(update={"k": k}))
-        if check.gates and isinstance(check.model, KAnonymity)
-        else check
-        for check in bound.checks
-    )
-    return replace(bound, checks=checks)
+    """The same question with another k in place of the first that is demanded."""
+    checks = list(bound.checks)
+    for place, check in enumerate(checks):
+        if check.gates and isinstance(check.model, KAnonymity):
+            checks[place] = replace(check, model=check.model.model_copy(update={"k": k}))
+            break
+    return replace(bound, checks=tuple(checks))
 
 
 def violating_classes(

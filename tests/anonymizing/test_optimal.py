@@ -331,6 +331,10 @@ def check_of(adult: Path, model: str) -> Any:
             return int(k)
         case "k-map", [k, _]:
             return kanon.KMap(k=int(k), reference="population")
+        case "k-map-poisson", [k, alpha, population]:
+            return kanon.KMapEstimate(
+                k=int(k), alpha=float(alpha), population=int(population), test="poisson"
+            )
         case "delta-presence", [_, most, _]:
             return kanon.DeltaPresence(max=float(most), reference="population")
         case "distinct-l", [column, l]:
@@ -358,7 +362,7 @@ def check_of(adult: Path, model: str) -> Any:
     "case",
     [
         "opt-017", "opt-019", "opt-020", "opt-024", "opt-030", "opt-098", "opt-121", "opt-128",
-        "opt-145", "opt-155", "opt-162", "opt-171", "opt-177", "opt-180", "opt-184",
+        "opt-145", "opt-155", "opt-162", "opt-171", "opt-177", "opt-180", "opt-184", "opt-192",
     ],
 )  # fmt: skip
 def test_published_optima_agree(adult: Path, case: str) -> None:
