@@ -55,14 +55,18 @@ class KanonError(Exception):
 
     exit_code = 2
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message if isinstance(message, Message) else Message(message))
+
     @property
     def marked(self) -> str:
         """The message as another error can hand it on, and the command line find its options."""
-        message = self.args[0] if self.args else ""
-        return str(getattr(message, "marked", message))
+        message: Message = self.args[0]
+        return message.marked
 
     def __str__(self) -> str:
-        return Message(self.marked)
+        message: Message = self.args[0]
+        return message
 
 
 class SpecError(KanonError, ValueError):
