@@ -44,8 +44,8 @@ def _alias(column: Any) -> str:
 
 
 def _hash(value: str) -> str:
-    """What stands for a value where it is grouped by its hash."""
-    return f"hash({value})"
+    """What stands for a value where it is grouped by its hash: half of it, which sorts faster."""
+    return f"cast(hash({value}) >> 32 as uinteger)"
 
 
 def _key(column: Any) -> str:
@@ -57,13 +57,13 @@ def _is_null(column: Any, of: str | None = None) -> str:
     """Whether a key stands for NULL; `of` is the set it is in, where several are read."""
     key = f"{of}.{_alias(column)}" if of else _alias(column)
     is_hashed = getattr(column, "hashed", False)
-    return f"{key} = {_hash('cast(null as varchar)')}" if is_hashed else f"{key} is null"
+    return f"{key} = {_hash('null')}" if is_hashed else f"{key} is null"
 
 
 def _is_known(column: Any) -> str:
     """Whether a key stands for anything but NULL."""
     if getattr(column, "hashed", False):
-        return f"{_alias(column)} <> {_hash('cast(null as varchar)')}"
+        return f"{_alias(column)} <> {_hash('null')}"
     return f"{_alias(column)} is not null"
 
 

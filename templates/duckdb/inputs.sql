@@ -56,8 +56,8 @@ from parquet_schema({{ files }})
 
 
 {#
-    Columns of few distinct values: a dictionary page of a few kilobytes in every chunk. In a
-    small table that would be true of any column.
+    Columns of few distinct values: a dictionary page of a quarter of a megabyte at most in every
+    chunk. In a small table that would be true of any column.
 #}
 {% macro parquet_columns_of_few_values(files) %}
 select path_in_schema
@@ -65,7 +65,7 @@ from parquet_metadata({{ files }})
 group by path_in_schema
 having
     sum(num_values) >= 100000
-    and bool_and(coalesce(encodings like '%DICT%' and data_page_offset - dictionary_page_offset < 4096, false))
+    and bool_and(coalesce(encodings like '%DICT%' and data_page_offset - dictionary_page_offset < 262144, false))
 {%- endmacro %}
 
 

@@ -99,8 +99,8 @@
 {%- endmacro %}
 
 
-{# What a window is one of, so many steps to the right: a class, by the columns of a set. #}
-{% macro partition_of(columns, set, steps) -%}
+{# What a window is one of, so many steps to the right: a class. #}
+{% macro partition_of(columns, steps) -%}
 {{ "partition by" | indent(4 * steps, first=true) }}
-{{ kanon_sql.aliases_in(set, columns) | indent(4 * steps, first=true) }}
+{{ kanon_sql.aliases(columns) | indent(4 * steps, first=true) }}
 {%- endmacro %}

@@ -51,45 +51,38 @@ with
     class_measures=[], rolled_up=false, whole=none
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
-{% set compared = "shares" in needs or "ranks" in needs %}
+{% set windows = "class_shares" if "class_shares" in needs else "ranked_values" if "ranks" in needs %}
+{% set values_read = windows or "class_values" %}
 {% set of_values = "bounded_shares" if "bounds" in needs else "value_shares" %}
 {{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
 {% if "shares" in needs %}
 
 {{ kanon_sql.value_shares(sensitive, counted, unknown, needs, whole) | trim }},
 {% endif %}
-{% if compared %}
+{% if windows %}
+
+{{ kanon_sql.values_in_class(columns, counted, needs, windows) }},
+{% endif %}
+{% if "shares" in needs %}
 
 -- Each value of a class beside what it is compared with.
 compared_values as (
     select
-        class_values.*
-{%- if "shares" in needs %},
+        {{ values_read }}.*,
         {{ of_values }}.kanon_share
-{%- endif %}
 {%- if "bounds" in needs %},
         {{ of_values }}.kanon_allowed_share
 {%- endif %}
-{%- if "class_shares" in needs %},
-        {{ kanon_sql.share_of_class(columns, "class_values." ~ counted) | indent(8) }} as kanon_class_share
-{%- endif %}
-{%- if "ranks" in needs %},
-        row_number() over (
-{{ kanon_sql.partition_of(columns, "class_values", 3) }}
-            order by class_values.{{ counted }} desc
-        ) as kanon_rank
-{%- endif %}
 
-    from class_values
-{% if "shares" in needs %}
+    from {{ values_read }}
     {{ "left" if unknown else "inner" }} join {{ of_values }}
         on {{ kanon_sql.same(
             of_values ~ "." ~ kanon_sql.alias(sensitive),
-            "class_values." ~ kanon_sql.alias(sensitive)
+            values_read ~ "." ~ kanon_sql.alias(sensitive)
         ) }}
-{% endif %}
 ),
 {% endif %}
+{% set values_read = "compared_values" if "shares" in needs else values_read %}
 
 {% if entity is none %}
 -- One row a class, with what is measured over the values in it.
@@ -98,14 +91,13 @@ classes as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         sum(kanon_records) as kanon_size,
         {{ kanon_sql.values_of_class(sensitive, unknown, class_columns) | indent(8) }}
-    from {{ "compared_values" if compared else "class_values" }}
+    from {{ values_read }}
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 )
 {%- else %}
 {{ kanon_sql.classes_of_people(
-    columns, sensitive, entity, unknown, class_columns, counted,
-    "compared_values" if compared else "class_values"
+    columns, sensitive, entity, unknown, class_columns, counted, values_read
 ) }}
 {%- endif %}
 {%- if kanon_sql.figured_classes(class_measures, needs) | trim == "measured_classes" %},
@@ -246,17 +238,37 @@ class_values as (
 
 {# How many of a class's values are known: NULL is none. #}
 {% macro count_known(sensitive) -%}
-sum(case when {{ kanon_sql.is_null(sensitive) }} then 0 else 1 end)
+{% set known = "case when " ~ kanon_sql.is_null(sensitive) ~ " then 0 else 1 end" -%}
+{{ "sum(" ~ known ~ ")" if known | length < 80 else "sum(\n    " ~ known ~ "\n)" }}
 {%- endmacro %}
 
 
-{# The share that a value has of its class. #}
-{% macro share_of_class(columns, counted) -%}
-cast({{ counted }} as {{ kanon_sql.float_type() }}) / nullif(
-    sum({{ counted }}) over (
-{{ kanon_sql.partition_of(columns, "class_values", 2) }}
-    ),
-    0
+{# Each value of a class with the share that it has of it, or its place among the others. #}
+{% macro values_in_class(columns, counted, needs, name) %}
+{% if "class_shares" in needs %}
+-- What whoever knows the classes too knows of everyone in one of them.
+{% else %}
+-- The most frequent value of a class comes first.
+{% endif %}
+{{ name }} as (
+    select
+        class_values.*
+{%- if "class_shares" in needs %},
+        cast({{ counted }} as {{ kanon_sql.float_type() }}) / nullif(
+            sum({{ counted }}) over (
+{{ kanon_sql.partition_of(columns, 4) }}
+            ),
+            0
+        ) as kanon_class_share
+{%- endif %}
+{%- if "ranks" in needs %},
+        row_number() over (
+{{ kanon_sql.partition_of(columns, 3) }}
+            order by {{ counted }} desc
+        ) as kanon_rank
+{%- endif %}
+
+    from class_values
 )
 {%- endmacro %}
 

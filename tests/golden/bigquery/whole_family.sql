@@ -104,23 +104,27 @@ table_values as (
     from value_shares
 ),
 
+-- What whoever knows the classes too knows of everyone in one of them.
+class_shares as (
+    select
+        class_values.*,
+        cast(kanon_records as float64) / nullif(sum(kanon_records) over (partition by `zip`, `age`), 0) as kanon_class_share
+    from class_values
+),
+
 -- Each value of a class beside what it is compared with.
 compared_values as (
     select
-        class_values.*,
+        class_shares.*,
         bounded_shares.kanon_share,
-        bounded_shares.kanon_allowed_share,
-        cast(class_values.kanon_records as float64) / nullif(
-            sum(class_values.kanon_records) over (partition by class_values.`zip`, class_values.`age`),
-            0
-        ) as kanon_class_share
-    from class_values
+        bounded_shares.kanon_allowed_share
+    from class_shares
     inner join bounded_shares
         on (
-            bounded_shares.kanon_sensitive_1 = class_values.kanon_sensitive_1
+            bounded_shares.kanon_sensitive_1 = class_shares.kanon_sensitive_1
             or (
                 bounded_shares.kanon_sensitive_1 is null
-                and class_values.kanon_sensitive_1 is null
+                and class_shares.kanon_sensitive_1 is null
             )
         )
 ),

@@ -86,29 +86,36 @@ table_values as (
     from value_shares
 ),
 
--- Each value of a class beside what it is compared with.
-compared_values as (
+-- What whoever knows the classes too knows of everyone in one of them.
+class_shares as (
     select
         class_values.*,
-        bounded_shares.kanon_share,
-        bounded_shares.kanon_allowed_share,
-        cast(class_values.kanon_records as double) / nullif(
-            sum(class_values.kanon_records) over (
+        cast(kanon_records as double) / nullif(
+            sum(kanon_records) over (
                 partition by
-                    class_values."zip",
-                    class_values."age"
+                    "zip",
+                    "age"
             ),
             0
         ) as kanon_class_share,
         row_number() over (
             partition by
-                class_values."zip",
-                class_values."age"
-            order by class_values.kanon_records desc
+                "zip",
+                "age"
+            order by kanon_records desc
         ) as kanon_rank
     from class_values
+),
+
+-- Each value of a class beside what it is compared with.
+compared_values as (
+    select
+        class_shares.*,
+        bounded_shares.kanon_share,
+        bounded_shares.kanon_allowed_share
+    from class_shares
     inner join bounded_shares
-        on bounded_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+        on bounded_shares.kanon_sensitive_1 is not distinct from class_shares.kanon_sensitive_1
 ),
 
 -- One row a class, with what is measured over the values in it.

@@ -100,23 +100,30 @@ table_values as (
     from value_shares
 ),
 
--- Each value of a class beside what it is compared with.
-compared_values as (
+-- What whoever knows the classes too knows of everyone in one of them.
+class_shares as (
     select
         class_values.*,
-        bounded_shares.kanon_share,
-        bounded_shares.kanon_allowed_share,
-        cast(class_values.kanon_counted as double) / nullif(
-            sum(class_values.kanon_counted) over (
+        cast(kanon_counted as double) / nullif(
+            sum(kanon_counted) over (
                 partition by
-                    class_values."zip",
-                    class_values."age"
+                    "zip",
+                    "age"
             ),
             0
         ) as kanon_class_share
     from class_values
+),
+
+-- Each value of a class beside what it is compared with.
+compared_values as (
+    select
+        class_shares.*,
+        bounded_shares.kanon_share,
+        bounded_shares.kanon_allowed_share
+    from class_shares
     left join bounded_shares
-        on bounded_shares.kanon_sensitive_1 is not distinct from class_values.kanon_sensitive_1
+        on bounded_shares.kanon_sensitive_1 is not distinct from class_shares.kanon_sensitive_1
 ),
 
 -- Each person once in a class, whatever values they have there.
