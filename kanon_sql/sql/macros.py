@@ -4,7 +4,8 @@ The macros in `templates/macros/shared` are plain Jinja that dbt loads unchanged
 between the two hosts has one name in the `kanon_sql` namespace and two implementations: the
 functions of `HOST` here, and the macros of `templates/macros/dbt_only/host.sql` there. A column is
 a `BoundColumn` or, as always in dbt, a plain name whose type nobody has looked up.
-`templates/duckdb` holds what is for the embedded engine alone.
+`templates/searching` holds what a search asks, here or in a warehouse, `templates/duckdb` what is
+for the embedded engine alone, and `templates/warehouses` what is for the others.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class _Source:
 def _sources() -> dict[str, _Source]:
     """Every macro by its name, as it is written."""
     found: dict[str, _Source] = {}
-    for place in ("macros/shared", "duckdb", "warehouses"):
+    for place in ("macros/shared", "searching", "duckdb", "warehouses"):
         for path in sorted((folder() / place).glob("*.sql")):
             text = path.read_text(encoding="utf-8")
             for macro in _MACRO.finditer(text):

@@ -267,8 +267,7 @@ earlier_people as (
     select
         {{ side }}_memberships.kanon_entity,
         {{ kanon_sql.texts_in_order(
-            "cast(" ~ side ~ "_shared_classes.kanon_class as " ~ kanon_sql.text_type() ~ ")",
-            side ~ "_shared_classes.kanon_class"
+            "cast(kanon_class as " ~ kanon_sql.text_type() ~ ")", "kanon_class"
         ) }} as kanon_numbers
     from {{ side }}_memberships
     inner join {{ side }}_shared_classes
@@ -284,7 +283,9 @@ earlier_people as (
     select
         {{ side }}_persons.kanon_entity,
 {% for name in names %}
-        case when {{ side }}_persons.kanon_classes = 1 then {{ side }}_persons.{{ name }} end as {{ name }},
+        case
+            when {{ side }}_persons.kanon_classes = 1 then {{ side }}_persons.{{ name }}
+        end as {{ name }},
 {% endfor %}
         coalesce({{ side }}_sets.kanon_numbers, '') as kanon_{{ side }}_classes
     from {{ side }}_persons

@@ -89,21 +89,19 @@ whole_nodes as (
 nodes as (
     select
         class_nodes.*,
-        {{ kanon_sql.quotient(
-            "kanon_held",
-            "sum(kanon_held) over (partition by class_nodes.kanon_height, " ~ (
-                kanon_sql.aliases(columns) | replace("\n    ", " ") | trim
-            ) ~ ")"
-            if whole is not none
-            else "sum(kanon_held) over (partition by kanon_height, " ~ (
-                kanon_sql.aliases(columns) | replace("\n    ", " ") | trim
-            ) ~ ")"
-        ) }} as kanon_class_share,
+        cast(kanon_held as {{ kanon_sql.float_type() }}) / nullif(
+            sum(kanon_held) over (
+                partition by
+                    class_nodes.kanon_height,
+{{ kanon_sql.aliases(columns) | indent(16, first=true) }}
+            ),
+            0
+        ) as kanon_class_share,
 {% if whole is none %}
-        {{ kanon_sql.quotient(
-            "sum(kanon_held) over (partition by kanon_height, kanon_node)",
-            "sum(kanon_held) over (partition by kanon_height)"
-        ) }} as kanon_share
+        cast(sum(kanon_held) over (partition by kanon_height, kanon_node) as {{ kanon_sql.float_type() }}) / nullif(
+            sum(kanon_held) over (partition by kanon_height),
+            0
+        ) as kanon_share
     from class_nodes
 {% else %}
         {{ kanon_sql.quotient(
@@ -120,10 +118,9 @@ nodes as (
 class_distances as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        {{ kanon_sql.quotient(
-            "sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end)",
-            heights | length
-        ) }} as kanon_distance
+        cast(sum(
+            case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end
+        ) as {{ kanon_sql.float_type() }}) / nullif({{ heights | length }}, 0) as kanon_distance
     from nodes
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}

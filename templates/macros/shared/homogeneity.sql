@@ -26,7 +26,10 @@ kanon_most_people = kanon_size
 {% if entity is none -%}
 {{ expression }}
 {%- else -%}
-case when {{ kanon_sql.homogeneity(entity, unknown) }} then {{ certain }} else {{ expression }} end
+case
+    when {{ kanon_sql.homogeneity(entity, unknown) }} then {{ certain }}
+    else {{ expression }}
+end
 {%- endif %}
 {%- endmacro %}
 

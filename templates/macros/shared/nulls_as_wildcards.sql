@@ -99,5 +99,5 @@ classes as (
 
 {# A column's value, or NULL where the mask has one in this place. #}
 {% macro unless_masked(mask, place, column) -%}
-case when substring({{ mask }}, {{ place }}, 1) = '1' then null else {{ column }} end
+case when substring({{ mask }}, {{ place }}, 1) <> '1' then {{ column }} end
 {%- endmacro %}

@@ -211,7 +211,8 @@ distances as (
         sum(
             case when kanon_step = 1 then kanon_sum_before else 0 end
             + kanon_position * (kanon_crossing - kanon_rank) - (kanon_crossing_sum - kanon_sum_before)
-            + (kanon_next_sum_before - kanon_crossing_sum) - kanon_position * (kanon_next_rank - kanon_crossing)
+            + (kanon_next_sum_before - kanon_crossing_sum)
+            - kanon_position * (kanon_next_rank - kanon_crossing)
         ) as kanon_moved
     from gaps
     group by

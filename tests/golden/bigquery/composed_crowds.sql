@@ -64,11 +64,9 @@ release_shared_classes as (
 release_sets as (
     select
         release_memberships.kanon_entity,
-        string_agg(
-            cast(release_shared_classes.kanon_class as string), ','
-            order by
-                release_shared_classes.kanon_class
-        ) as kanon_numbers
+        string_agg(cast(kanon_class as string), ','
+        order by
+            kanon_class) as kanon_numbers
     from release_memberships
     inner join release_shared_classes
         on (
@@ -130,11 +128,9 @@ earlier_shared_classes as (
 earlier_sets as (
     select
         earlier_memberships.kanon_entity,
-        string_agg(
-            cast(earlier_shared_classes.kanon_class as string), ','
-            order by
-                earlier_shared_classes.kanon_class
-        ) as kanon_numbers
+        string_agg(cast(kanon_class as string), ','
+        order by
+            kanon_class) as kanon_numbers
     from earlier_memberships
     inner join earlier_shared_classes
         on (

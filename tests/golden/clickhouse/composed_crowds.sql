@@ -67,14 +67,7 @@ release_sets as (
         arrayStringConcat(
             arrayMap(
                 pair -> assumeNotNull(tupleElement(pair, 2)),
-                arraySort(
-                    groupArray(
-                        tuple(
-                            release_shared_classes.kanon_class,
-                            cast(release_shared_classes.kanon_class as Nullable(String))
-                        )
-                    )
-                )
+                arraySort(groupArray(tuple(kanon_class, cast(kanon_class as Nullable(String)))))
             ),
             ','
         ) as kanon_numbers
@@ -134,14 +127,7 @@ earlier_sets as (
         arrayStringConcat(
             arrayMap(
                 pair -> assumeNotNull(tupleElement(pair, 2)),
-                arraySort(
-                    groupArray(
-                        tuple(
-                            earlier_shared_classes.kanon_class,
-                            cast(earlier_shared_classes.kanon_class as Nullable(String))
-                        )
-                    )
-                )
+                arraySort(groupArray(tuple(kanon_class, cast(kanon_class as Nullable(String)))))
             ),
             ','
         ) as kanon_numbers

@@ -59,7 +59,7 @@ release_shared_classes as (
 release_sets as (
     select
         release_memberships.kanon_entity,
-        string_agg(cast(release_shared_classes.kanon_class as varchar), ',' order by release_shared_classes.kanon_class) as kanon_numbers
+        string_agg(cast(kanon_class as varchar), ',' order by kanon_class) as kanon_numbers
     from release_memberships
     inner join release_shared_classes
         on release_shared_classes."zip" is not distinct from release_memberships."zip"
@@ -70,8 +70,12 @@ release_sets as (
 release_profiles as (
     select
         release_persons.kanon_entity,
-        case when release_persons.kanon_classes = 1 then release_persons."zip" end as "zip",
-        case when release_persons.kanon_classes = 1 then release_persons."age" end as "age",
+        case
+            when release_persons.kanon_classes = 1 then release_persons."zip"
+        end as "zip",
+        case
+            when release_persons.kanon_classes = 1 then release_persons."age"
+        end as "age",
         coalesce(release_sets.kanon_numbers, '') as kanon_release_classes
     from release_persons
     left join release_sets
@@ -110,7 +114,7 @@ earlier_shared_classes as (
 earlier_sets as (
     select
         earlier_memberships.kanon_entity,
-        string_agg(cast(earlier_shared_classes.kanon_class as varchar), ',' order by earlier_shared_classes.kanon_class) as kanon_numbers
+        string_agg(cast(kanon_class as varchar), ',' order by kanon_class) as kanon_numbers
     from earlier_memberships
     inner join earlier_shared_classes
         on earlier_shared_classes.kanon_earlier_1 is not distinct from earlier_memberships.kanon_earlier_1
@@ -120,7 +124,9 @@ earlier_sets as (
 earlier_profiles as (
     select
         earlier_persons.kanon_entity,
-        case when earlier_persons.kanon_classes = 1 then earlier_persons.kanon_earlier_1 end as kanon_earlier_1,
+        case
+            when earlier_persons.kanon_classes = 1 then earlier_persons.kanon_earlier_1
+        end as kanon_earlier_1,
         coalesce(earlier_sets.kanon_numbers, '') as kanon_earlier_classes
     from earlier_persons
     left join earlier_sets

@@ -70,8 +70,19 @@ class_nodes as (
 nodes as (
     select
         class_nodes.*,
-        cast(kanon_held as double) / nullif(sum(kanon_held) over (partition by kanon_height, "zip", "age"), 0) as kanon_class_share,
-        cast(sum(kanon_held) over (partition by kanon_height, kanon_node) as double) / nullif(sum(kanon_held) over (partition by kanon_height), 0) as kanon_share
+        cast(kanon_held as double) / nullif(
+            sum(kanon_held) over (
+                partition by
+                    class_nodes.kanon_height,
+                    "zip",
+                    "age"
+            ),
+            0
+        ) as kanon_class_share,
+        cast(sum(kanon_held) over (partition by kanon_height, kanon_node) as double) / nullif(
+            sum(kanon_held) over (partition by kanon_height),
+            0
+        ) as kanon_share
     from class_nodes
 ),
 
@@ -79,7 +90,9 @@ class_distances as (
     select
         "zip",
         "age",
-        cast(sum(case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end) as double) / nullif(2, 0) as kanon_distance
+        cast(sum(
+            case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end
+        ) as double) / nullif(2, 0) as kanon_distance
     from nodes
     group by
         "zip",

@@ -88,7 +88,10 @@ classes as (
 measured_classes as (
     select
         classes.*,
-        case when kanon_most_people = kanon_size then 1 else kanon_distinct end as kanon_l_diversity
+        case
+            when kanon_most_people = kanon_size then 1
+            else kanon_distinct
+        end as kanon_l_diversity
     from classes
 ),
 

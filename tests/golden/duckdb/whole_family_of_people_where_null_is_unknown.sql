@@ -201,10 +201,19 @@ measured_classes as (
     select
         classes.*,
         table_values.kanon_table_values,
-        case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else kanon_distinct end as kanon_l_diversity,
-        coalesce(exp(case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 0 else kanon_entropy end), 0) as kanon_entropy_l_diversity,
+        case
+            when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1
+            else kanon_distinct
+        end as kanon_l_diversity,
+        coalesce(exp(case
+            when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 0
+            else kanon_entropy
+        end), 0) as kanon_entropy_l_diversity,
         cast(kanon_most as double) / nullif(kanon_size_known, 0) as kanon_alpha_k_anonymity,
-        case when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1 else kanon_distinct end as kanon_p_sensitive_k_anonymity,
+        case
+            when kanon_most_people = kanon_size_known and kanon_size_known > 0 then 1
+            else kanon_distinct
+        end as kanon_p_sensitive_k_anonymity,
         case when kanon_total > 0 then kanon_distance end as kanon_t_closeness,
         case
             when kanon_distinct > 0 and kanon_distinct < kanon_table_values then null

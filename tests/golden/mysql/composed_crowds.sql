@@ -66,15 +66,11 @@ release_sets as (
         release_memberships.kanon_entity,
         case
             when char_length(
-                group_concat(cast(release_shared_classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by release_shared_classes.kanon_class separator ',')
+                group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by kanon_class separator ',')
             ) = sum(
-                char_length(
-                    cast(release_shared_classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin
-                )
-            ) + count(
-                cast(release_shared_classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin
-            ) - 1
-            then group_concat(cast(release_shared_classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by release_shared_classes.kanon_class separator ',')
+                char_length(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin)
+            ) + count(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin) - 1
+            then group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by kanon_class separator ',')
             else (
                 select
                     'cut at group_concat_max_len'
@@ -136,15 +132,11 @@ earlier_sets as (
         earlier_memberships.kanon_entity,
         case
             when char_length(
-                group_concat(cast(earlier_shared_classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by earlier_shared_classes.kanon_class separator ',')
+                group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by kanon_class separator ',')
             ) = sum(
-                char_length(
-                    cast(earlier_shared_classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin
-                )
-            ) + count(
-                cast(earlier_shared_classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin
-            ) - 1
-            then group_concat(cast(earlier_shared_classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by earlier_shared_classes.kanon_class separator ',')
+                char_length(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin)
+            ) + count(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin) - 1
+            then group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by kanon_class separator ',')
             else (
                 select
                     'cut at group_concat_max_len'

@@ -66,11 +66,9 @@ release_shared_classes as (
 release_sets as (
     select
         release_memberships.kanon_entity,
-        string_agg(
-            cast(release_shared_classes.kanon_class as text), ','
-            order by
-                release_shared_classes.kanon_class
-        ) as kanon_numbers
+        string_agg(cast(kanon_class as text), ','
+        order by
+            kanon_class) as kanon_numbers
     from release_memberships
     inner join release_shared_classes
         on array[release_shared_classes."zip"] = array[release_memberships."zip"]
@@ -124,11 +122,9 @@ earlier_shared_classes as (
 earlier_sets as (
     select
         earlier_memberships.kanon_entity,
-        string_agg(
-            cast(earlier_shared_classes.kanon_class as text), ','
-            order by
-                earlier_shared_classes.kanon_class
-        ) as kanon_numbers
+        string_agg(cast(kanon_class as text), ','
+        order by
+            kanon_class) as kanon_numbers
     from earlier_memberships
     inner join earlier_shared_classes
         on array[earlier_shared_classes.kanon_earlier_1] = array[earlier_memberships.kanon_earlier_1]

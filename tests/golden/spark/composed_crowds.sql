@@ -62,8 +62,8 @@ release_shared_classes as (
 release_sets as (
     select
         release_memberships.kanon_entity,
-        listagg(cast(release_shared_classes.kanon_class as string), ',') within group (order by
-            release_shared_classes.kanon_class nulls last) as kanon_numbers
+        listagg(cast(kanon_class as string), ',') within group (order by
+            kanon_class nulls last) as kanon_numbers
     from release_memberships
     inner join release_shared_classes
         on release_shared_classes.`zip` is not distinct from release_memberships.`zip`
@@ -115,8 +115,8 @@ earlier_shared_classes as (
 earlier_sets as (
     select
         earlier_memberships.kanon_entity,
-        listagg(cast(earlier_shared_classes.kanon_class as string), ',') within group (order by
-            earlier_shared_classes.kanon_class nulls last) as kanon_numbers
+        listagg(cast(kanon_class as string), ',') within group (order by
+            kanon_class nulls last) as kanon_numbers
     from earlier_memberships
     inner join earlier_shared_classes
         on earlier_shared_classes.kanon_earlier_1 is not distinct from earlier_memberships.kanon_earlier_1

@@ -65,14 +65,14 @@ release_sets as (
         group_concat(
             
                 case
-                    when typeof(release_shared_classes.kanon_class) = 'real'
-                    then printf('%!.17g', release_shared_classes.kanon_class)
-                    else cast(release_shared_classes.kanon_class as text)
+                    when typeof(kanon_class) = 'real'
+                    then printf('%!.17g', kanon_class)
+                    else cast(kanon_class as text)
                 end,
                 ','
             
             order by
-                release_shared_classes.kanon_class nulls last
+                kanon_class nulls last
         ) as kanon_numbers
     from release_memberships
     inner join release_shared_classes
@@ -128,14 +128,14 @@ earlier_sets as (
         group_concat(
             
                 case
-                    when typeof(earlier_shared_classes.kanon_class) = 'real'
-                    then printf('%!.17g', earlier_shared_classes.kanon_class)
-                    else cast(earlier_shared_classes.kanon_class as text)
+                    when typeof(kanon_class) = 'real'
+                    then printf('%!.17g', kanon_class)
+                    else cast(kanon_class as text)
                 end,
                 ','
             
             order by
-                earlier_shared_classes.kanon_class nulls last
+                kanon_class nulls last
         ) as kanon_numbers
     from earlier_memberships
     inner join earlier_shared_classes

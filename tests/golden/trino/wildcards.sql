@@ -34,24 +34,24 @@ patterns_as_seen as (
     select
         masks.kanon_mask as kanon_seen_by,
         patterns.kanon_mask,
-        case when substr(masks.kanon_mask, 1, 1) = '1' then null else patterns."zip" end as "zip",
-        case when substr(masks.kanon_mask, 2, 1) = '1' then null else patterns."age" end as "age",
+        case when substr(masks.kanon_mask, 1, 1) <> '1' then patterns."zip" end as "zip",
+        case when substr(masks.kanon_mask, 2, 1) <> '1' then patterns."age" end as "age",
         sum(patterns.kanon_records) as kanon_records
     from patterns
     cross join masks
     group by
         masks.kanon_mask,
         patterns.kanon_mask,
-        case when substr(masks.kanon_mask, 1, 1) = '1' then null else patterns."zip" end,
-        case when substr(masks.kanon_mask, 2, 1) = '1' then null else patterns."age" end
+        case when substr(masks.kanon_mask, 1, 1) <> '1' then patterns."zip" end,
+        case when substr(masks.kanon_mask, 2, 1) <> '1' then patterns."age" end
 ),
 
 patterns_as_looking as (
     select
         patterns.*,
         masks.kanon_mask as kanon_looks_at,
-        case when substr(masks.kanon_mask, 1, 1) = '1' then null else patterns."zip" end as kanon_looks_for_1,
-        case when substr(masks.kanon_mask, 2, 1) = '1' then null else patterns."age" end as kanon_looks_for_2
+        case when substr(masks.kanon_mask, 1, 1) <> '1' then patterns."zip" end as kanon_looks_for_1,
+        case when substr(masks.kanon_mask, 2, 1) <> '1' then patterns."age" end as kanon_looks_for_2
     from patterns
     cross join masks
 ),

@@ -64,11 +64,8 @@ release_shared_classes as (
 release_sets as (
     select
         release_memberships.kanon_entity as kanon_entity,
-        string_agg(
-            cast(release_shared_classes.kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2,
-            ','
-        ) within group (order by
-            release_shared_classes.kanon_class) as kanon_numbers
+        string_agg(cast(kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ',') within group (order by
+            kanon_class) as kanon_numbers
     from release_memberships
     inner join release_shared_classes
         on exists(
@@ -132,11 +129,8 @@ earlier_shared_classes as (
 earlier_sets as (
     select
         earlier_memberships.kanon_entity as kanon_entity,
-        string_agg(
-            cast(earlier_shared_classes.kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2,
-            ','
-        ) within group (order by
-            earlier_shared_classes.kanon_class) as kanon_numbers
+        string_agg(cast(kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ',') within group (order by
+            kanon_class) as kanon_numbers
     from earlier_memberships
     inner join earlier_shared_classes
         on exists(
