@@ -49,6 +49,29 @@ def call(reader: str, paths: str, options: Mapping[str, str]) -> str:
     return f"{reader}({', '.join([paths, *(f'{key} = {text}' for key, text in options.items())])})"
 
 
+def call_in_lines(
+    reader: str, paths: str, options: Mapping[str, str], types: Mapping[str, str]
+) -> str:
+    """The same call to be read by people: an option a line, and a line for each of `columns`.
+    Nothing where one of them has lines of its own, which would not bear to be set in.
+
+    >>> print(call_in_lines("read_csv", "'a.csv'", {"header": "true"}, {"age": "VARCHAR"}))
+    read_csv(
+        'a.csv',
+        header = true,
+        columns = {
+            'age': 'VARCHAR'
+        }
+    )
+    """
+    columns = ",\n".join(f"        {literal(each)}: {literal(of)}" for each, of in types.items())
+    written = {**options, "columns": f"{{\n{columns}\n    }}"}
+    if any("\n" in text for text in (paths, *options.values(), *types)):
+        return ""
+    lines = [paths, *(f"{key} = {text}" for key, text in written.items())]
+    return f"{reader}(\n    " + ",\n    ".join(lines) + "\n)"
+
+
 def struct(types: Mapping[str, str]) -> str:
     """The `columns` option of a reader.
 

@@ -10,8 +10,12 @@ from dataclasses import dataclass
 
 from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundReference, BoundSpec
 from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Cited, Statement
-from kanon_sql.sql.tables import Row
+from kanon_sql.sql.tables import Row, Table
+
+_READ = ("records", "other_records")
+"""What the sets are called in which text files are read."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,37 @@ def step(
 ) -> Statement:
     """A step that may read the declared tables and nothing else."""
     tables = frozenset(table.sql for table in bound.tables)
-    return Statement(name, question, sql, models, only, tables, tuple(demanded))
+    return Statement(
+        name, question, with_files_once(sql, bound), models, only, tables, tuple(demanded)
+    )
+
+
+def with_files_once(sql: str, bound: BoundSpec) -> str:
+    """The statement with each text file that it reads in a set of its own, which says how.
+
+    A set of this kind is in no order, so that the first records are read where they are asked for.
+    """
+    if bound.spec.first or {table.sql.casefold() for table in bound.tables} & set(_READ):
+        return sql
+    read: dict[str, Table] = {}
+    for table in dict.fromkeys(bound.tables):
+        if table.in_lines and table.sql in sql and len(read) < len(_READ):
+            name = _READ[len(read)]
+            sql, read[name] = sql.replace(table.sql, name), table
+    if not read:
+        return sql
+    sets = [
+        render("records_of_file", name=name, reader=table.in_lines, columns=_read_of(table, sql))
+        for name, table in read.items()
+    ]
+    return render("with_sets_before", sets=sets, statement=sql)
+
+
+def _read_of(table: Table, sql: str) -> list[str]:
+    """The columns that a statement may read of a table, or any one where it only counts."""
+    folded = sql.casefold()
+    named = [name for name in table.column_names if identifier(name).casefold() in folded]
+    return named or [table.column_names[0]]
 
 
 def records(bound: BoundSpec, columns: list[BoundColumn]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kanon_sql.errors import no_such_column
@@ -40,6 +40,8 @@ class Table:
     """Whether its records lie in an order, as those of a file do and those of a table don't."""
     parsed: bool = False
     """Whether to read it is to parse a text file anew."""
+    in_lines: str = field(default="", compare=False)
+    """What the engine reads with an option a line, where it is a call of many."""
     embedded: bool = True
     """Whether DuckDB reads it, in its own words."""
     left_out: tuple[str, ...] = ()

@@ -276,3 +276,31 @@ select view_name
 from duckdb_views()
 where temporary and not internal
 {%- endmacro %}
+
+
+{# The records of a text file, and how it is read. #}
+{% macro records_of_file(name, reader, columns) %}
+{{ name }} as (
+    select
+{% for column in columns %}
+        {{ kanon_sql.ident(column) }}{{ "," if not loop.last }}
+{% endfor %}
+    from {{ reader | indent(4) }}
+)
+{%- endmacro %}
+
+
+{# A statement, and before its own sets some that it reads. #}
+{% macro with_sets_before(sets, statement) %}
+with
+
+{{ sets | join(",\n\n") }}
+{%- if statement.startswith("with\n") %},
+
+{{ statement[4:] | trim }}
+{%- else %}
+
+
+{{ statement }}
+{%- endif %}
+{%- endmacro %}

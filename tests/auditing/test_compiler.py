@@ -20,6 +20,7 @@ PEOPLE = pyarrow.table({"zip": ["02138", "02139"], "age": [30, 41], "illness": [
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pyarrow.parquet.write_table(PEOPLE, tmp_path / "people.parquet")
     (tmp_path / "people.csv").write_text("zip,age,illness\n02138,30,flu\n")
+    (tmp_path / "others.csv").write_text("zip,age\n02138,30\n02138,30\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -209,6 +210,32 @@ def test_all_files_are_written_or_none(here: Path, monkeypatch: pytest.MonkeyPat
 def test_one_step_is_one_file(here: Path) -> None:
     assert run(*ASKED, "--output-dir", "sql", "--step", "classes") == 0
     assert [file.name for file in (here / "sql").iterdir()] == ["01_classes.sql"]
+
+
+# --- text files -----------------------------------------------------------------------------
+
+
+def test_a_text_file_is_read_once_in_a_set_that_says_how() -> None:
+    compiled = kanon.compile(
+        "people.csv",
+        quasi_identifiers=["zip", "age"],
+        sensitive="illness",
+        references={"voters": kanon.ReferenceSpec(source="others.csv")},
+    )
+    for text in compiled.statements:
+        reads = [file for file in ("people.csv", "others.csv") if f"'{file}'" in text]
+
+        assert text.count("read_csv(") == len(reads)
+        assert max(map(len, text.splitlines())) <= 110
+        duckdb.sql(text).fetchall()
+    assert compiled.only("classes").until("records").statements[0].endswith("from records")
+
+
+def test_only_what_a_statement_reads_is_in_that_set() -> None:
+    [text] = kanon.compile("people.csv", quasi_identifiers="age").only("classes").statements
+
+    assert 'records as (\n    select\n        "age"\n    from read_csv(\n        \'pe' in text
+    assert "        columns = {\n            'zip': 'VARCHAR',\n" in text
 
 
 # --- up to a set ----------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from kanon_sql.engines.duckdb.csv_lines import (
 from kanon_sql.engines.readers import (
     Run,
     call,
+    call_in_lines,
     no_hive_columns,
     path_list,
     require_usable_names,
@@ -114,8 +115,8 @@ def csv_source(
     *,
     delimiter: str | None,
     null_strings: Sequence[str],
-) -> str:
-    """The `read_csv(…)` that reads `files` whole, as text.
+) -> tuple[str, str]:
+    """The `read_csv(…)` that reads `files` whole, as text; and the same in lines.
 
     `written` is how the SQL names them: one path, or the glob that stands for all. Raises
     `InputError` at the first line that can't be read as it stands.
@@ -130,7 +131,9 @@ def csv_source(
         options |= account(file, own_header, census, options, run)
     if null_strings:
         options["nullstr"] = f"[{', '.join(map(literal, ['', *null_strings]))}]"
-    return call("read_csv", written, options | no_hive_columns(files))
+    options |= no_hive_columns(files)
+    types = dict.fromkeys(header.names, "VARCHAR")
+    return call("read_csv", written, options), call_in_lines("read_csv", written, options, types)
 
 
 def reader_options(header: Header, *, parallel: bool) -> dict[str, str]:

@@ -439,6 +439,7 @@ class DuckDBEngine:
             columns,
             source.text,
             parsed=kind in ("csv", "json"),
+            in_lines=source.in_lines,
             left_out=left_out,
         )
 

@@ -20,6 +20,7 @@ from kanon_sql.engines.readers import (
     GLOB_CHARACTERS,
     Run,
     call,
+    call_in_lines,
     damaged,
     hive_columns,
     no_hive_columns,
@@ -42,6 +43,7 @@ class Source:
     sql: str
     text: bool = False
     few_values: frozenset[str] = frozenset()
+    in_lines: str = ""
 
 
 def list_files(path: str, run: Run) -> tuple[str, ...]:
@@ -123,8 +125,8 @@ def file_source(
         return parquet_source(written, files, run)
     if kind == "json":
         return json_source(path, written, files, run)
-    sql = csv_source(written, files, run, delimiter=delimiter, null_strings=null_strings)
-    return Source(sql, text=True)
+    sql, in_lines = csv_source(written, files, run, delimiter=delimiter, null_strings=null_strings)
+    return Source(sql, text=True, in_lines=in_lines)
 
 
 def require_readable(file: str) -> None:
@@ -239,7 +241,10 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> So
         raise
     except duckdb.Error:
         raise damaged(path, "JSON objects, one a line or in one array") from None
-    return Source(call("read_json", written, {"columns": struct(types)} | options))
+    return Source(
+        call("read_json", written, {"columns": struct(types)} | options),
+        in_lines=call_in_lines("read_json", written, options, types),
+    )
 
 
 def json_type(type_: str) -> str:
