@@ -51,7 +51,8 @@ with
     class_measures=[], rolled_up=false, whole=none
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
-{% set windows = "class_shares" if "class_shares" in needs else "ranked_values" if "ranks" in needs %}
+{% set windows = "class_shares" if "class_shares" in needs
+    else "ranked_values" if "ranks" in needs else none %}
 {% set values_read = windows or "class_values" %}
 {% set of_values = "bounded_shares" if "bounds" in needs else "value_shares" %}
 {{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
