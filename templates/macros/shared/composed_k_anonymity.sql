@@ -15,6 +15,38 @@
 {% macro composed_k_anonymity(release, columns, entities, earlier, earlier_columns, measures) %}
 with
 
+{{ kanon_sql.sets_of_crowds(release, columns, entities, earlier, earlier_columns, measures) }},
+
+earlier_classes as (
+    select count(*) as kanon_size
+    from earlier_people
+    group by
+{% for column in earlier_columns %}
+        kanon_earlier_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+earlier_alone as (
+    select min(kanon_size) as kanon_earlier_k
+    from earlier_classes
+)
+
+select
+    people_in_both.*,
+    joiners.kanon_joiners,
+    joiners.kanon_joiners_k,
+    leavers.kanon_leavers,
+    leavers.kanon_leavers_k,
+    earlier_alone.kanon_earlier_k
+from people_in_both
+cross join joiners
+cross join leavers
+cross join earlier_alone
+{%- endmacro %}
+
+
+{# The sets that it names: who is in both releases, who came and who left. #}
+{% macro sets_of_crowds(release, columns, entities, earlier, earlier_columns, measures) %}
 {{ kanon_sql.people_of_both_releases(release, columns, entities, earlier, earlier_columns) }},
 
 {% set of_release = kanon_sql.names_in_release(columns) %}
@@ -30,15 +62,6 @@ with
 {{ kanon_sql.people_of_one_release("release", of_release, "joiner_classes") }},
 
 {{ kanon_sql.people_of_one_release("earlier", of_earlier, "leaver_classes") }},
-
-earlier_classes as (
-    select count(*) as kanon_size
-    from earlier_people
-    group by
-{% for column in earlier_columns %}
-        kanon_earlier_{{ loop.index }}{{ "," if not loop.last }}
-{% endfor %}
-),
 
 people_in_both as (
     select
@@ -64,24 +87,7 @@ leavers as (
         coalesce(sum(kanon_size), 0) as kanon_leavers,
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
-),
-
-earlier_alone as (
-    select min(kanon_size) as kanon_earlier_k
-    from earlier_classes
 )
-
-select
-    people_in_both.*,
-    joiners.kanon_joiners,
-    joiners.kanon_joiners_k,
-    leavers.kanon_leavers,
-    leavers.kanon_leavers_k,
-    earlier_alone.kanon_earlier_k
-from people_in_both
-cross join joiners
-cross join leavers
-cross join earlier_alone
 {%- endmacro %}
 
 
@@ -96,7 +102,7 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
     relation, columns, k, entities, earlier, earlier_columns
 ) %}
 {% set too_few = kanon_sql.composed_k_anonymity_violated(k) %}
-{% set statement = kanon_sql.composed_k_anonymity(
+{% set sets = kanon_sql.sets_of_crowds(
     relation, columns, entities, earlier, earlier_columns,
     [
         kanon_sql.classes_where(too_few, "composed_k_anonymity_violated"),
@@ -106,9 +112,7 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
 {% set ctes %}
 with
 
-crowds_asked as (
-    {{ statement | trim | indent(4) }}
-),
+{{ sets | trim }},
 
 measured as (
     select
@@ -124,7 +128,9 @@ measured as (
         kanon_joiners_k as joiners_k,
         kanon_leavers as leavers,
         kanon_leavers_k as leavers_k
-    from crowds_asked
+    from people_in_both
+    cross join joiners
+    cross join leavers
 )
 {%- endset %}
 {{ kanon_sql.told_failures(

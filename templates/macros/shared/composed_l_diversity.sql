@@ -23,10 +23,29 @@
     release, columns, entities, values, earlier, earlier_columns, unknown=false, measures=[],
     pair_verdicts=[], flags=[]
 ) %}
-{% set of_release = kanon_sql.names_in_release(columns) %}
-{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns) %}
 with
 
+{{ kanon_sql.sets_of_pairs(
+    release, columns, entities, values, earlier, earlier_columns, unknown
+) }}
+{%- if flags %},
+
+{{ kanon_sql.people_of_pairs(columns, earlier_columns, pair_verdicts, flags) }}
+
+
+{{ kanon_sql.flagged_people(flags) }}
+{%- else %}
+
+
+{{ kanon_sql.pairs_in_short(measures) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The sets that it names: each pair of classes, with its people and the values left to them. #}
+{% macro sets_of_pairs(release, columns, entities, values, earlier, earlier_columns, unknown) %}
+{% set of_release = kanon_sql.names_in_release(columns) %}
+{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns) %}
 {{ kanon_sql.people_of_both_releases(release, columns, entities, earlier, earlier_columns) }},
 
 {{ kanon_sql.sizes_in_both("pairs", "people", of_release, of_earlier) }},
@@ -123,8 +142,13 @@ measured_pairs as (
         {{ name }}{{ "," if not loop.last }}
 {% endfor %}
 )
-{%- if flags %},
+{%- endmacro %}
 
+
+{# The people of both releases, with what is said of any pair that they are in. #}
+{% macro people_of_pairs(columns, earlier_columns, pair_verdicts, flags) %}
+{% set of_release = kanon_sql.names_in_release(columns) %}
+{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns) %}
 judged_pairs as (
     select
         measured_pairs.*,
@@ -154,16 +178,22 @@ people as (
 {% endfor %}
     group by release_people.kanon_entity
 )
+{%- endmacro %}
 
+
+{# How many there are of whom each thing is said. #}
+{% macro flagged_people(flags) %}
 select
     count(*) as kanon_in_both,
 {% for flag in flags %}
     sum({{ flag }}) as {{ flag }}_people{{ "," if not loop.last }}
 {% endfor %}
 from people
-{%- else %}
+{%- endmacro %}
 
 
+{# What is said of all pairs together. #}
+{% macro pairs_in_short(measures) %}
 select
     count(*) as kanon_classes,
     coalesce(sum(kanon_size), 0) as kanon_memberships,
@@ -173,7 +203,6 @@ select
 {%- endfor %}
 
 from measured_pairs
-{%- endif %}
 {%- endmacro %}
 
 
@@ -211,23 +240,23 @@ kanon_candidates = 0
     {"expression": kanon_sql.flag(predicate) | trim, "name": name}
 ] %}
 {% endfor %}
-{% set pairs = kanon_sql.composed_l_diversity(
-    relation, columns, entities, values, earlier, earlier_columns, unknown,
-    measures=[kanon_sql.classes_where(too_few, "composed_l_diversity_violated")]
-) %}
-{% set people = kanon_sql.composed_l_diversity(
-    relation, columns, entities, values, earlier, earlier_columns, unknown,
-    pair_verdicts=verdicts.named, flags=verdicts.named | map(attribute="name") | list
-) %}
+{% set flags = verdicts.named | map(attribute="name") | list %}
+{% set measures = [kanon_sql.classes_where(too_few, "composed_l_diversity_violated")] %}
 {% set ctes %}
 with
 
+{{ kanon_sql.sets_of_pairs(
+    relation, columns, entities, values, earlier, earlier_columns, unknown
+) | trim }},
+
+{{ kanon_sql.people_of_pairs(columns, earlier_columns, verdicts.named, flags) | trim }},
+
 pairs_asked as (
-    {{ pairs | trim | indent(4) }}
+    {{ kanon_sql.pairs_in_short(measures) | trim | indent(4) }}
 ),
 
 people_asked as (
-    {{ people | trim | indent(4) }}
+    {{ kanon_sql.flagged_people(flags) | trim | indent(4) }}
 ),
 
 measured as (

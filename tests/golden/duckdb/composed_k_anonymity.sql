@@ -216,13 +216,6 @@ leaver_classes as (
     having sum(kanon_people) > sum(kanon_people_in_both)
 ),
 
-earlier_classes as (
-    select count(*) as kanon_size
-    from earlier_people
-    group by
-        kanon_earlier_1
-),
-
 people_in_both as (
     select
         count(*) as kanon_classes,
@@ -245,6 +238,13 @@ leavers as (
         coalesce(sum(kanon_size), 0) as kanon_leavers,
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
+),
+
+earlier_classes as (
+    select count(*) as kanon_size
+    from earlier_people
+    group by
+        kanon_earlier_1
 ),
 
 earlier_alone as (

@@ -128,6 +128,7 @@ people as (
     group by release_people.kanon_entity
 )
 
+
 select
     count(*) as kanon_in_both,
     sum(kanon_certain) as kanon_certain_people,
