@@ -27,7 +27,8 @@ def column_named(
 
 
 def bound_column(column: Column, alias: str | None = None) -> BoundColumn:
-    return BoundColumn(column.name, column.type, alias or column.name, column.few_values)
+    repeats = column.few_values or column.repeats
+    return BoundColumn(column.name, column.type, alias or column.name, repeats)
 
 
 def refuse_merging(column: Column, table: Table) -> None:

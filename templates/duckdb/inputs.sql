@@ -56,16 +56,34 @@ from parquet_schema({{ files }})
 
 
 {#
-    Columns of few distinct values: a dictionary page of a quarter of a megabyte at most in every
-    chunk. In a small table that would be true of any column.
+    Columns whose values repeat: in every chunk a dictionary page of half a byte a record and a
+    quarter of a megabyte at most, as no column has that tells its records apart; and whether it
+    has few values, in a few kilobytes. In a small table that would be true of any column.
 #}
-{% macro parquet_columns_of_few_values(files) %}
-select path_in_schema
-from parquet_metadata({{ files }})
-group by path_in_schema
-having
-    sum(num_values) >= 100000
-    and bool_and(coalesce(encodings like '%DICT%' and data_page_offset - dictionary_page_offset < 262144, false))
+{% macro parquet_columns_that_repeat(files) %}
+with
+
+columns_stored as (
+    select
+        path_in_schema,
+        sum(num_values) as kanon_values,
+        bool_and(
+            coalesce(encodings like '%DICT%' and data_page_offset > dictionary_page_offset, false)
+        ) as kanon_in_dictionaries,
+        max(data_page_offset - dictionary_page_offset) as kanon_largest,
+        max((data_page_offset - dictionary_page_offset) / nullif(num_values, 0)) as kanon_largest_share
+    from parquet_metadata({{ files }})
+    group by path_in_schema
+)
+
+select
+    path_in_schema,
+    kanon_largest < 4096 as kanon_has_few
+from columns_stored
+where
+    kanon_values >= 100000
+    and kanon_in_dictionaries
+    and (kanon_largest < 4096 or (kanon_largest < 262144 and kanon_largest_share < 0.5))
 {%- endmacro %}
 
 

@@ -30,6 +30,7 @@ from kanon_sql.engines.duckdb.errors import (
 )
 from kanon_sql.engines.duckdb.evidence import Evidence, FileEvidence, is_database
 from kanon_sql.engines.duckdb.files import (
+    Source,
     file_source,
     list_files,
     matching_files,
@@ -426,7 +427,7 @@ class DuckDBEngine:
                 null_strings=self._null_strings,
                 keep_glob=self._owned and not left_out,
             )
-            columns = self._columns(source.sql, source.few_values)
+            columns = self._columns(source.sql, source)
         except duckdb.Error as error:
             raise self._explained(error) from None
         except InputError:
@@ -514,9 +515,15 @@ class DuckDBEngine:
             ordered=False,
         )
 
-    def _columns(self, sql: str, few_values: frozenset[str] = frozenset()) -> tuple[Column, ...]:
+    def _columns(self, sql: str, file: Source | None = None) -> tuple[Column, ...]:
+        known = file or Source(sql)
         return tuple(
-            Column(name, without_values(type_), name in few_values)
+            Column(
+                name,
+                without_values(type_),
+                name in known.few_values,
+                repeats=name in known.repeats,
+            )
             for name, type_, *_ in self._run(f"describe from {sql}")
         )
 
