@@ -42,7 +42,8 @@ class Grouped(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is not None:
+            # An argument is told of in the words above, whether or not click lists it too.
+            if record is not None and isinstance(param, click.Option):
                 named = (of_flag[flag] for flag in param.opts if flag in of_flag)
                 groups[next(named, last)].append(record)
         for name, records in groups.items():

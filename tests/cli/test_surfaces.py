@@ -44,6 +44,7 @@ def test_audit_has_its_options_in_groups_and_two_examples(capsys):
     examples = out.partition("Examples:")[2]
     assert examples.count("kanon-sql audit ") == 2
     messages = out.partition("\nMessages:")[2].partition("Examples:")[0]
+    assert "TARGET" not in messages
     assert [line.split()[0] for line in messages.splitlines() if line.startswith("  -")] == [
         "-v,", "-q,", "-h,",
     ]  # fmt: skip
