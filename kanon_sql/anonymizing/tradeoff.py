@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.anonymizing.alternative import MOST_COMBINATIONS, MOST_NODES
 from kanon_sql.anonymizing.anonymizer import (
@@ -100,6 +100,27 @@ class TradeoffResult:
         from kanon_sql.report.words.in_python import in_python
 
         return html.write(in_python(self.page()))
+
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        audience: Literal["internal", "external"] = "internal",
+        min_cell: int = 10,
+        force: bool = False,
+    ) -> str | None:
+        """Write the page of what each k costs; without a `path`, give it as text.
+
+        It is the page that `kanon-sql report` makes of the result's JSON. Raises `SpecError` for a
+        file that is there, unless `force` is given, that can't be written or that ends with
+        something else than .html.
+        """
+        from kanon_sql.report.signed.asking import given, page_of_costs
+
+        def page() -> str:
+            return page_of_costs(self, audience=audience, min_cell=min_cell)
+
+        return given(page, path, force=force)
 
     def chart(self, name: str = "cost") -> dict[str, Any]:
         """What each k costs as a Vega-Lite dictionary. Raises `SpecError` for another name."""

@@ -31,7 +31,7 @@ class AuditResult(Shown, AuditFindings):
         *,
         earlier: AuditFindings | str | Path | None = None,
         profile: Any = None,
-        tradeoff: str | Path | None = None,
+        tradeoff: Any = None,
         worksheet: str | Path | None = None,
         audience: Literal["internal", "external"] = "internal",
         min_cell: int = 10,
@@ -48,25 +48,20 @@ class AuditResult(Shown, AuditFindings):
         Raises `SpecError` for a file that is there, unless `force` is given, that can't be written
         or that ends with something else than .html.
         """
-        from kanon_sql.report.signed.asking import page_of, refuse_ending
-        from kanon_sql.results.writing import check_writable, write_whole
+        from kanon_sql.report.signed.asking import given, page_of
 
-        if path is not None:
-            refuse_ending(Path(path))
-            check_writable(Path(path), inputs=(), force=force)
-        text = page_of(
-            self,
-            earlier=earlier,
-            profile=profile,
-            tradeoff=tradeoff,
-            worksheet=worksheet,
-            audience=audience,
-            min_cell=min_cell,
-        )
-        if path is None:
-            return text
-        write_whole(Path(path), f"{text}\n")
-        return None
+        def page() -> str:
+            return page_of(
+                self,
+                earlier=earlier,
+                profile=profile,
+                tradeoff=tradeoff,
+                worksheet=worksheet,
+                audience=audience,
+                min_cell=min_cell,
+            )
+
+        return given(page, path, force=force)
 
     def chart(self, name: str, table: str | None = None) -> dict[str, Any]:
         """A chart as a Vega-Lite dictionary: `class_sizes` or `risk`; of which `table`, where

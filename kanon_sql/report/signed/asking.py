@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,20 @@ from kanon_sql.errors import InputError, SpecError, did_you_mean
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
 from kanon_sql.report.signed.page import write
 from kanon_sql.report.signed.subject import AUDIENCES, LEAST_CELL, Audience, Signed, digest_of
+from kanon_sql.results.costs import Costs
 from kanon_sql.results.diff import diff
 from kanon_sql.results.release import ReleaseFindings
-from kanon_sql.results.stored import ResultFile, read_costs, read_profile, read_result, read_to_sign
+from kanon_sql.results.stored import (
+    ResultFile,
+    costs_of,
+    read_costs,
+    read_profile,
+    read_result,
+    read_to_sign,
+)
 from kanon_sql.results.table import AuditFindings, TableResult
 from kanon_sql.results.worksheet import read_worksheet
+from kanon_sql.results.writing import check_writable, write_whole
 
 ENDINGS = (".html", ".htm")
 CHARTS = {"class_sizes": sizes_chart, "risk": risk_chart}
@@ -60,7 +69,7 @@ def page_of(
     *,
     earlier: AuditFindings | str | Path | None = None,
     profile: str | Path | Any = None,
-    tradeoff: str | Path | None = None,
+    tradeoff: str | Path | Any = None,
     worksheet: str | Path | None = None,
     audience: Audience = "internal",
     min_cell: int = LEAST_CELL,
@@ -73,12 +82,42 @@ def page_of(
             digest_of(f"{result.to_json()}\n"),
             earlier=diff(file_of(earlier, "earlier"), file_of(result, "this")) if earlier else None,
             profiles=tuple(getattr(profiles, "tables", profiles or ())),
-            costs=(read_costs(Path(tradeoff)),) if tradeoff else (),
+            costs=(_costs_of(tradeoff),) if tradeoff else (),
             attempts=read_worksheet(Path(worksheet)) if worksheet else None,
             audience=_audience(audience),
             min_cell=min_cell,
         )
     )
+
+
+def page_of_costs(tradeoff: Any, *, audience: Audience, min_cell: int) -> str:
+    """The page of what each k costs, as that of its file is."""
+    return write(
+        Signed(
+            AuditFindings((), tradeoff.version),
+            digest_of(f"{tradeoff.to_json()}\n"),
+            costs=(_costs_of(tradeoff),),
+            audience=_audience(audience),
+            min_cell=min_cell,
+        )
+    )
+
+
+def _costs_of(tradeoff: Any) -> Costs:
+    is_file = isinstance(tradeoff, str | Path)
+    return read_costs(Path(tradeoff)) if is_file else costs_of(tradeoff.to_dict())
+
+
+def given(write_page: Callable[[], str], path: str | Path | None, *, force: bool) -> str | None:
+    """A page as text, or written where it may be."""
+    if path is not None:
+        refuse_ending(Path(path))
+        check_writable(Path(path), inputs=(), force=force)
+    text = write_page()
+    if path is None:
+        return text
+    write_whole(Path(path), f"{text}\n")
+    return None
 
 
 def file_of(result: AuditFindings | str | Path, name: str) -> ResultFile:
