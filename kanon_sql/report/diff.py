@@ -41,6 +41,16 @@ def page(diff: Diff) -> Iterator[Block]:
     yield Prose([SEVERAL_RELEASES], indented=False)
 
 
+def in_words(diff: Diff) -> Iterator[Block]:
+    """What became of each check, without a figure: small counts differ by small ones."""
+    for table in diff.tables:
+        yield Heading([_headline(table)])
+        if table.checks:
+            yield ChangedChecks([_without_figures(check) for check in table.checks])
+    yield Strong(_outcome(diff))
+    yield Prose([SEVERAL_RELEASES], indented=False)
+
+
 def _section(table: TableDiff) -> Iterator[Block]:
     yield Heading([_headline(table)])
     for note in _notes(table):
@@ -148,6 +158,14 @@ def _check_text(check: CheckDiff, table: TableDiff) -> tuple[str, str]:
 
 def _changed(check: CheckDiff, table: TableDiff) -> ChangedCheck:
     return ChangedCheck(_check_word(check), models.title(check.check), *_check_text(check, table))
+
+
+def _without_figures(check: CheckDiff) -> ChangedCheck:
+    verdicts = [
+        STATUS_WORDS[models.verdict_status(each)] for each in (check.old, check.new) if each
+    ]
+    found = " → ".join(dict.fromkeys(verdicts))
+    return ChangedCheck(_check_word(check), models.title(check.check), found, "")
 
 
 def _verdict(check: CheckResult | None, table: TableResult | None) -> Verdict | None:

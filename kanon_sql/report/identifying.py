@@ -69,7 +69,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
     ranked = sorted((each for each in found if each.rank), key=lambda each: each.rank or 0)
     if len(ranked) > 1:
         yield Grid(
-            f"What the candidates add: {_members(table)} newly alone, {_in_turn(len(ranked))}:",
+            f"What the candidates add: {_members(table)} newly alone, {in_turn(len(ranked))}:",
             Row(("column",), ("newly alone", "share")),
             [_added(each, table) for each in ranked],
             spacious=True,
@@ -77,7 +77,8 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
     yield Prose(list(_in_words(table, ranked)))
 
 
-def _in_turn(candidates: int) -> str:
+def in_turn(candidates: int) -> str:
+    """To which others each candidate is added."""
     if candidates <= _IN_TURN:
         return "one after the other"
     return f"the first {_IN_TURN} one after the other, each other one to these {_IN_TURN}"

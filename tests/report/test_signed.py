@@ -161,10 +161,82 @@ def test_people_outside_are_told_no_small_count(page, capsys):
     [bars] = re.findall(r'<table class="bars">.*?</table>', outside, re.DOTALL)
     counts = [int(each) for each in re.findall(r'"figure">(\d+)</td>', bars)]
     assert (sum(counts), min(counts) >= 10) == (PEOPLE, True)
+    assert "k = 3 was demanded: it lies within 1" in text
     _, all_told, _ = run(
         capsys, "report", "result.json", "--audience", "external", "--min-cell", "1"
     )
     assert "1 record (1.7 %) in 1 class" in html_as_text(all_told)
+
+
+@pytest.mark.parametrize(("alone", "found"), [(3, "less than 4.9 %"), (12, "5.7 %"), (0, "0 %")])
+def test_no_sentence_for_people_outside_is_false(alone, found):
+    zips = ["a"] * 120 + ["b"] * 80 + [f"c{n}" for n in range(alone)]
+    table = pa.table({"zip": zips, "illness": [("flu", "cold")[n % 2] for n, _ in enumerate(zips)]})
+    bound = [kanon.SampleUniqueness(max_share=0.9), kanon.ProsecutorRisk(max_at_risk=0.9)]
+    result = kanon.audit(table, ["zip"], sensitive="illness", k=5, l=2, checks=bound)
+    text = html_as_text(result.to_html(audience="external"))
+    [caption] = re.findall(r"Of the records: (.*?) with 100 % or more, (.*?) with 20 %", text)
+    assert caption == (found, found)
+    is_few = 0 < alone < 10
+    assert "1.5 %" not in text
+    assert ("share ≤ 90 % less than 4.9 %" in text) == is_few
+    assert ("at risk ≤ 90 % less than 4.9 %" in text) == is_few
+    assert not re.search("fewer than 10 values", text)
+
+
+def test_a_page_of_costs_alone_says_nothing_of_what_is_not_there(page, capsys):
+    run(capsys, "tradeoff", "patients.parquet", "--qi", "zip", "--hierarchy", "zip=mask:right",
+        "--output", "costs.json")  # fmt: skip
+    _, of_costs, _ = run(capsys, "report", "costs.json")
+    text = html_as_text(of_costs)
+    assert "Table patients.parquet" in text
+    assert "on not recorded" not in text
+    assert "Evidence" not in parts(of_costs)
+
+
+def test_what_each_k_costs_is_a_page_of_its_own_from_python(page, capsys):
+    costs = kanon.tradeoff("patients.parquet", {"zip": {"levels": [{"mask": "right"}]}}, k=[2, 3])
+    Path("costs.json").write_text(f"{costs.to_json()}\n")
+    _, of_file, _ = run(capsys, "report", "costs.json")
+    assert costs.to_html() == of_file.removesuffix("\n")
+    costs.to_html("costs.html")
+    assert Path("costs.html").read_text() == of_file
+    with pytest.raises(SpecError, match="is there already"):
+        costs.to_html("costs.html")
+    with pytest.raises(SpecError, match=r"ends with \.html"):
+        costs.to_html("costs.pdf")
+    beside = kanon.audit("patients.parquet", ["zip"], k=2).to_html(tradeoff=costs)
+    assert "What k costs" in parts(beside)
+
+
+def test_few_that_each_k_suppresses_are_not_counted_outside(page):
+    levels = {"zip": {"levels": [{"mask": "right"}]}}
+    costs = kanon.tradeoff("patients.parquet", levels, k=[2, 3], max_suppressed=1)
+    assert [each.suppressed for each in costs.tradeoff.points] == [1, 1]
+    of_both = [html_as_text(costs.to_html(audience=each)) for each in ("internal", "external")]
+    told = ["fewer than 10" in each.partition("What k costs")[2] for each in of_both]
+    assert told == [False, True]
+
+
+def test_a_local_recoding_has_the_average_before(clinic, capsys):
+    run(capsys, "anonymize", "patients.parquet", "--qi", "zip,born", "--identifiers", "person",
+        "--hierarchy", "zip=mask:right", "--hierarchy", "born=width:10", "--k", "3",
+        "--algorithm", "local", "--max-suppressed", "5%", "--result", "local.json",
+        "--untouched", "drop")  # fmt: skip
+    made = json.loads(Path("local.json").read_text())["anonymization"]["before"]["summary"]
+    _, page, _ = run(capsys, "report", "local.json")
+    average = f"{made['classes'] / made['records']:.1%}".replace("%", " %")
+    assert f"prosecutor average {average}" in html_as_text(page)
+
+
+def test_people_outside_are_told_what_changed_in_words(page, capsys):
+    arguments = ("--earlier-result", "result.json", "--audience", "external")
+    _, outside, _ = run(capsys, "report", "result.json", *arguments)
+    assert "Since the last release" in parts(outside)
+    told = html_as_text(outside).partition("Since the last release")[2]
+    told = told.partition("What this page does not show")[0]
+    assert "same k-anonymity VIOLATED" in told
+    assert not re.search(r"\d+ (records?|classes)|→ \d", told)
 
 
 def test_a_release_says_what_became_of_each_column(clinic, capsys):
@@ -471,7 +543,7 @@ MARGINS = [
 
 @pytest.mark.parametrize(("check", "found"), MARGINS)
 def test_a_margin_says_how_far_the_bound_is(check, found):
-    plain = [tuple(part.replace("\u00a0", " ") for part in each) for each in margins(check)]
+    plain = [tuple(part.replace("\u00a0", " ") for part in each[:3]) for each in margins(check)]
     assert plain == found
 
 

@@ -23,6 +23,11 @@ from kanon_sql.spec.models.catalogue import MODELS
 
 _MOST_SQL = 80_000
 """How many characters of SQL a page quotes; what is more is left to compile."""
+_AGAIN = (
+    "A command that asks the same again. Where the table has its name from a spec, write what is "
+    "the source there; one in memory is asked from Python."
+)
+_OF_THE_RELEASE = "It asks the release; the views below are how that was made."
 BESIDE_THE_MODELS = (
     "Several releases about the same people: each may hold alone and give a person away together "
     "with another one. kanon-sql explain releases.",
@@ -39,10 +44,9 @@ BESIDE_THE_MODELS = (
 
 
 def changes(signed: Signed) -> Iterator[Block]:
-    """What is better, worse or asked less than in the earlier result."""
-    if signed.earlier is None or signed.is_external:
-        return
-    yield from diff.page(signed.earlier)
+    """What is better, worse or asked less than in the earlier result; outside, in words only."""
+    if signed.earlier is not None:
+        yield from (diff.in_words if signed.is_external else diff.page)(signed.earlier)
 
 
 # --- 11 ---------------------------------------------------------------------------------------
@@ -63,17 +67,16 @@ def limits(signed: Signed) -> Iterator[Block]:
 
 def evidence(signed: Signed) -> Iterator[Block]:
     """The SQL, the command, and how to come by the same figures; not for people outside."""
-    if signed.is_external:
+    if signed.is_external or not signed.result.tables:
         return
-    if signed.result.tables:
-        yield Prose(["A command that asks the same again, where the table is reached by its name:"])
+    yield Prose([_AGAIN, *([_OF_THE_RELEASE] if signed.made else [])])
     for table in signed.result.tables:
         yield Command(command_of(table))
     yield Prose(
         [
             "kanon-sql compile, with the same options, prints the SQL without asking anything, and "
-            "each statement can be pasted into the database's own shell. The digest beside a "
-            "statement is the SHA-256 of its text."
+            "each statement can be pasted into the database's own shell. Beside a statement "
+            "stands how the SHA-256 of its text begins."
         ]
     )
     left = _MOST_SQL

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from kanon_sql.report.attempts import in_words
 from kanon_sql.report.document import NONE, Bars, Block, Curve, Facts, Grid, Points, Prose, Row
+from kanon_sql.report.identifying import in_turn
 from kanon_sql.report.plots import (
     Chart,
     CostPoint,
@@ -102,9 +103,17 @@ def _before(attacker: str, key: str, signed: Signed) -> str:
     then: Any = (made.before.risk or {}).get(attacker) or {}
     if key in then:
         return percent(then[key])
-    if attacker == "prosecutor" and key == "highest" and made.before.summary.k:
-        return percent(1 / made.before.summary.k)
+    then_of_all = made.before.summary
+    if attacker == "prosecutor" and key == "highest" and then_of_all.k:
+        return percent(1 / then_of_all.k)
+    if attacker == "prosecutor" and key == "average" and _are_alike(signed) and then_of_all.records:
+        return percent((then_of_all.classes or 0) / then_of_all.records)
     return NONE
+
+
+def _are_alike(signed: Signed) -> bool:
+    """Whether every record is in one class and counts once, so that classes tell the average."""
+    return all(not each.entity and each.nulls == "value" for each in signed.result.tables)
 
 
 def _percentage(fraction: float) -> str:
@@ -134,13 +143,23 @@ def _sizes(table: TableResult, signed: Signed) -> Iterator[Block]:
     bins = pooled(histogram(table), signed.min_cell) if signed.is_external else histogram(table)
     if not bins:
         return
-    k = demanded_k(table)
     yield Bars(
         f"{histogram_title(table)}. Whoever is in a class of one is found with certainty.",
         ("class size", members(table), "share"),
         bins,
-        mark=f"k = {number(k)} was demanded: from here on" if k else "",
+        mark=_mark(demanded_k(table), bins),
     )
+
+
+def _mark(k: int | None, bins: Sequence[Bin]) -> str:
+    """Where the classes begin that are large enough: before a bin, or within a pooled one."""
+    if not k:
+        return ""
+    first = next((each.label for each in bins if not each.small), "")
+    begins = int(first.split(TO)[0].rstrip("+").replace(",", "")) if first else k
+    if begins < k:
+        return f"k = {number(k)} was demanded: it lies within {first}"
+    return f"k = {number(k)} was demanded: from here on"
 
 
 def pooled(bins: Sequence[Bin], least: int) -> list[Bin]:
@@ -188,21 +207,22 @@ def curve(signed: Signed) -> Iterator[Block]:
 
 
 def _curve(table: TableResult, signed: Signed) -> Iterator[Block]:
-    points = risk_points(table, signed.min_cell if signed.is_external else 0)
-    if not points:
+    least = signed.min_cell if signed.is_external else 0
+    steps = _steps(table, least)
+    if not steps:
         return
     bounds = [bound for bound in (_bound("prosecutor", "highest", table),) if bound]
     of_all = members(table)
     caption = f"Share of the {of_all} that can be found with at least this chance (prosecutor)."
-    at = [(risk_here, _share_at(points, risk_here)) for risk_here in _AT]
+    at = {chance: _share_at(steps, chance, table, least) for chance in _AT}
     yield Curve(
-        risk_curve(points, of_all, bounds),
+        risk_curve(_thinned(steps), of_all, bounds),
         f"{caption} {_in_words(at, of_all)}"
         + (" The dashed line is what was allowed." if bounds else ""),
         Grid(
             caption,
             Row(("chance",), (f"{of_all} at or above it",)),
-            [Row((_percentage(round(chance, 3)),), (percent(share),)) for chance, share in at],
+            [Row((_percentage(round(chance, 3)),), (share,)) for chance, share in at.items()],
         ),
         WITHOUT_THE_EXTRA,
     )
@@ -220,9 +240,13 @@ def risk_chart(table: TableResult) -> Chart:
     return risk_curve(risk_points(table), members(table), [bound] if bound else [])
 
 
-def risk_points(table: TableResult, least: int = 0) -> list[RiskPoint]:
-    """The share at or above the risk of each class size, the greatest risk first; `least` is how
-    many records a step has at least."""
+def risk_points(table: TableResult) -> list[RiskPoint]:
+    """The share at or above the risk of each class size, the greatest risk first."""
+    return _thinned(_steps(table, 0))
+
+
+def _steps(table: TableResult, least: int) -> list[RiskPoint]:
+    """A point for each class size, as far as a step has `least` records or people."""
     sizes_of_all = sorted(table.histogram, key=lambda each: each.size)
     total = sum(_counted(each, table) for each in sizes_of_all)
     points: list[RiskPoint] = []
@@ -234,7 +258,7 @@ def risk_points(table: TableResult, least: int = 0) -> list[RiskPoint]:
         if since >= least and (total - so_far >= least or is_last):
             points.append(RiskPoint(1 / each.size, so_far / total))
             since = 0
-    return _thinned(points)
+    return points
 
 
 def _thinned(points: Sequence[RiskPoint]) -> list[RiskPoint]:
@@ -253,14 +277,27 @@ def _counted(each: HistogramBin, table: TableResult) -> int:
     return each.size * each.classes if each.people is None else each.people
 
 
-def _share_at(points: Sequence[RiskPoint], chance: float) -> float:
-    return max((each.share for each in points if each.risk >= chance - 1e-12), default=0.0)
+def _share_at(points: Sequence[RiskPoint], chance: float, table: TableResult, least: int) -> str:
+    """The share at or above a chance; where that is not told, as there are too few between two
+    points, the points that it lies between."""
+
+    def is_reached(risk: float) -> bool:
+        return risk >= chance - 1e-12
+
+    at = max((each.share for each in points if is_reached(each.risk)), default=0.0)
+    total = sum(_counted(each, table) for each in table.histogram)
+    found = sum(_counted(each, table) for each in table.histogram if is_reached(1 / each.size))
+    beyond = [each.share for each in points if not is_reached(each.risk)]
+    if not beyond or abs(found / total - at) < 1e-12:
+        return percent(at)
+    most = min(beyond)
+    if at:
+        return f"{percent(at)} to {percent(most)}"
+    return f"less than {percent(min(most, least / total) if found < least else most)}"
 
 
-def _in_words(at: Sequence[tuple[float, float]], of_all: str) -> str:
-    known = dict(at)
-    told_at = [(chance, known[chance]) for chance in (1, 0.2, 0.05)]
-    parts = [f"{percent(share)} with {_percentage(chance)} or more" for chance, share in told_at]
+def _in_words(at: Mapping[float, str], of_all: str) -> str:
+    parts = [f"{at[chance]} with {_percentage(chance)} or more" for chance in (1, 0.2, 0.05)]
     return f"Of the {of_all}: {', '.join(parts)}."
 
 
@@ -295,15 +332,15 @@ def _added(profile: TableProfile) -> Iterator[Block]:
 
 
 def _by_themselves(profile: TableProfile, of_all: str) -> Iterator[Block]:
-    """What each candidate adds to those before it, where no quasi-identifiers were named."""
+    """What each candidate adds to the first ones, where no quasi-identifiers were named."""
     ranked = sorted(
         (each for each in profile.columns or () if each.rank is not None),
         key=lambda each: each.rank or 0,
     )
     if ranked:
         yield Bars(
-            f"What each candidate of {printable(profile.name)} adds to those before it: {of_all} "
-            "that are alone with it and were not.",
+            f"What the candidates of {printable(profile.name)} add: {of_all} newly alone, "
+            f"{in_turn(len(ranked))}.",
             ("column", of_all, "share"),
             [_bin(each.column, each.adds or 0, profile.summary.members or 0) for each in ranked],
         )
@@ -390,14 +427,14 @@ def costs(signed: Signed) -> Iterator[Block]:
         yield Bars(
             caption,
             ("k", "suppressed", "lost"),
-            [_cost(each, found, each.k == chosen) for each in points],
+            [_cost(each, found, signed, each.k == chosen) for each in points],
         )
         beside = [each for each in found.optimal if each.lost is not None]
         if beside:
             yield Bars(
                 f"What one level for all{of_table} would lose (optimal).",
                 ("k", "suppressed", "lost"),
-                [_cost(each, found, is_chosen=False) for each in beside],
+                [_cost(each, found, signed, is_chosen=False) for each in beside],
             )
 
 
@@ -431,12 +468,15 @@ def _lost(each: CostOfK, found: Costs) -> str:
     return percent(each.lost or 0.0) if found.are_shares else number(each.lost or 0.0)
 
 
-def _cost(each: CostOfK, found: Costs, is_chosen: bool) -> Bin:
+def _cost(each: CostOfK, found: Costs, signed: Signed, is_chosen: bool) -> Bin:
     lost = each.lost or 0.0
     most = max(point.lost or 0.0 for point in found.points) or 1.0
     levels = ", ".join(f"{printable(name)} {level}" for name, level in (each.levels or {}).items())
     note = " · ".join(part for part in ("chosen" if is_chosen else "", levels) if part)
-    return Bin(number(each.k), each.suppressed or 0, _lost(each, found), lost / most, False, note)
+    few = signed.cell(each.suppressed or 0)
+    return Bin(
+        number(each.k), each.suppressed or 0, _lost(each, found), lost / most, False, note, few
+    )
 
 
 def _cheapest(points: Sequence[CostOfK], found: Costs) -> str:

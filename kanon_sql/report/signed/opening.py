@@ -16,7 +16,7 @@ from kanon_sql.report.document import (
     Warnings,
 )
 from kanon_sql.report.signed.subject import Signed, digest_of, noun, violating
-from kanon_sql.report.words.margins import margins
+from kanon_sql.report.words.margins import Margin, margins
 from kanon_sql.report.words.models import STATUS_WORDS, title, verdict_status
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
@@ -53,9 +53,9 @@ def subject(signed: Signed) -> Iterator[Block]:
     statements = "\n\n".join(text for table in result.tables for text in table.sql.values())
     yield Facts(
         [
-            ("Table" if len(result.tables) == 1 else "Tables", _names(signed)),
+            ("Tables" if len(result.tables) > 1 else "Table", _names(signed)),
             ("Audited", result.audited or _NOT_RECORDED),
-            ("By", f"kanon-sql {printable(result.version)} on {engines or _NOT_RECORDED}"),
+            ("By", f"kanon-sql {printable(result.version)}{f' on {engines}' if engines else ''}"),
             ("SHA-256 of the result", signed.digest),
             ("SHA-256 of the SQL", digest_of(statements) if statements else _NOT_RECORDED),
         ]
@@ -66,14 +66,15 @@ def subject(signed: Signed) -> Iterator[Block]:
 def _names(signed: Signed) -> str:
     made = signed.made
     names = [*([made.before.name] if made else []), *(each.name for each in signed.result.tables)]
-    return (" → " if made else ", ").join(map(printable, dict.fromkeys(names)))
+    names = names or [each.table for each in signed.costs if each.table]
+    return (" → " if made else ", ").join(map(printable, dict.fromkeys(names))) or _NOT_RECORDED
 
 
 def _for_whom(signed: Signed) -> Iterator[str]:
     if signed.is_external:
         yield (
-            f"It is for people outside: counts below {number(signed.min_cell)} are pooled or not "
-            "told, and the SQL is left out."
+            f"It is for people outside: but for what a check demands of a class, counts below "
+            f"{number(signed.min_cell)} are pooled or not told, and the SQL is left out."
         )
 
 
@@ -152,7 +153,27 @@ def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[Ro
     for place, each in enumerate(margins(check)):
         reach = violating(check, table, signed) if not place and check.holds is False else ""
         first = (word, title(check)) if not place else ("", "")
-        yield Row((*first, each.asked, each.found, each.distance, reach), ())
+        told = _pooled(each, check, table, signed)
+        yield Row((*first, told.asked, told.found, told.distance, reach), ())
+
+
+def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Signed) -> Margin:
+    """What was found, but for what a small count could be read off."""
+    members = table.summary.people or table.summary.records or 0
+    if check.model == "homogeneity":
+        is_small, few = signed.is_small(check.achieved), signed.cell(check.achieved)
+    else:
+        share = _share_of_members(margin, check)
+        is_small = share is not None and signed.is_small(round(share * members))
+        few = f"less than {percent(min(signed.min_cell / members, 1))}" if members else ""
+    return margin._replace(found=few, distance="") if is_small else margin
+
+
+def _share_of_members(margin: Margin, check: CheckResult) -> float | None:
+    """The share of all records or people that a threshold bounds, if it bounds one."""
+    if check.model == "sample_uniqueness":
+        return float(check.achieved)
+    return check.details.get("at_risk") if margin.name == "max_at_risk" else None
 
 
 def _attackers(table: TableResult) -> Iterator[str]:

@@ -24,6 +24,8 @@ class Margin(NamedTuple):
     found: str
     distance: str
     """With a minus where the threshold is missed."""
+    name: str = ""
+    """The parameter that the threshold is."""
 
 
 def margins(check: CheckResult) -> list[Margin]:
@@ -54,7 +56,7 @@ def _judged(check: CheckResult) -> Iterator[Margin]:
             figure, worst = figure.get(name), _end(name)
         if check.model == "k_map_estimate":
             asked = check.details.get("required", asked)
-        yield _margin(check, name, asked, figure, worst)
+        yield _margin(check, name, asked, figure, worst)._replace(name=name)
 
 
 def _end(name: str) -> Worst:
