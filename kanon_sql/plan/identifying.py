@@ -47,15 +47,18 @@ class Identifying:
         is_number = isinstance(fraction, int | float) and not isinstance(fraction, bool)
         if not is_number or not 0 < fraction <= 1:
             raise SpecError(
-                "sampling_fraction must be above 0 and at most 1, the share of the population that "
-                f"is in the table; found {found_instead(fraction)}."
+                f"{option('sampling_fraction')} must be above 0 and at most 1, the share of the "
+                f"population that is in the table; found {found_instead(fraction)}."
             )
         if self.columns and has_quasi_identifiers:
             raise SpecError(
-                "columns stands in place of quasi_identifiers; name the columns in one of the two."
+                f"{option('columns')} stands in place of {option('quasi_identifiers')}; name the "
+                "columns in one of the two."
             )
         if self.scores is not None and self.suda is None:
-            raise SpecError("scores are those of special uniques: ask for them with suda.")
+            raise SpecError(
+                f"scores are those of special uniques: ask for them with {option('suda')}."
+            )
 
     def size(self, columns: Sequence[BoundColumn]) -> int | None:
         """The largest set that special uniques are looked for on, of these columns. Raises
@@ -64,14 +67,14 @@ class Identifying:
             return None
         if len(columns) > MOST_SCORED:
             raise SpecError(
-                f"suda: {len(columns):,} columns are too many to score, as a score is a factorial "
-                f"of their number. Name at most {MOST_SCORED}."
+                f"{option('suda')}: {len(columns):,} columns are too many to score, as a score is "
+                f"a factorial of their number. Name at most {MOST_SCORED}."
             )
         size = len(columns) if self.suda == "all" else self.suda
         if size > len(columns):
             raise SpecError(
-                f"suda is {size}, and there {_are(len(columns))} to look at. Ask for at most "
-                f"{len(columns)}."
+                f"{option('suda')} is {size}, and there {_are(len(columns))} to look at. Ask for "
+                f"at most {len(columns)}."
             )
         refuse_too_many("suda", len(columns), size)
         return size
@@ -81,8 +84,8 @@ def require_shown(show_values: bool) -> None:
     """Raise `SpecError` for scores of records where no personal data are asked for."""
     if not show_values:
         raise SpecError(
-            "scores: which records are special is personal data: whoever has the table finds the "
-            f"people. Ask for it with {option('show_values')}."
+            f"{option('scores')}: which records are special is personal data: whoever has the "
+            f"table finds the people. Ask for it with {option('show_values')}."
         )
 
 
@@ -94,7 +97,8 @@ def _size(suda: Any) -> int:
     if isinstance(suda, int) and not isinstance(suda, bool) and suda >= 1:
         return suda
     raise SpecError(
-        f'suda must be a whole number, 1 or more, or "all"; found {found_instead(suda)}.'
+        f'{option("suda")} must be a whole number, 1 or more, or "all"; found '
+        f"{found_instead(suda)}."
     )
 
 
@@ -102,13 +106,14 @@ def refuse_what_does_not_fit(asked: Identifying, bound: BoundSpec) -> None:
     """Raise `SpecError` for what can't be asked of this table."""
     if asked.suda is not None and bound.entity:
         raise SpecError(
-            "suda: special uniques are records, each of which is about another person. Leave out "
-            "entity, or ask for subsets, which count people."
+            f"{option('suda')}: special uniques are records, each of which is about another "
+            f"person. Leave out {option('entity')}, or ask for {option('subsets')}, which count "
+            "people."
         )
     if asked.scores is not None and not bound.table.ordered:
         raise SpecError(
-            f"scores: the records of {bound.table.name} have no numbers, as those of a file have. "
-            "Write the table to a Parquet file first."
+            f"{option('scores')}: the records of {bound.table.name} have no numbers, as those of a "
+            "file have. Write the table to a Parquet file first."
         )
     columns = named_columns(asked.columns, bound) or bound.quasi_identifiers
     if columns:
@@ -136,13 +141,13 @@ def named_columns(names: Sequence[str], bound: BoundSpec) -> tuple[BoundColumn, 
             column = column_named(name, bound.table, ("columns", name))
             refuse_uncomparable(column, bound.table)
         except SpecError as error:
-            raise SpecError(f"columns: {error.marked}") from None
+            raise SpecError(f"{option('columns')}: {error.marked}") from None
         if column.name in parts:
             raise SpecError(
-                f'columns: column "{column.name}" is {parts[column.name]}, which is no knowledge '
-                "of a person. Name another column."
+                f'{option("columns")}: column "{column.name}" is {parts[column.name]}, which is no '
+                "knowledge of a person. Name another column."
             )
         if column in found:
-            raise SpecError(f'columns: column "{column.name}" is named twice.')
+            raise SpecError(f'{option("columns")}: column "{column.name}" is named twice.')
         found.append(column)
     return tuple(found)

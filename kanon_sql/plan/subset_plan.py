@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, option
 
 MOST_SETS = 5_000
 """How many sets of columns one question may be about."""
@@ -73,8 +73,8 @@ def refuse_too_many(parameter: str, columns: int, size: int, most: int = MOST_SE
         )
         there = f", or ask for {fewer}" if fewer else ""
         raise SpecError(
-            f"{parameter}: {columns:,} columns have {found:,} sets of at most {size}, and no more "
-            f"than {most:,} are looked at. Name fewer columns{there}."
+            f"{option(parameter)}: {columns:,} columns have {found:,} sets of at most {size}, and "
+            f"no more than {most:,} are looked at. Name fewer columns{there}."
         )
 
 

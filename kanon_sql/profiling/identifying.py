@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kanon_sql.engines.session import Session
-from kanon_sql.errors import InputError, SpecError
+from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.identifying import Identifying, named_columns, refuse_sets
 from kanon_sql.plan.precautions import precautions, without_entity
@@ -125,7 +125,8 @@ def open_profile(
     if asked.is_asked and not candidates:
         raise SpecError(
             f"no column of {bound.table.name} looks like one by which somebody may single out a "
-            "person. Name those that are meant with quasi_identifiers or columns."
+            f"person. Name those that are meant with {option('quasi_identifiers')} or "
+            f"{option('columns')}."
         )
     refuse_sets(asked, candidates)
     if not candidates:

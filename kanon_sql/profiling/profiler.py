@@ -21,7 +21,7 @@ from kanon_sql.auditing.summary import refuse_without_entity
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
-from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.errors import EngineError, InputError, SpecError, option
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.identifying import Identifying, refuse_what_does_not_fit
 from kanon_sql.plan.profile_plan import (
@@ -104,11 +104,13 @@ def _refuse_nonsense(
         identifying.refuse_nonsense(has_quasi_identifiers=bool(table.quasi_identifiers))
         if attacker_knows and not table.quasi_identifiers:
             raise SpecError(
-                "attacker_knows is what somebody knows beside the quasi-identifiers, and there are "
-                "none: name them with quasi_identifiers."
+                f"{option('attacker_knows')} is what somebody knows beside the quasi-identifiers, "
+                f"and there are none: name them with {option('quasi_identifiers')}."
             )
     if identifying.scores and len(spec.tables) > 1:
-        raise SpecError("scores: one file holds those of one table. Profile one table at a time.")
+        raise SpecError(
+            f"{option('scores')}: one file holds those of one table. Profile one table at a time."
+        )
 
 
 def _lines(scores: Scores) -> str:

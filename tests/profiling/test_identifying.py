@@ -743,8 +743,12 @@ def test_the_command_needs_no_quasi_identifiers(
     ("arguments", "message"),
     [
         (["--subsets", "0"], "--subsets must be a whole number"),
-        (["--suda", "9", "--columns", "a,b"], "there are 2 columns to look at"),
-        (["--suda", "2", "--sampling-fraction", "0"], "must be above 0"),
+        (["--suda", "9", "--columns", "a,b"], "--suda is 9, and there are 2 columns to look at"),
+        (["--suda", "2", "--sampling-fraction", "0"], "--sampling-fraction must be above 0"),
+        (["--columns", "a", "--qi", "b"], "--columns stands in place of --qi"),
+        (["--columns", "a,a"], '--columns: column "a" is named twice'),
+        (["--suda", "1", "--entity", "a"], "Leave out --entity, or ask for --subsets"),
+        (["--attacker-knows", "a"], "there are none: name them with --qi."),
         (["--suda", "2", "--scores", "s.csv"], "personal data"),
     ],
 )
