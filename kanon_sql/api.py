@@ -25,6 +25,7 @@ from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.results.release import (
     Algorithm,
+    Anonymization,
     Emitted,
     MetricName,
     ReleaseFindings,
@@ -265,6 +266,8 @@ def anonymize(
     _require_name(spec.tables[0], wanted)
     limits = _limits(memory_limit, threads, timeout)
     result = anonymizer.anonymize(spec, wanted, engine=engine, **limits)
+    if _is_nameless(spec.tables[0]):
+        result = replace(result, anonymization=_of_no_table(result.anonymization, spec.tables[0]))
     return replace(result, made_again=made_again(spec, wanted, result, engine, limits))
 
 
@@ -452,9 +455,32 @@ def _ks(k: Any) -> Sequence[int]:
     return list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
 
 
+def _is_nameless(table: TableSpec) -> bool:
+    """Whether it is a data frame that nobody said the table of."""
+    return not table.name and frame_name(table.source) in FRAMES
+
+
+def _of_no_table(made: Anonymization, table: TableSpec) -> Anonymization:
+    """The same release, whose views say that they can't be run yet."""
+    note = (
+        f"-- A {frame_name(table.source)} is no table. Say which one it will be, as in "
+        'name="patients",\n-- and these views can be run.\n'
+    )
+
+    def noted(views: tuple[str, ...]) -> tuple[str, ...]:
+        return (note + views[0], *views[1:]) if views else ()
+
+    hidden = made.views_without_values
+    return replace(
+        made,
+        views=noted(made.views),
+        views_without_values=None if hidden is None else noted(hidden),
+    )
+
+
 def _require_name(table: TableSpec, wanted: ReleaseOptions) -> None:
     """Raise for views of a data frame that no one could run: a frame is no table by itself."""
-    if wanted.writes_views and not table.name and frame_name(table.source) in FRAMES:
+    if wanted.writes_views and _is_nameless(table):
         raise SpecError(
             f"the views read a table, and a {frame_name(table.source)} is none. Say what the table "
             'is called that it will be in, as in name="patients".'

@@ -330,3 +330,49 @@ def test_a_spec_is_begun_from_what_no_file_can_name(kind: str, tmp_path: Path) -
     assert "      zip:    # named like a postcode" in text
     with pytest.raises(kanon.SpecError, match=r"kanon.yml:9:12: must be a file, a glob or a table"):
         kanon.AuditSpec.from_file(file)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "two", "several"])
+def test_the_file_that_a_lazy_frame_reads_is_never_written(kind: str, tmp_path: Path) -> None:
+    source = tmp_path / f"people].{'csv' if kind == 'csv' else 'parquet'}"
+    table = pl.from_pandas(PEOPLE)
+    if kind == "csv":
+        table.write_csv(source)
+        lazy = pl.scan_csv(source, infer_schema=False)
+    else:
+        table.write_parquet(source)
+        table.write_parquet(tmp_path / "others.parquet")
+        if kind == "several":
+            table.write_parquet(tmp_path / "a few.parquet")
+        lazy = pl.scan_parquet(source if kind == "parquet" else str(tmp_path / "*.parquet"))
+    before = source.read_bytes()
+
+    with pytest.raises(kanon.SpecError, match="people"):
+        kanon.anonymize(lazy.filter(pl.col("zip") != ""), MASKED, k=1, output=source, force=True)
+
+    assert source.read_bytes() == before
+
+
+def test_a_hierarchy_may_be_a_word(tmp_path: Path) -> None:
+    in_words = kanon.audit(
+        PEOPLE, {"zip": "mask:right", "age": "width:20"}, levels={"zip": 1, "age": 1}
+    )
+    spelled = {**MASKED, "age": {"levels": [{"width": 20}]}}
+
+    assert (
+        in_words.tables[0].summary
+        == kanon.audit(PEOPLE, spelled, levels={"zip": 1, "age": 1}).tables[0].summary
+    )
+    with pytest.raises(kanon.SpecError, match=r"quasi_identifiers.zip: mesk:right: .* no builder"):
+        kanon.audit(PEOPLE, {"zip": "mesk:right"})
+
+
+def test_views_of_a_frame_say_that_they_need_the_name_of_a_table() -> None:
+    nameless, named = (
+        kanon.anonymize(PEOPLE, MASKED, k=2, max_suppressed=1, name=name).anonymization.views
+        for name in (None, "patients")
+    )
+
+    assert nameless[0].startswith("-- A pandas.DataFrame is no table.")
+    assert 'name="patients"' in nameless[0]
+    assert named[0].startswith("create")

@@ -276,7 +276,12 @@ class ClickHouse(Catalogued):
         self._seconds = 0.0
 
     def limit(self, seconds: float) -> None:
-        self._seconds = seconds
+        """Have each statement stopped after so many seconds, or sooner where the user's settings
+        say so."""
+        self._seconds = 0.0
+        functions = ("getSetting('max_execution_time')",)
+        [[own]] = self._asked(render("told_by_session", functions=functions))[1]
+        self._seconds = min(seconds, float(own)) if float(own) > 0 else seconds
 
     def cancel(self) -> None:
         # A session of the user's is busy with what is to be stopped.
@@ -328,7 +333,7 @@ class ClickHouse(Catalogued):
         settings = {
             **{name: value for name, value in SETTINGS.items() if self._knows(name)},
             "max_result_rows": most,
-            "max_execution_time": self._seconds,
+            **({"max_execution_time": self._seconds} if self._seconds else {}),
             "log_comment": self._comment,
             # Last, because nothing can be set from here on.
             "readonly": 1,

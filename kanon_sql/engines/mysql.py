@@ -31,6 +31,17 @@ def _settings(bytewise: str) -> tuple[str, ...]:
     )
 
 
+def _own_limit(variable: str) -> str:
+    """Remembers the limit that the server has for this user."""
+    return f"set @kanon_own_limit = @@session.{variable}"
+
+
+def _limited(variable: str, limit: str) -> str:
+    """Has each statement stopped at a limit, or at the user's own where that is stricter."""
+    is_stricter = f"@kanon_own_limit > 0 and @kanon_own_limit < {limit}"
+    return f"set session {variable} = if({is_stricter}, @kanon_own_limit, {limit})"
+
+
 class MySQL(DBAPI):
     """Asks MySQL, from 8.0.17 on."""
 
@@ -38,9 +49,9 @@ class MySQL(DBAPI):
     title = "MySQL"
     driver = "pymysql"
     packages: tuple[str, ...] = ("pymysql", "mysql", "MySQLdb")
-    session = _settings("utf8mb4_0900_bin")
+    session = (*_settings("utf8mb4_0900_bin"), _own_limit("max_execution_time"))
     transaction = ("start transaction with consistent snapshot, read only",)
-    limited_by = "set session max_execution_time = {milliseconds}"
+    limited_by = _limited("max_execution_time", "{milliseconds}")
     session_number = "connection_id()"
     place = ("'def'", "database()")
     whole_type = "COLUMN_TYPE"
@@ -122,5 +133,5 @@ class MariaDB(MySQL):
     name = dialect = "mariadb"
     title = "MariaDB"
     packages = ()
-    session = _settings("utf8mb4_nopad_bin")
-    limited_by = "set session max_statement_time = {milliseconds} / 1000"
+    session = (*_settings("utf8mb4_nopad_bin"), _own_limit("max_statement_time"))
+    limited_by = _limited("max_statement_time", "{milliseconds} / 1000")

@@ -121,6 +121,7 @@ def without_label(
                 column=each.raw,
                 label=each.checked_label,
                 joined=each.joined,
+                shown=bound.facts.show_values,
             ),
         ),
         partial(no_label, table.name, each.raw.name, each.levels, each.level),
@@ -133,7 +134,9 @@ def no_label(table: str, column: str, levels: ColumnLevels, level: int, row: Row
     if not lacking:
         return None
     held = plural(row["kanon_records_without_label"], "record")
-    what = f'{plural(lacking, "value")} of "{column}", held by {held},'
+    shown = row.get("kanon_value_without_label")
+    which = "" if shown is None else f" ({'it is' if lacking == 1 else 'one is'} {str(shown)!r})"
+    what = f'{plural(lacking, "value")} of "{column}"{which}, held by {held},'
     if levels.table is not None:
         return (
             f"{table}: {what} {'is' if lacking == 1 else 'are'} not in "

@@ -10,6 +10,7 @@ from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 from pydantic import BaseModel
 
 from kanon_sql.errors import SpecError, did_you_mean, kind_of
+from kanon_sql.spec.builders import parse_builder
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model
@@ -124,8 +125,18 @@ def spec_asked(
 
 def _quasi_identifiers(names: QuasiIdentifiers) -> dict[str, Any] | list[str]:
     if isinstance(names, Mapping):
-        return {_column(name): hierarchy for name, hierarchy in names.items()}
+        return {_column(name): _hierarchy(name, each) for name, each in names.items()}
     return names_listed("quasi_identifiers", names)
+
+
+def _hierarchy(name: Any, given: Any) -> Any:
+    """A hierarchy as a spec has it; a text is a builder or a file, as on the command line."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return parse_builder(given)
+    except SpecError as error:
+        raise SpecError(f"quasi_identifiers.{name}: {error}") from None
 
 
 def _models(checks: Any) -> list[Any]:

@@ -750,3 +750,14 @@ def test_an_infinite_date_is_in_no_year(endless: Any) -> None:
     ).tables
 
     assert table.summary.records == 2
+
+
+def test_which_value_a_hierarchy_lacks_is_told_on_demand_only(tmp_path: Path) -> None:
+    (tmp_path / "zips.csv").write_text("02138,0213*\n", encoding="utf-8")
+    table = pa.table({"zip": ["02138", "02141", "02139"]})
+    asked = {"zip": {"hierarchy": str(tmp_path / "zips.csv")}}
+    told = '2 values of "zip"{}, held by 2 records, are not in the hierarchy'
+
+    for show_values, which in ((True, r" \(one is '02139'\)"), (False, "")):
+        with pytest.raises(kanon.InputError, match=told.format(which)):
+            kanon.audit(table, asked, levels={"zip": 1}, show_values=show_values)

@@ -173,6 +173,21 @@ def test_a_query_that_takes_too_long_is_stopped(mariadb: MariaDBServer) -> None:
     assert not running(mariadb)
 
 
+def test_a_stricter_limit_of_the_users_own_stays(mariadb: MariaDBServer) -> None:
+    before = mariadb.run("select @@global.max_statement_time")[0][0]
+    mariadb.run("set global max_statement_time = 2")
+    try:
+        with connect(mariadb.url) as engine:
+            limits = []
+            for seconds in (30, 1.5, 30):
+                engine.limit(seconds)
+                limits.append(float(engine._asked("select @@max_statement_time")[1][0][0]))
+    finally:
+        mariadb.run(f"set global max_statement_time = {before}")
+
+    assert limits == [2, 1.5, 2]
+
+
 @pytest.mark.usefixtures("seconds")
 def test_the_server_stops_a_query_itself(mariadb: MariaDBServer) -> None:
     with connect(mariadb.url) as engine:

@@ -502,6 +502,19 @@ def test_a_limit_is_kept_by_the_server(chdb: ChDB) -> None:
             engine._asked(SLOW)
 
 
+def test_a_stricter_limit_of_the_users_own_stays(chdb: ChDB) -> None:
+    with opened(chdb.url) as engine:
+        own = {"max_execution_time": 1}
+        run = engine._run
+        engine._run = lambda sql, settings: run(sql, own | settings)  # type: ignore[method-assign]
+        limits = []
+        for seconds in (30, 0.5, 30):
+            engine.limit(seconds)
+            limits.append(engine._seconds)
+
+    assert limits == [1, 0.5, 1]
+
+
 def test_a_statement_is_checked_without_running(chdb: ChDB) -> None:
     chdb.load("people", PEOPLE)
     with opened(chdb.url) as engine:

@@ -37,7 +37,7 @@ from kanon_sql.engines.duckdb.files import (
     read_arrow,
     require_readable,
 )
-from kanon_sql.engines.duckdb.frames import frame_name, readable_frame
+from kanon_sql.engines.duckdb.frames import frame_name, readable_frame, scanned_files
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
 from kanon_sql.engines.duckdb.sessions import require_plain_comparison, require_plain_session
 from kanon_sql.engines.duckdb.views import definitions_read, paths_in, texts_in
@@ -91,6 +91,7 @@ class DuckDBEngine:
         self._relation: duckdb.DuckDBPyRelation | None = None
         self._carried = Carried()
         self._frames: dict[str, Any] = {}
+        self._scanned: set[str] = set()
         self._files = Evidence()
         self._paths: set[str] = set()
         self._unfinished: dict[str, str] = {}
@@ -317,9 +318,10 @@ class DuckDBEngine:
         return list(self._files)
 
     def files_read(self) -> Iterator[str]:
-        """What was named; the files of the databases that are open, and what any view or macro in
-        them, or a relation, may read."""
+        """What was named, or is scanned by a LazyFrame; the files of the databases that are open,
+        and what any view or macro in them, or a relation, may read."""
         yield from (each.path for each in self._files)
+        yield from self._scanned
         if self._is_plain_hub:
             return
         for (path,) in self._asked(render("database_files")):
@@ -477,8 +479,8 @@ class DuckDBEngine:
             self._paths |= {path, *files}
 
     def _framed(self, name: str, target: Any) -> Table:
-        frame = readable_frame(target)
-        return self._registered(name, name, frame)
+        self._scanned |= set(scanned_files(target))
+        return self._registered(name, name, readable_frame(target))
 
     def _registered(self, name: str, label: str, frame: Any) -> Table:
         """`frame` under `label`, in the hub or on the cursor, where no one else sees it."""

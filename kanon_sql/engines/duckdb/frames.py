@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from kanon_sql.engines.readers import require_usable_names
@@ -91,6 +94,21 @@ def readable_pandas(frame: Any) -> Any:
             # Categories of numbers with a NULL among the values would arrive as DOUBLE.
             readable = readable.assign(**{column: series.astype(object)})
     return readable
+
+
+_SCANNED = re.compile(r"^.*?SCAN \[(.*?)(, \.\.\. \d+ other sources)?\]$", re.MULTILINE)
+
+
+def scanned_files(frame: Any) -> Iterator[str]:
+    """The files that a polars LazyFrame is made of. Of more than two that it reads at once it tells
+    the first alone, so all that are of its kind and beside it are named."""
+    if frame_name(frame) != "polars.LazyFrame":
+        return
+    for first, others in _SCANNED.findall(frame.explain(optimized=False)):
+        apart = [each.span() for each in re.finditer(", ", first)]
+        yield from (first, *(first[:end] for end, _ in apart), *(first[at:] for _, at in apart))
+        if others:
+            yield from (str(each) for each in Path(first).parent.glob(f"*{Path(first).suffix}"))
 
 
 def readable_polars(frame: Any) -> Any:

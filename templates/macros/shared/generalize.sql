@@ -272,7 +272,7 @@ from {{ relation }}
 
 
 {# The values of a column that a level has no label for: no number, no date, or not listed. #}
-{% macro values_without_label(relation, column, label, joined=none) %}
+{% macro values_without_label(relation, column, label, joined=none, shown=false) %}
 with
 
 raw_values as (
@@ -287,6 +287,9 @@ raw_values as (
 labelled_values as (
     select
         {{ label | indent(8) }} as kanon_label,
+{% if shown %}
+        {{ kanon_sql.as_text("kanon_raw." ~ kanon_sql.ident(column), kanon_sql.type_of(column)) }} as kanon_value,
+{% endif %}
         kanon_held
     from raw_values as kanon_raw
 {% if joined is not none %}
@@ -298,5 +301,9 @@ select
     count(*) as kanon_values,
     coalesce(sum(case when kanon_label is null then 1 else 0 end), 0) as kanon_values_without_label,
     coalesce(sum(case when kanon_label is null then kanon_held else 0 end), 0) as kanon_records_without_label
+{%- if shown %},
+    min(case when kanon_label is null then kanon_value end) as kanon_value_without_label
+{%- endif %}
+
 from labelled_values
 {%- endmacro %}
