@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.group import main, say_error
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
@@ -77,7 +78,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         chosen = selected(context, target, values)
         spec, places = chosen.spec, chosen.places
         if spec is None:
-            say_error(chosen.reason)
+            say_error(with_flags(chosen.reason))
     else:
         chosen, spec = None, question(context, _required(target), values)
         places = spec.places()

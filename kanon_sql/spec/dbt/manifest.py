@@ -95,8 +95,8 @@ def _nothing(path: str | Path, idle: list[str], manifest: _Manifest) -> str:
     names = [node.called for node in manifest.nodes if node.speaks]
     near = did_you_mean(idle[0], [name for name in names if name != idle[0]])
     return (
-        f"--select {' '.join(idle) or repr('')} selects no model of {path} that says anything to "
-        f"kanon-sql, so nothing was audited.{near}"
+        f"{option('select', ' '.join(idle) or repr(''))} selects no model of {path} that says "
+        f"anything to kanon-sql, so nothing was audited.{near}"
     )
 
 
