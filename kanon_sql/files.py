@@ -149,3 +149,12 @@ def _is_removed(path: Path) -> bool:
     if found.st_uid == os.geteuid() and (lock := _locked(path)):
         _let_go(path, lock)
     return not path.exists()
+
+
+def is_sqlite(path: str) -> bool:
+    """Whether a file is a database of SQLite, by its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except (OSError, ValueError):
+        return False

@@ -24,7 +24,9 @@ from importlib import import_module
 from typing import Any
 
 from kanon_sql.engines.base import Engine
+from kanon_sql.engines.failures import NO_URL_OF_SQLITE
 from kanon_sql.errors import EngineError, KanonError, SpecError, did_you_mean
+from kanon_sql.files import is_sqlite
 
 SCHEMES = {
     "duckdb": ("duckdb.engine", "DuckDBEngine"),
@@ -118,6 +120,8 @@ def is_embedded(target: Any) -> bool:
 
 def _scheme(url: str) -> str:
     scheme, colon, rest = url.partition(":")
+    if not colon and is_sqlite(url):
+        raise SpecError(f"{url} is a database of SQLite, and {NO_URL_OF_SQLITE}")
     if not colon and url.lower().endswith(_DATABASE_FILES):
         raise SpecError(f"a DuckDB file is connected to as duckdb:{url}.")
     if not colon:
@@ -126,10 +130,7 @@ def _scheme(url: str) -> str:
             f"postgresql://user@host/database. It begins with one of {_schemes()}."
         )
     if scheme in ("sqlite", "sqlite3"):
-        raise SpecError(
-            "no URL leads to SQLite. In Python, pass a connection: kanon_sql.audit(…, "
-            "engine=sqlite3.connect(…))."
-        )
+        raise SpecError(NO_URL_OF_SQLITE)
     if scheme not in SCHEMES or not (rest or scheme in ("chdb", "spark")):
         raise SpecError(
             f"can't connect to {scheme}:…; a URL begins with one of {_schemes()}."

@@ -742,6 +742,16 @@ def test_a_database_is_told_from_a_file(tmp_path: Path) -> None:
     assert str(as_url.value) == "a DuckDB file is connected to as duckdb:clinic.duckdb."
 
 
+def test_a_database_of_sqlite_is_said_to_be_one(tmp_path: Path) -> None:
+    database = str(tmp_path / "clinic.db")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("create table visits (zip text)")
+
+    for data, engine in ((database, None), ("visits", database), ("visits", f"duckdb:{database}")):
+        with pytest.raises(kanon.KanonError, match="is a database of SQLite, and no URL leads"):
+            kanon.audit(data, ["zip"], engine=engine)
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -42,11 +42,11 @@ from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, ow
 from kanon_sql.engines.duckdb.sessions import require_plain_comparison, require_plain_session
 from kanon_sql.engines.duckdb.views import definitions_read, paths_in, texts_in
 from kanon_sql.engines.duckdb.written import as_files_have_them
-from kanon_sql.engines.failures import stopped
+from kanon_sql.engines.failures import NO_URL_OF_SQLITE, stopped
 from kanon_sql.engines.names import name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
-from kanon_sql.files import KINDS, file_kind
+from kanon_sql.files import KINDS, file_kind, is_sqlite
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier, literal
 from kanon_sql.sql.statement import Estimate
@@ -355,6 +355,7 @@ class DuckDBEngine:
             self._session.execute(f"use {name}")
         except duckdb.Error:
             self.close()
+            _refuse_sqlite(database)
             raise InputError(
                 f"{database} can't be opened for reading: it is no DuckDB file, is from a newer "
                 "DuckDB, or is open for writing elsewhere. In this process, pass the open "
@@ -397,6 +398,8 @@ class DuckDBEngine:
             raise EngineError(f"{path}: name every file before the first query.")
         known_as = self._unfinished.get(path, path)
         kind = file_kind(known_as)
+        if kind is None:
+            _refuse_sqlite(path)
         if kind is None and is_database(path):
             raise InputError(
                 f"{path} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
@@ -598,3 +601,8 @@ def nan_in_words(column: Iterable[Any]) -> list[Any]:
     [0.5, 'nan', None]
     """
     return ["nan" if cell != cell else cell for cell in column]
+
+
+def _refuse_sqlite(path: str) -> None:
+    if is_sqlite(path):
+        raise InputError(f"{path} is a database of SQLite, and {NO_URL_OF_SQLITE}")
