@@ -10,7 +10,8 @@ from pathlib import Path
 from kanon_sql.anonymizing.dbt_model import dbt_model, name_of
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.result import AnonymizationResult
-from kanon_sql.anonymizing.views import ViewChain, as_text
+from kanon_sql.anonymizing.views import ViewChain
+from kanon_sql.anonymizing.views_file import as_text
 from kanon_sql.errors import InputError, SpecError, option, plural
 from kanon_sql.results.release import Release
 from kanon_sql.results.writing import beside, put_in_place, write_whole

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from kanon_sql.auditing.answers import Answers, smallest, total
 from kanon_sql.auditing.unassigned import said_of
 from kanon_sql.errors import plural
-from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Look, Plan, ReferenceStep
+from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
 from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.pairs import are_of_one_kind
+from kanon_sql.plan.sensitive_plan import Look
 from kanon_sql.report.words.numbers import the_reference
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults

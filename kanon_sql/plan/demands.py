@@ -61,3 +61,8 @@ def looked_at(name: str, levels: Iterable[AtLevel]) -> str:
     """A table by its name, with the levels that it is looked at."""
     said = [f"{each.raw.name} at {each.levels.label(each.level)}" for each in levels]
     return f"{name} ({', '.join(said)})" if said else name
+
+
+def audited(bound: BoundSpec) -> str:
+    """The audited table as a statement speaks of it, with the levels that it is looked at."""
+    return looked_at(bound.table.name, bound.levels)

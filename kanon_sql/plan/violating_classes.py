@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kanon_sql.plan.audit_plan import order_of_values
 from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundReference, BoundSpec
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
@@ -16,6 +15,7 @@ from kanon_sql.plan.check_sql import (
     labelled,
     needs,
 )
+from kanon_sql.plan.sensitive_plan import order_of_values
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
 from kanon_sql.spec.models.diversity import (

@@ -1,0 +1,330 @@
+"""The steps of a plan that read sensitive attributes: what classes share of each, and what else
+must be known of its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundSpec
+from kanon_sql.plan.check_sql import (
+    LabelledCheck,
+    Named,
+    class_columns,
+    class_measures,
+    class_violations,
+    held,
+    labelled,
+    needs,
+    sensitive_measures,
+)
+from kanon_sql.plan.demands import (
+    audited,
+    demanded_size,
+    demands_on_distance,
+    demands_on_size,
+    demands_on_values,
+)
+from kanon_sql.plan.steps import (
+    counted,
+    records,
+    spoken,
+    step,
+    with_entity,
+)
+from kanon_sql.spec.models.base import SensitiveModel
+from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.models.diversity import Homogeneity
+from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import value_as_text
+from kanon_sql.sql.statement import Statement
+
+
+@dataclass(frozen=True)
+class SensitiveStep:
+    """The step that measures one sensitive attribute, with the checks that it answers."""
+
+    column: BoundColumn
+    step: Statement
+    checks: tuple[LabelledCheck, ...]
+    with_others: bool = False
+    """Whether its classes are told apart by the other sensitive attributes too."""
+    people: Statement | None = None
+    """Counts the people in violating classes, where some are in several of its classes."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The steps that find out whether a sensitive attribute is what it seems."""
+
+    column: BoundColumn
+    at_all: Statement
+    """Asked where every class has a single value: maybe the table has."""
+    spellings: Statement | None = None
+    """Counts the values of a text, and its spellings."""
+    by_spelling: Statement | None = None
+
+
+@dataclass(frozen=True)
+class DistanceStep:
+    """The step that measures one distance of t-closeness that is not the equal one."""
+
+    labelled: LabelledCheck
+    step: Statement
+    people: Statement | None = None
+    """Counts the people in violating classes, where there is an entity."""
+
+
+@dataclass(frozen=True)
+class NamedValuesStep:
+    """The step that says how many of the values that a check names occur in the table."""
+
+    check: BoundCheck
+    named: int
+    step: Statement
+
+
+def sensitive_steps(bound: BoundSpec) -> Iterator[SensitiveStep]:
+    """The first of these steps is also the one that the sizes of the classes are read off."""
+    for place, sensitive in enumerate(bound.sensitive):
+        asked = [
+            check
+            for check in bound.checks
+            if isinstance(check.model, SensitiveModel)
+            and check.model.sensitive == sensitive.name
+            and not check.model.has_own_distance
+        ]
+        alone = [check for check in asked if not _knows_others(check)]
+        name = "classes" if place == 0 else f"classes_{sensitive.name}"
+        yield _classes_of(bound, sensitive, name, alone)
+        if len(alone) < len(asked):
+            joined = [check for check in asked if _knows_others(check)]
+            name = f"classes_{sensitive.name}_with_others"
+            yield _classes_of(bound, sensitive, name, joined, with_others=True)
+
+
+def _classes_of(
+    bound: BoundSpec,
+    sensitive: BoundColumn,
+    name: str,
+    asked: Sequence[BoundCheck],
+    *,
+    with_others: bool = False,
+) -> SensitiveStep:
+    others = _others(bound, sensitive) if with_others else []
+    columns = [*bound.quasi_identifiers, *others]
+    checks = labelled(asked)
+    size = demanded_size(bound) if name == "classes" else None
+    homogeneous = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
+    among_others = render("certain_among_others", entity=bound.entity, unknown=bound.unknown)
+    by_null, single = render("diverse_by_null"), render("single_value")
+    known = (
+        [] if bound.unknown else [Named(render("count_known", sensitive=sensitive), "kanon_known")]
+    )
+    asked_of: dict[str, Any] = {
+        "relation": records(bound, with_entity(bound, [*columns, sensitive])),
+        "columns": [*bound.keys, *others],
+        "sensitive": sensitive,
+        "entity": bound.entity,
+        "unknown": bound.unknown,
+        "needs": needs(checks),
+        "class_columns": [*known, *class_columns(bound, sensitive, checks)],
+        "class_measures": list(class_measures(bound, sensitive, checks)),
+    }
+    asking = step(
+        bound,
+        name,
+        f"How many classes of {audited(bound)} by {spoken(columns)} have each size, in "
+        f"{counted(bound)}, and what do they share of {sensitive.name}?",
+        render(
+            "sensitive_values",
+            **asked_of,
+            k=size,
+            measures=[
+                render("classes_where", predicate=homogeneous, name="homogeneous"),
+                render(
+                    "records_where", predicate=homogeneous, name="homogeneous", records=held(bound)
+                ),
+                *(
+                    [render("classes_where", predicate=among_others, name="certain_among_others")]
+                    if bound.entity
+                    else []
+                ),
+                *(
+                    [render("classes_where", predicate=by_null, name="diverse_by_null")]
+                    if known
+                    else []
+                ),
+                render("classes_where", predicate=single, name="single_value"),
+                *sensitive_measures(bound, sensitive, checks),
+            ],
+        ),
+        KAnonymity,
+        *({Homogeneity: None} | {type(each.check.model): None for each in checks}),
+        demanded=[*demands_on_size(size), *demands_on_values(checks)],
+    )
+    violated = list(class_violations(bound, sensitive, checks))
+    people = (
+        step(
+            bound,
+            f"people_of_{name}",
+            f"How many people in {audited(bound)} are in a combination of {spoken(columns)} "
+            f"that fails a check on {sensitive.name}?",
+            render(
+                "sensitive_values",
+                **asked_of,
+                flags=violated,
+            ),
+            *({type(each.check.model): None for each in checks if each.check.gates}),
+            only="where people have records in several of these classes, and some of them fail",
+        )
+        if bound.entity and violated
+        else None
+    )
+    return SensitiveStep(sensitive, asking, checks, with_others, people)
+
+
+def _knows_others(check: BoundCheck) -> bool:
+    return isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
+
+
+def _others(bound: BoundSpec, sensitive: BoundColumn) -> list[BoundColumn]:
+    """The other sensitive attributes, which may be known of a person too."""
+    return [column for column in bound.sensitive if column != sensitive]
+
+
+def distance_steps(bound: BoundSpec) -> Iterator[DistanceStep]:
+    asked = [
+        check
+        for check in bound.checks
+        if isinstance(check.model, TCloseness) and check.model.has_own_distance
+    ]
+    for each in labelled(asked):
+        model, sensitive = each.check.model, each.check.column
+        assert isinstance(model, TCloseness)
+        assert sensitive is not None
+        others = _others(bound, sensitive) if model.with_other_sensitive else []
+        columns = [*bound.quasi_identifiers, *others]
+        by: dict[str, Any] = (
+            {"order": order_of_values(each.check)}
+            if model.distance == "ordered"
+            else {"paths": [list(path) for path in each.check.paths]}
+        )
+        asked_of: dict[str, Any] = by | {
+            "relation": records(bound, with_entity(bound, [*columns, sensitive])),
+            "columns": columns,
+            "sensitive": sensitive,
+            "entity": bound.entity,
+            "unknown": bound.unknown,
+            "class_measures": list(class_measures(bound, sensitive, [each])),
+        }
+        name = f"{each.label}_{model.distance}_{sensitive.name}"
+        asking = step(
+            bound,
+            name,
+            f"How far is {sensitive.name} in each combination of {spoken(columns)} of "
+            f"{audited(bound)} from how it is spread in the table, at most?",
+            render(
+                f"{model.distance}_distance",
+                **asked_of,
+                measures=list(sensitive_measures(bound, sensitive, [each])),
+            ),
+            TCloseness,
+            demanded=demands_on_distance(each),
+        )
+        violated = list(class_violations(bound, sensitive, [each]))
+        people = (
+            step(
+                bound,
+                f"people_of_{name}",
+                f"How many people in {bound.table.name} are in a combination of "
+                f"{spoken(columns)} that is too far from the table in {sensitive.name}?",
+                render(
+                    f"{model.distance}_distance",
+                    **asked_of,
+                    flags=violated,
+                ),
+                TCloseness,
+                only="where any of these classes fails",
+            )
+            if bound.entity and violated
+            else None
+        )
+        yield DistanceStep(each, asking, people)
+
+
+def order_of_values(check: BoundCheck) -> list[list[object]] | None:
+    """The values that an ordered distance lists with their places, as text."""
+    order = check.model.parameters.get("order")
+    if order is None:
+        return None
+    return [[value_as_text(value), place] for place, value in enumerate(order, start=1)]
+
+
+def look_at(bound: BoundSpec, sensitive: BoundColumn) -> Look:
+    columns = list(bound.quasi_identifiers)
+    at_all = step(
+        bound,
+        f"values_{sensitive.name}",
+        f"How many values has {sensitive.name} in the whole of {bound.table.name}?",
+        render("values_at_all", relation=records(bound, [sensitive]), column=sensitive),
+        only="where every class has a single value",
+    )
+    if not sensitive.is_text:
+        return Look(sensitive, at_all)
+    spellings = step(
+        bound,
+        f"spellings_{sensitive.name}",
+        f"Do any values of {sensitive.name} differ only by case, outer spaces or the spelling of "
+        "a number?",
+        render("spellings", relation=records(bound, [sensitive]), column=sensitive),
+    )
+    return Look(
+        sensitive,
+        at_all,
+        spellings=spellings,
+        by_spelling=step(
+            bound,
+            f"diverse_by_spelling_{sensitive.name}",
+            f"How many classes of {bound.table.name} look diverse in {sensitive.name} only "
+            "thanks to spelling?",
+            render(
+                "diverse_by_spelling",
+                relation=records(bound, [*columns, sensitive]),
+                columns=columns,
+                sensitive=replace(sensitive, hashed=False),
+            ),
+            only=f"where {spellings.name} finds fewer spellings than values",
+        ),
+    )
+
+
+def named_values_steps(bound: BoundSpec) -> Iterator[NamedValuesStep]:
+    """A value that is misspelled would never be found, and its check would hold."""
+    asked = [
+        check
+        for check in bound.checks
+        if isinstance(check.model, SensitiveModel) and check.model.named_values
+    ]
+    for each in labelled(asked):
+        model, sensitive = each.check.model, each.check.column
+        assert isinstance(model, SensitiveModel)
+        assert sensitive is not None
+        yield NamedValuesStep(
+            each.check,
+            len(model.named_values),
+            step(
+                bound,
+                f"named_in_{each.label}",
+                f"How many of the values that {model.name()} names occur in {sensitive.name}?",
+                render(
+                    "named_values_that_occur",
+                    relation=records(bound, [sensitive]),
+                    column=sensitive,
+                    values=list(model.named_values),
+                ),
+            ),
+        )
