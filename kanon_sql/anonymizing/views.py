@@ -368,7 +368,9 @@ class ViewChain:
         """What the first view reads: of a data frame, which is in no database, the table of the
         name that it was given."""
         table, name = self.bound.table, self.bound.spec.name
-        return identifier(name) if name and table.name in FRAMES and not self.kept else table.sql
+        if name and table.name in FRAMES and not self.kept:
+            return identifier(name)
+        return table.in_lines or table.sql
 
     def _order(self) -> Iterator[Ordered]:
         for column in self.bound.table.columns:
