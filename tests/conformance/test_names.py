@@ -1,0 +1,36 @@
+"""Names of tables and columns in any script, with the warnings and the sets that come of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from generated import Filled
+from warehouses import ENGINES
+
+import kanon_sql as kanon
+
+NAMES = ("😀", "Größe é", "列", "a\u0301", "дом.x", "k")
+ROWS = tuple((f"{n % 2}", f"{n // 2 % 2}", "q", f"{n % 3}", f"{n}", "k") for n in range(24))
+PEOPLE = Filled(NAMES, (pyarrow.string(),) * len(NAMES), ROWS)
+
+
+def found(source: Any, **asked: Any) -> tuple[Any, ...]:
+    [table] = kanon.audit(source, NAMES[:3], sensitive=NAMES[3], k=2, **asked).tables
+    [profiled] = kanon.profile(source, subsets=3, columns=NAMES, **asked).tables
+    checks = [(each.model, each.holds, each.achieved) for each in table.checks]
+    return table.summary, checks, table.warnings, profiled.subsets
+
+
+# MariaDB has no names beyond the basic plane, and Spark's own catalogue none but plain ones.
+@pytest.mark.parametrize("engine", ["postgres", "clickhouse", "sqlite"])
+def test_names_in_any_script(engine: str, tmp_path: Path) -> None:
+    here = found(PEOPLE.arrow)
+    assert any("дом.x" in said for said in here[2])
+
+    with ENGINES[engine].started(tmp_path) as running:
+        running.load("пациенты 😀", PEOPLE)
+
+        assert found("пациенты 😀", engine=running.url) == here
