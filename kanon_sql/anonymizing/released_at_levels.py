@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.anonymizing.bare import builders
 from kanon_sql.anonymizing.choosing import Choice
 from kanon_sql.anonymizing.datafly import SearchPath, datafly
 from kanon_sql.anonymizing.datafly import Step as Taken
@@ -111,6 +112,7 @@ def released_at_levels(
             views_without_values=making.without_values(statements, chain),
             before=Before(before.name, before.summary, before.checks, before.risk),
             untouched=untouched,
+            builders=builders(sets, path.levels),
             **_at_best(made, lost),
         ),
     )

@@ -88,7 +88,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
     yield from audit.warnings(table)
     yield from audit.limits(table)
     yield Prose(outcome(result))
-    if advice := list(after_datafly(result)):
+    if advice := [*after_datafly(result), *finer_levels(result)]:
         yield Prose(advice)
     yield Footer(footer(result))
 
@@ -111,6 +111,17 @@ def after_datafly(result: ReleaseFindings) -> Iterator[str]:
         "Datafly does not look for the least loss; --algorithm optimal does, and may lose less. "
         "kanon-sql tradeoff shows what each k would cost."
     )
+
+
+def finer_levels(result: ReleaseFindings) -> Iterator[str]:
+    """Which levels would keep more of what is a number or a date."""
+    for name, builder in result.anonymization.builders.items():
+        given = f"{name}={builder}"
+        option = given if given.isascii() and " " not in given else f"'{printable(given)}'"
+        yield (
+            f"{printable(name)} has no level but *, which keeps nothing of it: --hierarchy "
+            f"{option} would keep more."
+        )
 
 
 def unanswered(result: ReleaseFindings) -> str | None:

@@ -236,6 +236,8 @@ class Anonymization:
     nobody withheld any."""
     recoded: Recoded | None = None
     """Where each class ended, if each has levels of its own."""
+    builders: Mapping[str, str] = field(default_factory=dict)
+    """Levels that would keep more of the quasi-identifiers that have none but `*`, by name."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))
@@ -257,6 +259,7 @@ class Anonymization:
             "records_violating": self.records_violating,
             "suppressed": self.suppressed,
             "step4": self.step4,
+            **({"builders": dict(self.builders)} if self.builders else {}),
             "suppressed_as": self.suppressed_as,
             "k": self.k,
             "classes": self.classes,

@@ -124,3 +124,37 @@ def test_the_command_line_refuses_them_alike(people: str, option: tuple[str, str
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert option[0].lstrip("-").split("-")[0] in done.stderr
+
+
+# --- what would keep more -------------------------------------------------------------------
+
+
+def test_a_builder_is_named_where_a_number_or_a_date_has_no_levels(tmp_path: Path) -> None:
+    rows = [f"{n},19{50 + n}-01-0{n % 9 + 1},t{n},{1000 * n},021{n}" for n in range(40)]
+    file = tmp_path / "people.csv"
+    file.write_text("\n".join(["age,born,town,income,zip", *rows]) + "\n")
+    made = kanon.anonymize(file, ["age", "born", "town", "income", "zip"], k=5)
+
+    assert made.anonymization.builders == {
+        "age": "width:5,10,20,suppress",
+        "born": "date:month,year,5y,suppress",
+        "income": "width:5000,10000,20000,suppress",
+        "zip": "mask:right",
+    }
+    assert "--hierarchy age=width:5,10,20,suppress would keep more" in " ".join(str(made).split())
+    assert made.to_dict()["anonymization"]["builders"] == made.anonymization.builders
+    read = kanon.from_json(made.to_dict())
+    assert isinstance(read, kanon.AnonymizationResult)
+    assert read.anonymization.builders == made.anonymization.builders
+
+
+def test_what_is_built_of_them_is_taken(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("\n".join(["age", *map(str, range(40))]) + "\n")
+    bare = kanon.anonymize(file, ["age"], k=5).anonymization
+    built = run(
+        "anonymize", str(file), "--qi", "age", "--k", "5", "--format", "json",
+        "--hierarchy", f"age={bare.builders['age']}",
+    )  # fmt: skip
+
+    assert json.loads(built.stdout)["anonymization"]["metrics"]["loss"] < bare.metrics.loss
