@@ -22,7 +22,7 @@ from places import TESTS
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
 
-few = settings(derandomize=True, database=None, deadline=None, max_examples=60)
+few = settings(derandomize=True, database=None, max_examples=60)
 fewer = settings(few, max_examples=25)
 
 NAMES = (
