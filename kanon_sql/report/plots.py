@@ -124,7 +124,8 @@ def cost_of_k(points: Sequence[CostPoint], metric: str, *, are_shares: bool = Tr
             "scale": {"type": "log", "nice": False},
             "axis": {"values": sorted({p.k for p in points})},
         },
-        "y": {"field": "lost", "type": "quantitative", "title": f"lost ({metric})",
+        "y": {"field": "lost", "type": "quantitative",
+              "title": "lost" if metric == "loss" else f"lost by {metric}",
               "axis": {"tickCount": 5, **({"format": "%"} if are_shares else {})},
               "scale": {"zero": True}},
     }  # fmt: skip
