@@ -5,6 +5,9 @@
     release. People who are in one of the two only are grouped by their classes there: whoever knows
     that somebody came or went looks among them alone.
 
+    Every person has one row, by the numbers of their classes: the first and the last of each
+    release, and where these are two, a text of all.
+
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2.
 
@@ -17,18 +20,32 @@ with
 
 {{ kanon_sql.sets_of_crowds(release, columns, entities, earlier, earlier_columns, measures) }},
 
-earlier_classes as (
-    select count(*) as kanon_size
-    from earlier_people
-    group by
-{% for column in earlier_columns %}
-        kanon_earlier_{{ loop.index }}{{ "," if not loop.last }}
-{% endfor %}
+{# A class has those who are in it alone, and those of several classes. #}
+earlier_parts as (
+    select
+        kanon_earlier_first as kanon_class,
+        kanon_size
+    from crowds
+    where kanon_earlier_first is not null
+        and kanon_earlier_numbers is null
+
+    union all
+
+    select
+        kanon_class,
+        1 as kanon_size
+    from earlier_several
+),
+
+earlier_alone_classes as (
+    select sum(kanon_size) as kanon_size
+    from earlier_parts
+    group by kanon_class
 ),
 
 earlier_alone as (
     select min(kanon_size) as kanon_earlier_k
-    from earlier_classes
+    from earlier_alone_classes
 )
 
 select
@@ -47,21 +64,74 @@ cross join earlier_alone
 
 {# The sets that it names: who is in both releases, who came and who left. #}
 {% macro sets_of_crowds(release, columns, entities, earlier, earlier_columns, measures) %}
-{{ kanon_sql.people_of_both_releases(release, columns, entities, earlier, earlier_columns) }},
-
 {% set of_release = kanon_sql.names_in_release(columns) %}
 {% set of_earlier = kanon_sql.names_in_earlier(earlier_columns) %}
-{{ kanon_sql.people_by_their_classes("release", of_release) }},
+{{ kanon_sql.records_of_both_releases(release, columns, entities, earlier, earlier_columns) }},
 
-{{ kanon_sql.people_by_their_classes("earlier", of_earlier) }},
+{{ kanon_sql.numbered_classes("release", of_release) }},
 
-{% set of_release = of_release + ["kanon_release_classes"] %}
-{% set of_earlier = of_earlier + ["kanon_earlier_classes"] %}
-{{ kanon_sql.sizes_in_both("joint_classes", "profiles", of_release, of_earlier) }},
+{{ kanon_sql.numbered_classes("earlier", of_earlier) }},
 
-{{ kanon_sql.people_of_one_release("release", of_release, "joiner_classes") }},
+memberships as (
+    {{ kanon_sql.people_with_their_classes("release", of_release) | trim | indent(4) }}
 
-{{ kanon_sql.people_of_one_release("earlier", of_earlier, "leaver_classes") }},
+    union all
+
+    {{ kanon_sql.people_with_their_classes("earlier", of_earlier) | trim | indent(4) }}
+),
+
+persons as (
+    select
+        kanon_entity,
+{% for side in ["release", "earlier"] %}
+        min(case when {{ kanon_sql.is_of(side) }} then kanon_class end) as kanon_{{ side }}_first,
+        max(case when {{ kanon_sql.is_of(side) }} then kanon_class end) as kanon_{{ side }}_last{{ "," if not loop.last }}
+{% endfor %}
+    from memberships
+    group by kanon_entity
+),
+
+{{ kanon_sql.people_of_several_classes("release") }},
+
+{{ kanon_sql.people_of_several_classes("earlier") }},
+
+crowds as (
+    select
+        persons.kanon_release_first,
+        release_sets.kanon_numbers as kanon_release_numbers,
+        persons.kanon_earlier_first,
+        earlier_sets.kanon_numbers as kanon_earlier_numbers,
+        count(*) as kanon_size
+    from persons
+    left join release_sets
+        on release_sets.kanon_entity = persons.kanon_entity
+    left join earlier_sets
+        on earlier_sets.kanon_entity = persons.kanon_entity
+    group by
+        persons.kanon_release_first,
+        release_sets.kanon_numbers,
+        persons.kanon_earlier_first,
+        earlier_sets.kanon_numbers
+),
+
+joint_classes as (
+    select kanon_size
+    from crowds
+    where kanon_release_first is not null
+        and kanon_earlier_first is not null
+),
+
+joiner_classes as (
+    select kanon_size
+    from crowds
+    where kanon_earlier_first is null
+),
+
+leaver_classes as (
+    select kanon_size
+    from crowds
+    where kanon_release_first is null
+),
 
 people_in_both as (
     select
@@ -226,32 +296,36 @@ earlier_people as (
 {%- endmacro %}
 
 
-{#
-    Each person once, by the set of classes that they are in: its values where it is one class, else
-    the numbers of all of them as a text. Nothing else has that text, and no such person has values.
-    The numbers are those of all columns in order, so that they are the same wherever they are read.
-#}
-{% macro people_by_their_classes(side, names) %}
-{{ side }}_persons as (
+{# The records of either release, as far as they are read. #}
+{% macro records_of_both_releases(release, columns, entities, earlier, earlier_columns) %}
+release_records as (
     select
-        kanon_entity,
-{% for name in names %}
-        {{ kanon_sql.only_value(name) }} as {{ name }},
+{% for column in columns %}
+        {{ kanon_sql.aliased(kanon_sql.ident(column), column) }},
 {% endfor %}
-        count(*) as kanon_classes
-    from {{ side }}_people
-    group by kanon_entity
+        {{ kanon_sql.cell(
+            entities, kanon_sql.ident(entities.column), kanon_sql.type_of(entities.column)
+        ) }} as kanon_entity
+    from {{ release | indent(4) }}
 ),
 
-{{ side }}_memberships as (
-    select {{ side }}_people.*
-    from {{ side }}_people
-    inner join {{ side }}_persons
-        on {{ side }}_persons.kanon_entity = {{ side }}_people.kanon_entity
-    where {{ side }}_persons.kanon_classes > 1
-),
+earlier_records as (
+    select
+{% for column in earlier_columns %}
+        {{ kanon_sql.ident(column) }} as kanon_earlier_{{ loop.index }},
+{% endfor %}
+        {{ kanon_sql.cell(
+            entities, kanon_sql.ident(entities.reference), kanon_sql.type_of(entities.reference)
+        ) }} as kanon_entity
+    from {{ earlier | indent(4) }}
+)
+{%- endmacro %}
 
-{{ side }}_shared_classes as (
+
+{# The classes of a release by numbers, which are those of all columns in order, so that they are the
+   same wherever they are read. #}
+{% macro numbered_classes(side, names) %}
+{{ side }}_classes as (
     select
 {% for name in names %}
         {{ name }},
@@ -262,79 +336,58 @@ earlier_people as (
                 {{ name }}{{ "," if not loop.last }}
 {% endfor %}
         ) as kanon_class
-    from {{ side }}_memberships
+    from {{ side }}_records
     group by
 {% for name in names %}
         {{ name }}{{ "," if not loop.last }}
 {% endfor %}
-),
-
-{{ side }}_sets as (
-    select
-        {{ side }}_memberships.kanon_entity,
-        {{ kanon_sql.texts_in_order(
-            "cast(kanon_class as " ~ kanon_sql.text_type() ~ ")", "kanon_class"
-        ) }} as kanon_numbers
-    from {{ side }}_memberships
-    inner join {{ side }}_shared_classes
-{% for name in names %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            side ~ "_shared_classes." ~ name, side ~ "_memberships." ~ name
-        ) }}
-{% endfor %}
-    group by {{ side }}_memberships.kanon_entity
-),
-
-{{ side }}_profiles as (
-    select
-        {{ side }}_persons.kanon_entity,
-{% for name in names %}
-        case
-            when {{ side }}_persons.kanon_classes = 1 then {{ side }}_persons.{{ name }}
-        end as {{ name }},
-{% endfor %}
-        coalesce({{ side }}_sets.kanon_numbers, '') as kanon_{{ side }}_classes
-    from {{ side }}_persons
-    left join {{ side }}_sets
-        on {{ side }}_sets.kanon_entity = {{ side }}_persons.kanon_entity
 )
 {%- endmacro %}
 
 
-{# The classes of the people who are in this release alone: all of its people without those in both. #}
-{% macro people_of_one_release(side, names, classes) %}
-{{ side }}_sides as (
-    select
+{# A row for each record of a release: whose it is, and in which class. #}
+{% macro people_with_their_classes(side, names) %}
+select
+    {{ side }}_records.kanon_entity,
+    {{ 1 if side == "earlier" else 0 }} as kanon_is_earlier,
+    {{ side }}_classes.kanon_class
+from {{ side }}_records
+inner join {{ side }}_classes
 {% for name in names %}
-        {{ name }},
+    {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
+        side ~ "_classes." ~ name, side ~ "_records." ~ name
+    ) }}
 {% endfor %}
-        count(*) as kanon_people,
-        0 as kanon_people_in_both
-    from {{ side }}_profiles
-    group by
-{% for name in names %}
-        {{ name }}{{ "," if not loop.last }}
-{% endfor %}
+{%- endmacro %}
 
-    union all
 
-    select
-{% for name in names %}
-        {{ name }},
-{% endfor %}
-        0 as kanon_people,
-        kanon_size as kanon_people_in_both
-    from joint_classes
+{# A membership in the one release or in the other. #}
+{% macro is_of(side) -%}
+kanon_is_earlier = {{ 1 if side == "earlier" else 0 }}
+{%- endmacro %}
+
+
+{# The people who are in several classes of a release, and the numbers of all of them as a text. #}
+{% macro people_of_several_classes(side) %}
+{{ side }}_several as (
+    select distinct
+        memberships.kanon_entity,
+        memberships.kanon_class
+    from memberships
+    inner join persons
+        on persons.kanon_entity = memberships.kanon_entity
+    where {{ kanon_sql.is_of(side) }}
+        and persons.kanon_{{ side }}_first < persons.kanon_{{ side }}_last
 ),
 
-{{ classes }} as (
-    select sum(kanon_people) - sum(kanon_people_in_both) as kanon_size
-    from {{ side }}_sides
-    group by
-{% for name in names %}
-        {{ name }}{{ "," if not loop.last }}
-{% endfor %}
-    having sum(kanon_people) > sum(kanon_people_in_both)
+{{ side }}_sets as (
+    select
+        kanon_entity,
+        {{ kanon_sql.texts_in_order(
+            "cast(kanon_class as " ~ kanon_sql.text_type() ~ ")", "kanon_class"
+        ) }} as kanon_numbers
+    from {{ side }}_several
+    group by kanon_entity
 )
 {%- endmacro %}
 
