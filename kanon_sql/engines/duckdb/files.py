@@ -247,7 +247,7 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> So
     except duckdb.Error:
         raise damaged(path, "JSON objects, one a line or in one array") from None
     return Source(
-        call("read_json", written, {"columns": struct(types)} | options),
+        call("read_json", written, options | {"columns": struct(types)}),
         in_lines=call_in_lines("read_json", written, options, types),
     )
 
