@@ -12,124 +12,88 @@
 
 with
 
-release_people as (
-    select distinct
+release_records as (
+    select
         `zip`,
         `age`,
         `patient` as kanon_entity
     from `patients`
 ),
 
-earlier_people as (
-    select distinct
+earlier_records as (
+    select
         `zip_code` as kanon_earlier_1,
         `person` as kanon_entity
     from `patients_before`
 ),
 
-release_persons as (
-    select
-        kanon_entity,
-        max(`zip`) as `zip`,
-        max(`age`) as `age`,
-        count(*) as kanon_classes
-    from release_people
-    group by
-        kanon_entity
-),
-
-release_memberships as (
-    select
-        release_people.*
-    from release_people
-    inner join release_persons
-        on release_persons.kanon_entity = release_people.kanon_entity
-    where
-        release_persons.kanon_classes > 1
-),
-
-release_shared_classes as (
+release_classes as (
     select
         `zip`,
         `age`,
         row_number() over (
             order by case when `zip` is null then 1 else 0 end, `zip`, case when `age` is null then 1 else 0 end, `age`
         ) as kanon_class
-    from release_memberships
+    from release_records
     group by
         `zip`,
         `age`
 ),
 
-release_sets as (
-    select
-        release_memberships.kanon_entity,
-        case
-            when char_length(
-                group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by kanon_class separator ',')
-            ) = sum(
-                char_length(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin)
-            ) + count(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin) - 1
-            then group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by kanon_class separator ',')
-            else (
-                select
-                    'cut at group_concat_max_len'
-                union all
-                select
-                    'raise it'
-            )
-        end as kanon_numbers
-    from release_memberships
-    inner join release_shared_classes
-        on release_shared_classes.`zip` <=> release_memberships.`zip`
-        and release_shared_classes.`age` <=> release_memberships.`age`
-    group by
-        release_memberships.kanon_entity
-),
-
-release_profiles as (
-    select
-        release_persons.kanon_entity,
-        case when release_persons.kanon_classes = 1 then release_persons.`zip` end as `zip`,
-        case when release_persons.kanon_classes = 1 then release_persons.`age` end as `age`,
-        coalesce(release_sets.kanon_numbers, '') as kanon_release_classes
-    from release_persons
-    left join release_sets
-        on release_sets.kanon_entity = release_persons.kanon_entity
-),
-
-earlier_persons as (
-    select
-        kanon_entity,
-        max(kanon_earlier_1) as kanon_earlier_1,
-        count(*) as kanon_classes
-    from earlier_people
-    group by
-        kanon_entity
-),
-
-earlier_memberships as (
-    select
-        earlier_people.*
-    from earlier_people
-    inner join earlier_persons
-        on earlier_persons.kanon_entity = earlier_people.kanon_entity
-    where
-        earlier_persons.kanon_classes > 1
-),
-
-earlier_shared_classes as (
+earlier_classes as (
     select
         kanon_earlier_1,
         row_number() over (order by case when kanon_earlier_1 is null then 1 else 0 end, kanon_earlier_1) as kanon_class
-    from earlier_memberships
+    from earlier_records
     group by
         kanon_earlier_1
 ),
 
-earlier_sets as (
+memberships as (
     select
-        earlier_memberships.kanon_entity,
+        release_records.kanon_entity,
+        0 as kanon_is_earlier,
+        release_classes.kanon_class
+    from release_records
+    inner join release_classes
+        on release_classes.`zip` <=> release_records.`zip`
+        and release_classes.`age` <=> release_records.`age`
+    union all
+    select
+        earlier_records.kanon_entity,
+        1 as kanon_is_earlier,
+        earlier_classes.kanon_class
+    from earlier_records
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 <=> earlier_records.kanon_earlier_1
+),
+
+persons as (
+    select
+        kanon_entity,
+        min(case when kanon_is_earlier = 0 then kanon_class end) as kanon_release_first,
+        max(case when kanon_is_earlier = 0 then kanon_class end) as kanon_release_last,
+        min(case when kanon_is_earlier = 1 then kanon_class end) as kanon_earlier_first,
+        max(case when kanon_is_earlier = 1 then kanon_class end) as kanon_earlier_last
+    from memberships
+    group by
+        kanon_entity
+),
+
+release_several as (
+    select distinct
+        memberships.kanon_entity,
+        memberships.kanon_class
+    from memberships
+    inner join persons
+        on persons.kanon_entity = memberships.kanon_entity
+    where
+        kanon_is_earlier = 0 and persons.kanon_release_first < persons.kanon_release_last
+),
+
+release_sets as (
+    select
+        kanon_entity,
         case
             when char_length(
                 group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by kanon_class separator ',')
@@ -145,107 +109,86 @@ earlier_sets as (
                     'raise it'
             )
         end as kanon_numbers
-    from earlier_memberships
-    inner join earlier_shared_classes
-        on earlier_shared_classes.kanon_earlier_1 <=> earlier_memberships.kanon_earlier_1
+    from release_several
     group by
-        earlier_memberships.kanon_entity
+        kanon_entity
 ),
 
-earlier_profiles as (
+earlier_several as (
+    select distinct
+        memberships.kanon_entity,
+        memberships.kanon_class
+    from memberships
+    inner join persons
+        on persons.kanon_entity = memberships.kanon_entity
+    where
+        kanon_is_earlier = 1 and persons.kanon_earlier_first < persons.kanon_earlier_last
+),
+
+earlier_sets as (
     select
-        earlier_persons.kanon_entity,
+        kanon_entity,
         case
-            when earlier_persons.kanon_classes = 1
-            then earlier_persons.kanon_earlier_1
-        end as kanon_earlier_1,
-        coalesce(earlier_sets.kanon_numbers, '') as kanon_earlier_classes
-    from earlier_persons
+            when char_length(
+                group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by kanon_class separator ',')
+            ) = sum(
+                char_length(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin)
+            ) + count(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin) - 1
+            then group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by kanon_class separator ',')
+            else (
+                select
+                    'cut at group_concat_max_len'
+                union all
+                select
+                    'raise it'
+            )
+        end as kanon_numbers
+    from earlier_several
+    group by
+        kanon_entity
+),
+
+crowds as (
+    select
+        persons.kanon_release_first,
+        release_sets.kanon_numbers as kanon_release_numbers,
+        persons.kanon_earlier_first,
+        earlier_sets.kanon_numbers as kanon_earlier_numbers,
+        count(*) as kanon_size
+    from persons
+    left join release_sets
+        on release_sets.kanon_entity = persons.kanon_entity
     left join earlier_sets
-        on earlier_sets.kanon_entity = earlier_persons.kanon_entity
+        on earlier_sets.kanon_entity = persons.kanon_entity
+    group by
+        persons.kanon_release_first,
+        release_sets.kanon_numbers,
+        persons.kanon_earlier_first,
+        earlier_sets.kanon_numbers
 ),
 
 joint_classes as (
     select
-        release_profiles.`zip`,
-        release_profiles.`age`,
-        release_profiles.kanon_release_classes,
-        earlier_profiles.kanon_earlier_1,
-        earlier_profiles.kanon_earlier_classes,
-        count(*) as kanon_size
-    from release_profiles
-    inner join earlier_profiles
-        on earlier_profiles.kanon_entity = release_profiles.kanon_entity
-    group by
-        release_profiles.`zip`,
-        release_profiles.`age`,
-        release_profiles.kanon_release_classes,
-        earlier_profiles.kanon_earlier_1,
-        earlier_profiles.kanon_earlier_classes
-),
-
-release_sides as (
-    select
-        `zip`,
-        `age`,
-        kanon_release_classes,
-        count(*) as kanon_people,
-        0 as kanon_people_in_both
-    from release_profiles
-    group by
-        `zip`,
-        `age`,
-        kanon_release_classes
-    union all
-    select
-        `zip`,
-        `age`,
-        kanon_release_classes,
-        0 as kanon_people,
-        kanon_size as kanon_people_in_both
-    from joint_classes
+        kanon_size
+    from crowds
+    where
+        not kanon_release_first is null and not kanon_earlier_first is null
 ),
 
 joiner_classes as (
     select
-        sum(kanon_people) - sum(kanon_people_in_both) as kanon_size
-    from release_sides
-    group by
-        `zip`,
-        `age`,
-        kanon_release_classes
-    having
-        sum(kanon_people) > sum(kanon_people_in_both)
-),
-
-earlier_sides as (
-    select
-        kanon_earlier_1,
-        kanon_earlier_classes,
-        count(*) as kanon_people,
-        0 as kanon_people_in_both
-    from earlier_profiles
-    group by
-        kanon_earlier_1,
-        kanon_earlier_classes
-    union all
-    select
-        kanon_earlier_1,
-        kanon_earlier_classes,
-        0 as kanon_people,
-        kanon_size as kanon_people_in_both
-    from joint_classes
+        kanon_size
+    from crowds
+    where
+        kanon_earlier_first is null
 ),
 
 leaver_classes as (
     select
-        sum(kanon_people) - sum(kanon_people_in_both) as kanon_size
-    from earlier_sides
-    group by
-        kanon_earlier_1,
-        kanon_earlier_classes
-    having
-        sum(kanon_people) > sum(kanon_people_in_both)
+        kanon_size
+    from crowds
+    where
+        kanon_release_first is null
 ),
 
 people_in_both as (
@@ -272,18 +215,32 @@ leavers as (
     from leaver_classes
 ),
 
-earlier_classes as (
+earlier_parts as (
     select
-        count(*) as kanon_size
-    from earlier_people
+        kanon_earlier_first as kanon_class,
+        kanon_size
+    from crowds
+    where
+        not kanon_earlier_first is null and kanon_earlier_numbers is null
+    union all
+    select
+        kanon_class,
+        1 as kanon_size
+    from earlier_several
+),
+
+earlier_alone_classes as (
+    select
+        sum(kanon_size) as kanon_size
+    from earlier_parts
     group by
-        kanon_earlier_1
+        kanon_class
 ),
 
 earlier_alone as (
     select
         min(kanon_size) as kanon_earlier_k
-    from earlier_classes
+    from earlier_alone_classes
 )
 
 select
