@@ -153,8 +153,19 @@ def _is_removed(path: Path) -> bool:
 
 def is_sqlite(path: str) -> bool:
     """Whether a file is a database of SQLite, by its first bytes."""
+    return first_bytes(path, 16) == b"SQLite format 3\0"
+
+
+def first_bytes(path: str, many: int) -> bytes:
+    """What a file begins with; nothing where there is none, or a pipe, which would have to wait.
+
+    >>> first_bytes("/dev/zero", 2)
+    b''
+    """
     try:
+        if not os.path.isfile(path):
+            return b""
         with open(path, "rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
+            return file.read(many)
     except (OSError, ValueError):
-        return False
+        return b""

@@ -40,7 +40,8 @@ def parse_builder(text: str, *, tables: bool = False) -> GeneralizationHierarchy
     """
     name, colon, rest = text.partition(":")
     is_table = tables and not colon and name not in _BUILDERS
-    if Path(text).is_file() or is_typed_file(text) or is_table:
+    is_there = Path(text).is_file() or (name not in _BUILDERS and Path(text).exists())
+    if is_there or is_typed_file(text) or is_table:
         return GeneralizationHierarchy(hierarchy=text)
     if name not in _BUILDERS:
         raise SpecError(

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kanon_sql.errors import SpecError, option
+from kanon_sql.errors import SpecError, option, other_than_a_file
 
 Paths = tuple[tuple[str, ...], ...]
 """The leaves of a tree, each with its ancestors from the nearest to the farthest."""
@@ -392,6 +392,11 @@ class _Record(NamedTuple):
 def _rows(path: Path) -> list[_Record]:
     """The lines of a hierarchy file that are not blank."""
     try:
+        if found := other_than_a_file(path):
+            raise SpecError(
+                f"{path} is {found}. A hierarchy is read from a file, more than once: write it "
+                "into one and name that."
+            )
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = (

@@ -534,6 +534,11 @@ def test_a_pipe_and_a_device_are_no_files(tmp_path: Path, kind: str) -> None:
     assert refusal(tmp_path / f"null.{kind}") == f"null.{kind} is a device, {needed}"
 
 
+def test_a_pipe_of_which_nothing_is_known_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "people")
+    assert refusal(tmp_path / "people").startswith("people: the name doesn't say what the file")
+
+
 def test_columns_that_differ_only_by_case_are_refused(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1], "A": [2]}).write_parquet(tmp_path / "p.parquet")
     written(tmp_path, '[{"a": 1, "A": 2}]', "p.json")

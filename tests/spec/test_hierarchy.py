@@ -341,6 +341,14 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "age.csv")
+
+    with pytest.raises(kanon.SpecError, match=r"is a pipe\. A hierarchy is read from a file"):
+        read_hierarchy(tmp_path / "age.csv")
+    assert parse_builder(str(tmp_path / "age.csv")).hierarchy == str(tmp_path / "age.csv")
+
+
 NOT_NESTED = "39,30-40,0-50\n40,40-60,0-50\n50,40-60,50-100\n51,40-60,50-100\n"
 
 

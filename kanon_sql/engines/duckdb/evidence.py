@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kanon_sql.errors import EngineError
+from kanon_sql.files import first_bytes
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,4 @@ def _seen(file: str) -> FileEvidence:
 
 def is_database(path: str) -> bool:
     """Whether a file is one of DuckDB's own, by its first bytes."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(12)[8:] == b"DUCK"
-    except OSError:
-        return False
+    return first_bytes(path, 12)[8:] == b"DUCK"
