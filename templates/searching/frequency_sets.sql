@@ -75,11 +75,14 @@ from {{ values }}
 {# How many values of a quasi-identifier are numbers, and in how many intervals of some widths they
    lie; and how many are dates, or codes: a number has no zero before its digits. #}
 {% macro kinds_of_values(values, widths, date=none) %}
+{% set text = "cast(kanon_raw as " ~ kanon_sql.text_type() ~ ")" %}
 select
     count(kanon_raw) as kanon_values,
 {% if date is not none %}
     count({{ date | indent(4) }}) as kanon_dates,
-    coalesce(sum(case when kanon_raw like '0_%' and kanon_raw not like '0.%' then 1 else 0 end), 0) as kanon_codes,
+    coalesce(sum(
+        case when {{ text }} like '0_%' and {{ text }} not like '0.%' then 1 else 0 end
+    ), 0) as kanon_codes,
 {% endif %}
     count({{ widths[0] | indent(4) }}) as kanon_numbers
 {%- for width in widths %},

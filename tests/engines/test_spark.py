@@ -436,7 +436,7 @@ def test_some_records_of_files_are_read_by_a_single_task(folder: Path, session: 
         session.sql("drop table stored_people")
 
     assert ["Coalesce 1" in plan for plan in plans] == [True, True, False]
-    assert ["Exchange" in plan for plan in plans] == [False, False, True]
+    assert ["- Exchange " in plan for plan in plans] == [False, False, True]
     assert not any("Expand" in plan for plan in plans)
 
 

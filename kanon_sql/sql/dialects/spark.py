@@ -68,11 +68,22 @@ def _distinct(node: exp.Count) -> exp.Expr:
     select = node.parent_select
     if not isinstance(node.this, exp.Distinct) or select is None:
         return node
-    read = select.args["from_"].this if select.args.get("from_") else None
     [value, *more] = node.this.expressions
-    if more or not isinstance(read, exp.Subquery) or not is_some_records(read.this):
+    read = _set_read(select)
+    if more or read is None or not is_some_records(read):
         return node
     return _phrase("size(collect_set(case when x is not null then xxhash64(x) end))", x=value)
+
+
+def _set_read(select: exp.Select) -> exp.Expr | None:
+    """The query whose rows a SELECT reads first: in its FROM, or as a named set."""
+    read = select.args["from_"].this if select.args.get("from_") else None
+    if isinstance(read, exp.Subquery):
+        return read.this
+    if not isinstance(read, exp.Table):
+        return None
+    named = (cte.this for cte in select.ctes if cte.alias == read.name)
+    return next(named, None)
 
 
 RULES: Rules = {
