@@ -78,12 +78,12 @@ def _distinct(node: exp.Count) -> exp.Expr:
 def _set_read(select: exp.Select) -> exp.Expr | None:
     """The query whose rows a SELECT reads first: in its FROM, or as a named set."""
     read = select.args["from_"].this if select.args.get("from_") else None
+    found: exp.Expr | None = None
     if isinstance(read, exp.Subquery):
-        return read.this
-    if not isinstance(read, exp.Table):
-        return None
-    named = (cte.this for cte in select.ctes if cte.alias == read.name)
-    return next(named, None)
+        found = read.this
+    elif isinstance(read, exp.Table):
+        found = next((cte.this for cte in select.ctes if cte.alias == read.name), None)
+    return found
 
 
 RULES: Rules = {
