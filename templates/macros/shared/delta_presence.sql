@@ -115,16 +115,29 @@ from classes
     named="matched"
 ) }},
 
-reference_in_release as (
+{# DISTINCT keeps the two sides apart until each column can be compared: joined by the first alone,
+   a million classes of each would be billions of rows. #}
+-- Each class of the reference with the cells of the release that take it in.
+reference_by_cell as (
     select distinct
 {{ kanon_sql.aliases_in(referring, columns) | indent(4, first=true) }}
+{%- for pair in pairs if pair in matched %},
+        matching_{{ pairs.index(pair) + 1 }}.kanon_released as kanon_released_{{ pairs.index(pair) + 1 }}
+{%- endfor %}
+
 {{ kanon_sql.reference_with_cells_of_release(pairs, matched, reference_entity) | indent(4, first=true) }}
+),
+
+reference_in_release as (
+    select distinct
+{{ kanon_sql.aliases_in("reference_by_cell", columns) | indent(4, first=true) }}
+    from reference_by_cell
     inner join release_classes
 {% for pair in pairs %}
         {{ "on" if loop.first else "and" }} {{
-            "release_classes." ~ kanon_sql.alias(pair.column) ~ " = matching_" ~ loop.index ~ ".kanon_released"
+            "release_classes." ~ kanon_sql.alias(pair.column) ~ " = reference_by_cell.kanon_released_" ~ loop.index
             if pair in matched
-            else kanon_sql.same_cell(pair, "release_classes", referring)
+            else kanon_sql.same_cell(pair, "release_classes", "reference_by_cell")
         }}
 {% endfor %}
 ),

@@ -302,17 +302,26 @@ matched as (
         and reference_as_released."age" is not distinct from release_classes."age"
 ),
 
-reference_in_release as (
+-- Each class of the reference with the cells of the release that take it in.
+reference_by_cell as (
     select distinct
         reference_classes."zip",
-        reference_classes."age"
+        reference_classes."age",
+        matching_1.kanon_released as kanon_released_1
     from reference_classes
     inner join matching_cells as matching_1
         on matching_1.kanon_referred = reference_classes."zip"
         and matching_1.kanon_column = 1
+),
+
+reference_in_release as (
+    select distinct
+        reference_by_cell."zip",
+        reference_by_cell."age"
+    from reference_by_cell
     inner join release_classes
-        on release_classes."zip" = matching_1.kanon_released
-        and release_classes."age" is not distinct from reference_classes."age"
+        on release_classes."zip" = reference_by_cell.kanon_released_1
+        and release_classes."age" is not distinct from reference_by_cell."age"
 ),
 
 reference_sides as (
