@@ -507,12 +507,16 @@ def from_json(
         case StoredProfile():
             return ProfileResult(found.tables, found.version)
         case StoredTradeoff():
-            return TradeoffResult(found.tradeoff, found.version)
+            return TradeoffResult(found.tradeoff, found.version, asked=found.asked)
         case ReleaseFindings():
             return AnonymizationResult(
-                found.tables, found.version, found.anonymization, audited=found.audited
+                found.tables,
+                found.version,
+                found.anonymization,
+                audited=found.audited,
+                asked=found.asked,
             )
-    return AuditResult(found.tables, found.version, audited=found.audited)
+    return AuditResult(found.tables, found.version, audited=found.audited, asked=found.asked)
 
 
 def _path(output: str | Path | None, parameter: str = "output") -> Path | None:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,7 +36,7 @@ from kanon_sql.plan.bind import column_levels
 from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.violating_classes import is_judged_by_class
 from kanon_sql.results.release import Search
-from kanon_sql.results.table import EXIT_CODES, TableResult, in_a_line
+from kanon_sql.results.table import EXIT_CODES, TableResult, in_a_line, today
 from kanon_sql.results.tradeoff import Curve, Point, Tradeoff
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
@@ -56,6 +56,8 @@ class TradeoffResult:
 
     tradeoff: Tradeoff
     version: str
+    asked: str | None = field(default=None, kw_only=True, compare=False)
+    """The command that wrote it into a file; None where there is none."""
 
     @property
     def status(self) -> str:
@@ -71,6 +73,7 @@ class TradeoffResult:
             "kanon_sql": self.version,
             "status": self.status,
             "tradeoff": self.tradeoff.to_dict(),
+            **({"asked": self.asked} if self.asked else {}),
         }
 
     def to_json(self) -> str:
@@ -209,7 +212,7 @@ def tradeoff(
             result = unless_changed(database, found)
             database.verify_unchanged()
             database.forget_all()
-    return TradeoffResult(result, VERSION)
+    return TradeoffResult(replace(result, audited=today()), VERSION)
 
 
 def _weigh(

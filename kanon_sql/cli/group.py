@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from kanon_sql.cli.asked import ARGUMENTS
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.option_kinds import VERBOSITY
@@ -44,6 +45,18 @@ class CommandLine(click.Group):
         if is_process:
             end_process(stops.code)
         return sys.exit(stops.code)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        given = tuple(args)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[ARGUMENTS] = given
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

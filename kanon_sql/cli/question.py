@@ -370,7 +370,7 @@ def check_named(text: str) -> Model:
     name, colon, rest = text.partition(":")
     model = model_named(name.strip())
     parameters: dict[str, Any] = {}
-    for part in _outer_parts(rest) if colon else ():
+    for part in outer_parts(rest) if colon else ():
         key, equals, value = part.partition("=")
         key = key.strip()
         if not (key and equals and value.strip()):
@@ -381,7 +381,7 @@ def check_named(text: str) -> Model:
     return model(**parameters)
 
 
-def _outer_parts(text: str) -> Iterator[str]:
+def outer_parts(text: str) -> Iterator[str]:
     """The parts between commas that stand outside quotes and brackets."""
     part, quote, depth = "", "", 0
     for character in text:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kanon_sql.cli.asked import command_asked
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.group import main
 from kanon_sql.cli.help import Grouped
@@ -102,6 +104,8 @@ def anonymize(
         result = CLOCK.told(
             run(spec, wanted, watch=watch, tell=tell, writes=writes, **bounds_of(values))
         )
+    if result_file:
+        result = replace(result, asked=command_asked(context))
     if result.anonymization.release:
         stops.code = result.exit_code
     form = form_of(context, values, result_file)
@@ -143,6 +147,8 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     )
     with watching(context) as watch:
         result = run(spec, wanted, ks, watch=watch, writes=files_of(output), **bounds_of(values))
+    if output:
+        result = replace(result, asked=command_asked(context))
     form = form_of(context, values, output)
     text = rendered(result, result.page(), form, to_terminal=output is None)
     deliver(text, output)

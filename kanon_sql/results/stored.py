@@ -54,9 +54,7 @@ class ResultFile:
 def read_result(path: Path) -> ResultFile:
     """The result that a file holds. Raises `InputError` for what is no result of an audit."""
     whole = _result(whole_of(path, _HOW_A_RESULT, parsed(path, _HOW_A_RESULT)))
-    result = AuditFindings(
-        _tables(whole), whole.get("kanon_sql", str), audited=whole.get_or_none("audited", str)
-    )
+    result = AuditFindings(_tables(whole), whole.get("kanon_sql", str), **_how(whole))
     made = whole.find("anonymization")
     return ResultFile(path, result, made.object() if made else None)
 
@@ -75,6 +73,8 @@ class StoredTradeoff:
 
     tradeoff: Tradeoff
     version: str
+    asked: str | None = None
+    """The command that wrote it."""
 
 
 def result_of(
@@ -86,7 +86,8 @@ def result_of(
         whole = Part(name, _HOW_COSTS, "", value)
         _refuse_later(whole)
         found: Tradeoff = _of(Tradeoff, whole.part("tradeoff"))
-        return StoredTradeoff(found, whole.get("kanon_sql", str))
+        asked = whole.get_or_none("asked", str)
+        return StoredTradeoff(found, whole.get("kanon_sql", str), asked)
     whole = _result(whole_of(name, _HOW_A_RESULT, value))
     if _is_profile(whole):
         return StoredProfile(_profiles(whole), whole.get("kanon_sql", str))
@@ -96,14 +97,18 @@ def result_of(
 def _findings(whole: Part) -> AuditFindings:
     """The tables of a result; of a release, how it was made too."""
     tables, version = _tables(whole), whole.get("kanon_sql", str)
-    audited = whole.get_or_none("audited", str)
     made = whole.find("anonymization")
     if made is None:
-        return AuditFindings(tables, version, audited=audited)
+        return AuditFindings(tables, version, **_how(whole))
     found: Anonymization = _of(Anonymization, made)
     # What the JSON has of the views is for reading, and no longer to be run.
     found = replace(found, views=(), views_without_values=found.views, recoded=_recoded(made))
-    return ReleaseFindings(tables, version, found, audited=audited)
+    return ReleaseFindings(tables, version, found, **_how(whole))
+
+
+def _how(whole: Part) -> dict[str, str | None]:
+    """When a result came about, and by which command."""
+    return {key: whole.get_or_none(key, str) for key in ("audited", "asked")}
 
 
 def _recoded(made: Part) -> Recoded | None:
@@ -146,13 +151,12 @@ def read_to_sign(path: Path) -> ToSign:
     if isinstance(value, dict) and "tradeoff" in value:
         whole = Part(path, _HOW_COSTS, "", value)
         _refuse_later(whole)
-        version = whole.get("kanon_sql", str)
-        return ToSign(
-            path,
-            text,
-            AuditFindings((), version, audited=whole.get_or_none("audited", str)),
-            _costs(whole),
-        )
+        how = {
+            "audited": whole.part("tradeoff").get_or_none("audited", str),
+            "asked": whole.get_or_none("asked", str),
+        }
+        nothing_audited = AuditFindings((), whole.get("kanon_sql", str), **how)
+        return ToSign(path, text, nothing_audited, _costs(whole))
     whole = _result(whole_of(path, _HOW_A_RESULT, value))
     _refuse_later(whole)
     if any("attacker_knows" in each.object() for each in whole.part("tables").items()):

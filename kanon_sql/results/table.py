@@ -259,6 +259,8 @@ class AuditFindings:
     version: str
     audited: str | None = field(default=None, kw_only=True, compare=False)
     """The date on which it came about, by universal time; None where that is not known."""
+    asked: str | None = field(default=None, kw_only=True, compare=False)
+    """The command that wrote it into a file; None where there is none, as in Python."""
 
     @property
     def status(self) -> Status:
@@ -316,6 +318,7 @@ class AuditFindings:
             "status": self.status,
             "tables": [table.to_dict() for table in self.tables],
             **({"audited": self.audited} if self.audited else {}),
+            **({"asked": self.asked} if self.asked else {}),
         }
 
     def to_json(self) -> str:

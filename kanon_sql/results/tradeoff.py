@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kanon_sql.results.release import Algorithm, MetricName, Metrics, Search
@@ -82,6 +82,8 @@ class Tradeoff:
     warnings: tuple[str, ...] = ()
     optimal: Curve | None = None
     """Beside a local recoding what the best levels for the whole table would cost."""
+    audited: str | None = field(default=None, compare=False)
+    """The date on which it came about, by universal time; None where that is not known."""
 
     @property
     def status(self) -> Literal["measured", "no_data"]:
@@ -100,4 +102,5 @@ class Tradeoff:
             "search": self.search.to_dict() if self.search else None,
             "warnings": list(self.warnings),
             **({"optimal": self.optimal.to_dict()} if self.optimal else {}),
+            **({"audited": self.audited} if self.audited else {}),
         }

@@ -105,7 +105,8 @@ def test_it_says_what_was_asked_found_and_for_whom(page):
     assert "Review by 2027-06-30" in text
     assert "It stands on every letter." in text
     assert "Columns without a part ward" in text
-    assert "kanon-sql audit patients \\ --qi zip,born" in text
+    assert "It asks the same again." in text
+    assert "kanon-sql audit kanon.yml kanon-sql compile, with" in text
     assert re.search(r"Audited \d{4}-\d\d-\d\d By kanon-sql", text)
     assert "differential privacy is the way out" in text
 
@@ -191,7 +192,7 @@ def test_a_page_of_costs_alone_says_nothing_of_what_is_not_there(page, capsys):
     text = html_as_text(of_costs)
     assert "Table patients.parquet" in text
     assert "on not recorded" not in text
-    assert "Evidence" not in parts(of_costs)
+    assert "kanon-sql compile" not in text
 
 
 def test_what_each_k_costs_is_a_page_of_its_own_from_python(page, capsys):
@@ -483,6 +484,50 @@ def test_the_command_on_the_page_asks_the_same(clinic, capsys):
     gated = [check for check in then["checks"] if check["holds"] is not None]
     assert now["checks"][: len(gated)] == gated
     assert (now["where"], now["first"]) == ("zip <> '02179'", 50)
+
+
+def test_the_command_that_was_given_is_kept_without_what_is_secret(clinic, capsys, monkeypatch):
+    monkeypatch.setenv("KANON_SQL_WHERE", "zip <> '02179'")
+    asked = [
+        "audit", "patients.parquet", "--check", 'alpha_k_anonymity:alpha=1,values=["zeppelin,a=b"]',
+        "--qi", "zip", "--sensitive", "diagnosis", "--qi=born", "--k", "3",
+    ]  # fmt: skip
+    _, first, _ = run(capsys, *asked, "--format", "json")
+    run(capsys, *asked, "-q", "--output", "again.json")
+    again_asked = kanon.from_json("again.json").asked
+    assert "asked" not in json.loads(first)
+    assert again_asked == (
+        "kanon-sql audit patients.parquet --check 'alpha_k_anonymity:alpha=1,values=[…]' --qi zip "
+        "--sensitive diagnosis --qi born --k 3 --where 'zip <> '\"'\"'02179'\"'\"''"
+    )
+    monkeypatch.delenv("KANON_SQL_WHERE")
+    runnable = shlex.split(again_asked.replace(",values=[…]", ""))[1:]
+    _, after, _ = run(capsys, *runnable, "--format", "json")
+    assert json.loads(after)["tables"][0]["summary"] == json.loads(first)["tables"][0]["summary"]
+
+
+def test_the_command_of_a_release_and_of_costs_is_on_their_pages(clinic, capsys):
+    how = ["patients.parquet", "--qi", "zip,born", "--hierarchy", "zip=mask:right"]
+    run(capsys, "anonymize", *how, "--k", "3", "--untouched", "drop", "--output", "release.csv",
+        "--result", "made.json")  # fmt: skip
+    run(capsys, "tradeoff", *how, "--k", "2,3", "--output", "costs.json")
+    told = {name: run(capsys, "report", f"{name}.json")[1] for name in ("made", "costs")}
+    assert (
+        "kanon-sql anonymize patients.parquet --qi zip,born --hierarchy zip=mask:right --k 3 "
+        "--untouched drop --output release.csv" in html_as_text(told["made"])
+    )
+    assert "kanon-sql tradeoff patients.parquet --qi zip,born" in html_as_text(told["costs"])
+    costs = kanon.from_json("costs.json")
+    assert f"{costs.to_html()}\n" == told["costs"]
+    assert re.search(r"Audited \d{4}-\d\d-\d\d By", html_as_text(told["costs"]))
+
+
+def test_what_came_about_in_python_says_that_its_command_is_made_up(clinic):
+    result = kanon.audit("patients.parquet", ["zip", "born"], k=3)
+    assert "asked" not in result.to_dict()
+    text = html_as_text(result.to_html())
+    assert "made up from the result" in text
+    assert "kanon-sql audit patients.parquet \\ --qi zip,born" in text
 
 
 def test_charts_are_vega_lite(clinic):

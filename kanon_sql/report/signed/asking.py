@@ -92,9 +92,10 @@ def page_of(
 
 def page_of_costs(tradeoff: Any, *, audience: Audience, min_cell: int) -> str:
     """The page of what each k costs, as that of its file is."""
+    found = tradeoff.tradeoff
     return write(
         Signed(
-            AuditFindings((), tradeoff.version),
+            AuditFindings((), tradeoff.version, audited=found.audited, asked=tradeoff.asked),
             digest_of(f"{tradeoff.to_json()}\n"),
             costs=(_costs_of(tradeoff),),
             audience=_audience(audience),

@@ -17,15 +17,21 @@ from kanon_sql.report.document import (
 )
 from kanon_sql.report.signed.again import command_of
 from kanon_sql.report.signed.subject import Signed, digest_of
-from kanon_sql.report.words.numbers import counted
+from kanon_sql.report.words.numbers import counted, printable
 from kanon_sql.results.table import TableResult
 from kanon_sql.spec.models.catalogue import MODELS
 
 _MOST_SQL = 80_000
 """How many characters of SQL a page quotes; what is more is left to compile."""
-_AGAIN = (
-    "A command that asks the same again. Where the table has its name from a spec, write what is "
-    "the source there; one in memory is asked from Python."
+_ASKED = (
+    "The command that was given, without what says how the result is written; paths in it begin "
+    "where it was given. It asks the same again. … stands for what is not kept: who connects to a "
+    "database, and values that a check names."
+)
+_MADE_UP = (
+    "The result does not keep the command that was given, as one written by --output or --result "
+    "does. This command is made up from the result and asks the same. Where the table has its name "
+    "from a spec, write what is the source there; one in memory is asked from Python."
 )
 _OF_THE_RELEASE = "It asks the release; the views below are how that was made."
 BESIDE_THE_MODELS = (
@@ -67,11 +73,11 @@ def limits(signed: Signed) -> Iterator[Block]:
 
 def evidence(signed: Signed) -> Iterator[Block]:
     """The SQL, the command, and how to come by the same figures; not for people outside."""
-    if signed.is_external or not signed.result.tables:
+    if signed.is_external:
         return
-    yield Prose([_AGAIN, *([_OF_THE_RELEASE] if signed.made else [])])
-    for table in signed.result.tables:
-        yield Command(command_of(table))
+    yield from _command(signed)
+    if not signed.result.tables:
+        return
     yield Prose(
         [
             "kanon-sql compile, with the same options, prints the SQL without asking anything, and "
@@ -84,6 +90,18 @@ def evidence(signed: Signed) -> Iterator[Block]:
         blocks = list(_statements(table, signed, left))
         left -= sum(len(each.text) for each in blocks if isinstance(each, Folded))
         yield from signed.under_its_name(table, iter(blocks))
+
+
+def _command(signed: Signed) -> Iterator[Block]:
+    """What was typed; of a result that does not keep it, what asks the same."""
+    result = signed.result
+    if result.asked:
+        yield Prose([_ASKED])
+        yield Command(printable(result.asked))
+    elif result.tables:
+        yield Prose([_MADE_UP, *([_OF_THE_RELEASE] if signed.made else [])])
+        for table in result.tables:
+            yield Command(command_of(table))
 
 
 def _statements(table: TableResult, signed: Signed, left: int) -> Iterator[Block]:
