@@ -187,6 +187,7 @@ def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult
         status(checks) if answers.sizes else "no_data",
         ask,
         warnings=tuple(dict.fromkeys(warnings(plan, answers))),
+        numbers=tuple(_numbers(plan, answers.looks)),
         summary=summary(answers),
         histogram=Rows(histogram(answers)),
         checks=checks,
@@ -280,8 +281,20 @@ def _looks(
         if look.spellings is None or look.by_spelling is None:
             continue
         values = ask.row(look.spellings)
+        yield look.spellings.name, values
         if values["kanon_spellings"] != values["kanon_known_values"]:
             yield look.by_spelling.name, ask.row(look.by_spelling)
+
+
+def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
+    """The sensitive attributes that are numbers or dates by their type, or by all their texts."""
+    spelled = {each.column.name: each.spellings for each in plan.looks if each.spellings}
+    for column in plan.bound.sensitive:
+        step = spelled.get(column.name)
+        values = looks.get(step.name) if step else None
+        is_read = values and 0 < values["kanon_known_values"] == values["kanon_numbers"]
+        if is_read or family(column.type) in ("number", "time"):
+            yield column.name
 
 
 def _said_why(bound: BoundSpec) -> dict[str, str]:
@@ -316,9 +329,6 @@ def _result(plan: Plan, status: Status, ask: Session, **found: Any) -> TableResu
         first=bound.spec.first,
         sources=bound.spec.sources,
         levels=dict(bound.spec.levels) or None,
-        numbers=tuple(
-            each.name for each in bound.sensitive if family(each.type) in ("number", "time")
-        ),
         insensitive=tuple(column.name for column in bound.roles.insensitive),
         unassigned=tuple(column.name for column in bound.roles.unassigned),
         why=_said_why(bound),

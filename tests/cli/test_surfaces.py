@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from places import ROOT
+from pyarrow import csv
 
 from kanon_sql.cli.help import GROUPS
 from kanon_sql.cli.main import main
@@ -93,9 +94,15 @@ def test_what_is_measured_reads_from_what_matters_first(capsys):
 
 
 def test_distances_of_numbers_are_offered_in_order(capsys):
-    pq.write_table(pa.table({"zip": ["a", "a", "b"], "income": [30, 31, 3000]}), "pay.parquet")
-    _, out, _ = run(capsys, "audit", "pay.parquet", "--qi", "zip", "--sensitive", "income")
-    assert "distance=ordered ranks them" in " ".join(out.split())
+    pay = pa.table({"zip": ["a", "a", "b"], "income": [30, 31, 3000]})
+    pq.write_table(pay, "pay.parquet")
+    csv.write_csv(pay, "pay.csv")
+    for name in ("pay.parquet", "pay.csv"):
+        _, out, _ = run(capsys, "audit", name, "--qi", "zip", "--sensitive", "income")
+        assert "distance=ordered ranks them" in " ".join(out.split())
+    Path("mixed.csv").write_text("zip,income\na,30\na,some\nb,\n")
+    _, out, _ = run(capsys, "audit", "mixed.csv", "--qi", "zip", "--sensitive", "income")
+    assert "distance=ordered" not in out
     _, out, _ = run(capsys, *AUDIT)
     assert "distance=ordered" not in out
 

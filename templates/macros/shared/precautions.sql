@@ -43,8 +43,8 @@ from (
 {%- endmacro %}
 
 
-{# How many values a column has, and how many are left when case, outer spaces and the spelling
-   of numbers are set aside. #}
+{# How many values a column has, how many are left when case, outer spaces and the spelling of
+   numbers are set aside, and how many of them are numbers. #}
 {% macro spellings(relation, column) %}
 with
 
@@ -57,13 +57,16 @@ known_values as (
 ),
 
 spelled_values as (
-    select {{ kanon_sql.spelling("kanon_text") | indent(4) }} as kanon_spelling
+    select
+        {{ kanon_sql.spelling("kanon_text") | indent(8) }} as kanon_spelling,
+        {{ kanon_sql.number_or_null("kanon_text") | indent(8) }} as kanon_number
     from known_values
 )
 
 select
     count(*) as kanon_known_values,
-    count(distinct kanon_spelling) as kanon_spellings
+    count(distinct kanon_spelling) as kanon_spellings,
+    count(kanon_number) as kanon_numbers
 from spelled_values
 {%- endmacro %}
 

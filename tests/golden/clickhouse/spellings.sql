@@ -25,12 +25,17 @@ spelled_values as (
                 then cast(kanon_text as Nullable(Float64))
             end as Nullable(String)),
             lowerUTF8(kanon_text)
-        ) as kanon_spelling
+        ) as kanon_spelling,
+        case
+            when lengthUTF8(kanon_text) <= 15 and match(kanon_text, '^(-?[0-9]+([.][0-9]+)?)$')
+            then cast(kanon_text as Nullable(Float64))
+        end as kanon_number
     from known_values
 )
 
 select
     toInt64(count(*)) as kanon_known_values,
-    toInt64(count(distinct kanon_spelling)) as kanon_spellings
+    toInt64(count(distinct kanon_spelling)) as kanon_spellings,
+    toInt64(count(kanon_number)) as kanon_numbers
 from spelled_values
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1

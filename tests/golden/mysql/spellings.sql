@@ -24,11 +24,17 @@ spelled_values as (
                 then cast(kanon_text as double)
             end as char character set utf8mb4) collate utf8mb4_0900_bin,
             lower(kanon_text)
-        ) as kanon_spelling
+        ) as kanon_spelling,
+        case
+            when char_length(kanon_text) <= 15
+            and regexp_like(cast(kanon_text as char), '^(-?[0-9]+([.][0-9]+)?)\\z')
+            then cast(kanon_text as double)
+        end as kanon_number
     from known_values
 )
 
 select
     count(*) as kanon_known_values,
-    count(distinct kanon_spelling) as kanon_spellings
+    count(distinct kanon_spelling) as kanon_spellings,
+    count(kanon_number) as kanon_numbers
 from spelled_values

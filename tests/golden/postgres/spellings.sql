@@ -23,11 +23,16 @@ spelled_values as (
                 then cast(kanon_text as double precision)
             end as text),
             lower(kanon_text)
-        ) as kanon_spelling
+        ) as kanon_spelling,
+        case
+            when length(kanon_text) <= 15 and kanon_text ~ '^(-?[0-9]+([.][0-9]+)?)$'
+            then cast(kanon_text as double precision)
+        end as kanon_number
     from known_values
 )
 
 select
     count(*) as kanon_known_values,
-    count(distinct kanon_spelling) as kanon_spellings
+    count(distinct kanon_spelling) as kanon_spellings,
+    count(kanon_number) as kanon_numbers
 from spelled_values

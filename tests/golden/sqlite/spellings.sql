@@ -65,11 +65,23 @@ spelled_values as (
                 end as text)
             end,
             lower(kanon_text)
-        ) as kanon_spelling
+        ) as kanon_spelling,
+        case
+            when length(kanon_text) <= 15
+            and (
+                not kanon_text glob '*[^-0-9.]*'
+                and kanon_text glob '*[0-9]'
+                and ltrim(kanon_text, '-') glob '[0-9]*'
+                and not kanon_text glob '?*-*'
+                and not kanon_text glob '*.*.*'
+            )
+            then cast(kanon_text as real)
+        end as kanon_number
     from known_values
 )
 
 select
     count(*) as kanon_known_values,
-    count(distinct kanon_spelling) as kanon_spellings
+    count(distinct kanon_spelling) as kanon_spellings,
+    count(kanon_number) as kanon_numbers
 from spelled_values
