@@ -15,7 +15,8 @@ from typing import Any
 
 from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier
 from kanon_sql.anonymizing.recoded_views import RecodedChain
-from kanon_sql.anonymizing.views import PUBLISHED, VIOLATING, ViewChain
+from kanon_sql.anonymizing.view_names import PUBLISHED, VIOLATING
+from kanon_sql.anonymizing.views import ViewChain
 from kanon_sql.errors import SpecError
 from kanon_sql.files import stem
 from kanon_sql.plan.bound import BoundCheck, BoundSpec

@@ -24,7 +24,8 @@ from kanon_sql.anonymizing.suppression import (
     Suppression,
 )
 from kanon_sql.anonymizing.untouched import said_of, what_becomes_of_untouched
-from kanon_sql.anonymizing.views import ViewChain, dropped_columns, refuse_taken_names, view_name
+from kanon_sql.anonymizing.view_names import refuse_taken_names, view_name
+from kanon_sql.anonymizing.views import ViewChain, dropped_columns
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine, Hub

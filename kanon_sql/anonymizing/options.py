@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import get_args
 
 from kanon_sql.anonymizing.dbt_model import is_unchanged
-from kanon_sql.anonymizing.views import LONGEST_NAME, refuse_single_view
+from kanon_sql.anonymizing.view_names import LONGEST_NAME
+from kanon_sql.anonymizing.views import refuse_single_view
 from kanon_sql.errors import SpecError, did_you_mean, found_instead, option, other_than_a_file
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.spec.spec import Unassigned

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from kanon_sql.anonymizing.cuts import Case, Cuts, label_name
 from kanon_sql.anonymizing.lattice import label_of
 from kanon_sql.anonymizing.recoded_release import RECODINGS
-from kanon_sql.anonymizing.views import RELEASE, View, ViewChain
+from kanon_sql.anonymizing.view_names import RELEASE
+from kanon_sql.anonymizing.views import View, ViewChain
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.bound import BoundSpec, JoinedLabels
 from kanon_sql.plan.violating_classes import sensitive_demands

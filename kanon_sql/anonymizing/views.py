@@ -6,14 +6,22 @@ that is written holds the rows of the last one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier, kept_labels, label_of
+from kanon_sql.anonymizing.view_names import (
+    CLASSES,
+    DONORS,
+    NUMBERED,
+    PUBLISHED,
+    RAW,
+    RELEASE,
+    VIOLATING,
+)
 from kanon_sql.engines.duckdb.frames import FRAMES
-from kanon_sql.errors import SpecError, option, plural
+from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.beside_reference import classes_beside_reference
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.levels import ColumnLevels
@@ -23,21 +31,6 @@ from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column, Table, find
-
-VIOLATING = "violating_classes"
-CLASSES = "classes"
-DONORS = "donor_classes"
-NUMBERED = "numbered_records"
-RELEASE = "release"
-IN_ORDER = "release_in_order"
-LONGEST_NAME = 40
-"""How many characters the name of a release may have: Postgres cuts off those of a view's after 63,
-and what stands after it must stay."""
-_STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED}|labels|levels|round_\d+)"
-_BESIDE = re.compile(r"kanon_(label_\d+_\d+|class_\d+|levels)", re.IGNORECASE)
-"""What the views of a local recoding call what travels beside the columns."""
-PUBLISHED = "published_records"
-_RAW = "kanon_raw_"
 
 
 class Ordered(NamedTuple):
@@ -190,7 +183,7 @@ class ViewChain:
                 by_bytes=TRAITS[self.dialect].collates,
                 shown=[
                     *(column.name for column in self.columns),
-                    *(f"{_RAW}{name}" for name in self.raw),
+                    *(f"{RAW}{name}" for name in self.raw),
                 ],
             ),
         )
@@ -361,7 +354,7 @@ class ViewChain:
 
     def raw_name(self, column: BoundColumn) -> str:
         """What the views call the raw value of a column."""
-        return f"{_RAW}{column.name}" if column.name in self.raw else column.name
+        return f"{RAW}{column.name}" if column.name in self.raw else column.name
 
     @property
     def _source(self) -> str:
@@ -375,7 +368,7 @@ class ViewChain:
     def _order(self) -> Iterator[Ordered]:
         for column in self.bound.table.columns:
             travels = column.name in self.raw
-            yield Ordered(f"{_RAW}{column.name}" if travels else column.name, column.type)
+            yield Ordered(f"{RAW}{column.name}" if travels else column.name, column.type)
 
     @property
     def raw_records(self) -> View:
@@ -401,7 +394,7 @@ class ViewChain:
         reached = dict.fromkeys(by_name, 0)
         for number, step in enumerate(self.steps, start=1):
             levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
-            value = identifier(f"{_RAW}{step.attribute}")
+            value = identifier(f"{RAW}{step.attribute}")
             joined = levels.is_joined(step.to_level)
             label = label_of(
                 levels,
@@ -442,19 +435,6 @@ class ViewChain:
         )
 
 
-def view_name(name: str) -> str:
-    """What the release of a table or file of this name is called.
-
-    >>> view_name("patients"), view_name("2025 visits"), view_name("patients_release")
-    ('patients_release', '_2025_visits_release', 'patients_release')
-    """
-    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "table"
-    plain = f"_{plain}" if plain[0].isdigit() else plain
-    if re.search(r"released?$", plain) and len(plain) <= LONGEST_NAME:
-        return plain
-    return f"{plain[: LONGEST_NAME - len('_release')]}_release"
-
-
 def refuse_single_view(dialect: str) -> None:
     """Raise `SpecError` where a set can't define others, as the views do."""
     if not TRAITS[dialect].nests_with:
@@ -470,27 +450,3 @@ def dropped_columns(bound: BoundSpec, *, untouched: bool) -> tuple[str, ...]:
     identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
     left_out = {each.name for each in bound.roles.unassigned} if untouched else set()
     return tuple(each.name for each in bound.table.columns if each.name in identifiers | left_out)
-
-
-def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
-    """Raise `SpecError` for a column that is called as the views call one of their own, or for a
-    table that would be taken for one of the views of the release `name`: for lack of a schema,
-    or where the views are `shipped`, to be created beside it."""
-    table = bound.table
-    ours = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
-    for each in (table, *(other.table for other in bound.beside)):
-        *schema, own = re.split(r"""["`]\.["`]""", each.sql.strip('"`'))
-        is_named = not each.embedded or schema
-        if is_named and (shipped or not schema) and ours.fullmatch(own):
-            raise SpecError(
-                f"{each.name} is called as a view of the release {name} is, and would be taken "
-                f"for it. Call the views something else: {option('view_name')}."
-            )
-    needed = {"kanon_donated", "kanon_number"}
-    needed |= {f"{_RAW}{column.name}".casefold() for column in table.columns}
-    for column in table.columns:
-        if column.name.casefold() in needed or _BESIDE.fullmatch(column.name):
-            raise SpecError(
-                f'{table.name} has a column "{column.name}", a name that the views of a release '
-                "need for themselves. Rename it."
-            )

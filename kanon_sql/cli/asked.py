@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from kanon_sql.cli.question import outer_parts
+from kanon_sql.cli.spelled import outer_parts
 
 ARGUMENTS = "kanon_sql.arguments"
 """Where a command's context keeps the arguments as they were given."""

@@ -5,16 +5,24 @@ An option that is part of the question has no place beside a spec file, which as
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kanon_sql.cli.beside import EARLIER, REFERENCES, beside
 from kanon_sql.cli.option_kinds import QuestionOption
+from kanon_sql.cli.spelled import (
+    all_column_names,
+    check_named,
+    column_first,
+    column_names,
+    levels_given,
+    of_column,
+    weights_given,
+)
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:
@@ -22,10 +30,6 @@ if TYPE_CHECKING:
     from kanon_sql.spec.dbt.manifest import SelectedTables
     from kanon_sql.spec.models.base import Model
     from kanon_sql.spec.spec import AuditSpec
-
-
-DEFAULT_REFERENCE = "reference"
-DEFAULT_EARLIER = "earlier"
 
 
 _CHOICES = ("nulls", "sensitive_nulls", "hierarchy_faults")
@@ -44,10 +48,10 @@ def question(context: click.Context, target: str, values: Mapping[str, Any]) -> 
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
     quasi_identifiers = _quasi_identifiers(values, "may know", "; --qi '*' takes every column.")
-    references = _beside(REFERENCES, values)
+    references = beside(REFERENCES, values)
     demands = {
         "references": references,
-        "earlier_releases": _beside(EARLIER, values),
+        "earlier_releases": beside(EARLIER, values),
         "checks": _checks(values, list(references)),
         "with_other_sensitive": values["with_other_sensitive"],
     }
@@ -77,7 +81,7 @@ def profile_question(context: click.Context, target: str, values: Mapping[str, A
     if is_spec_file(target):
         _refuse_a_second_question(context, target)
         return AuditSpec.from_file(target)
-    quasi_identifiers = _names("--qi", values["qi"])
+    quasi_identifiers = all_column_names("--qi", values["qi"])
     return AuditSpec(tables=[table_spec(**_table(target, quasi_identifiers, values))])
 
 
@@ -94,7 +98,7 @@ def column_question(column: str, target: str, values: Mapping[str, Any]) -> Audi
     """A column of a table with a builder, as in zip=mask:right. Raises `SpecError`."""
     from kanon_sql.spec.spec import AuditSpec, table_spec
 
-    name, builds, _ = _column_first(column)
+    name, builds, _ = column_first(column)
     hierarchy = [column] if builds else []
     asked = {"sensitive": (), "identifiers": (), "entity": None, **values, "hierarchy": hierarchy}
     table = table_spec(**_table(target, [name], asked))
@@ -117,7 +121,7 @@ def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identify
     return Identifying(
         subsets=values["subsets"],
         suda=values["suda"],
-        columns=tuple(_names("--columns", values["columns"])),
+        columns=tuple(all_column_names("--columns", values["columns"])),
         sampling_fraction=values["sampling_fraction"],
         scores=scores,
     )
@@ -125,7 +129,7 @@ def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identify
 
 def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> list[str]:
     """The names of `--qi`, of which there must be one."""
-    names = _names("--qi", values["qi"])
+    names = all_column_names("--qi", values["qi"])
     if names:
         return names
     raise SpecError(
@@ -136,7 +140,7 @@ def _quasi_identifiers(values: Mapping[str, Any], knows: str, or_else: str) -> l
 
 def attacker_knows(values: Mapping[str, Any]) -> list[str]:
     """The columns that a profile looks at; none where it looks at all."""
-    return _names("--attacker-knows", values["attacker_knows"])
+    return all_column_names("--attacker-knows", values["attacker_knows"])
 
 
 def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,9 +148,9 @@ def _table(target: str, quasi_identifiers: list[str], values: Mapping[str, Any])
     return {
         "source": target,
         "quasi_identifiers": _generalisable(quasi_identifiers, values),
-        "levels": _levels("--level", values.get("level", ())),
-        "sensitive": _names("--sensitive", values["sensitive"]),
-        "identifiers": _names("--identifiers", values["identifiers"]),
+        "levels": levels_given("--level", values.get("level", ())),
+        "sensitive": all_column_names("--sensitive", values["sensitive"]),
+        "identifiers": all_column_names("--identifiers", values["identifiers"]),
         "null_strings": list(values["null_string"]),
         "delimiter": "\t" if values["delimiter"] == r"\t" else values["delimiter"],
         **{key: values[key] for key in ("entity", "where", "first", "connect", "weight")},
@@ -203,29 +207,6 @@ def _given(context: click.Context) -> list[str]:
     ]
 
 
-def _names(flag: str, texts: Iterable[str]) -> list[str]:
-    return [name for text in texts for name in column_names(flag, text)]
-
-
-def column_names(flag: str, text: str) -> list[str]:
-    """The names in a comma-separated text; one with a comma or a quote is quoted as in CSV.
-
-    >>> column_names("--qi", 'zip, "last, first"')
-    ['zip', 'last, first']
-
-    Raises `SpecError` for a name that is empty or a quote that is left open.
-    """
-    try:
-        [names] = csv.reader([text], skipinitialspace=True, strict=True)
-    except (csv.Error, ValueError):
-        raise SpecError(
-            f"{flag} {text!r} is not a list of names; quote one with a comma or a quote as in CSV."
-        ) from None
-    if not all(names):
-        raise SpecError(f"{flag} {text!r} has an empty name. Leave out the comma too many.")
-    return names
-
-
 def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
     """The quasi-identifiers with what the options say of how each may be generalised."""
     from kanon_sql.spec.builders import parse_builder, parse_clip
@@ -233,7 +214,7 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
     said: dict[str, dict[str, Any]] = {}
     for flag, key in (("--hierarchy", "hierarchy"), ("--clip", "clip")):
         for text in values.get(key, ()):
-            name, how = _of_column(flag, text)
+            name, how = of_column(flag, text)
             if key in said.setdefault(name, {}):
                 raise SpecError(f'{flag} names "{name}" twice. Name it once.')
             said[name][key] = (
@@ -266,9 +247,9 @@ def _generalisable(names: list[str], values: Mapping[str, Any]) -> dict[str, Any
 def preferences(values: Mapping[str, Any]) -> dict[str, Any]:
     """The quasi-identifiers that stay as they are, the highest level of others, and weights."""
     return {
-        "keep": tuple(_names("--keep", values["keep"])),
-        "at_most": _levels("--at-most", values["at_most"]),
-        "weights": _weights("--weight-of", values["weight_of"]),
+        "keep": tuple(all_column_names("--keep", values["keep"])),
+        "at_most": levels_given("--at-most", values["at_most"]),
+        "weights": weights_given("--weight-of", values["weight_of"]),
     }
 
 
@@ -283,62 +264,11 @@ def sizes(values: Mapping[str, Any]) -> list[int] | None:
     return [int(number) for number in numbers] or None
 
 
-def _weights(flag: str, texts: Iterable[str]) -> dict[str, float]:
-    """The weight of each column that an option names."""
-    weights: dict[str, float] = {}
-    for text in texts:
-        for pair in column_names(flag, text):
-            name, number = _of_column(flag, pair)
-            if not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", number) or float(number) <= 0:
-                raise SpecError(
-                    f"{flag} {pair!r} is not COL=X with a number above 0, as in age=2.5."
-                )
-            if name in weights:
-                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-            weights[name] = float(number)
-    return weights
-
-
-def _levels(flag: str, texts: Iterable[str]) -> dict[str, int]:
-    """The level of each column that an option names."""
-    levels: dict[str, int] = {}
-    for text in texts:
-        for pair in column_names(flag, text):
-            name, number = _of_column(flag, pair)
-            if not re.fullmatch("[0-9]+", number):
-                raise SpecError(f"{flag} {pair!r} is not COL=N, as in zip=2.")
-            if name in levels:
-                raise SpecError(f'{flag} names "{name}" twice. Name it once.')
-            levels[name] = int(number)
-    return levels
-
-
-def _of_column(flag: str, text: str) -> tuple[str, str]:
-    """A column, and what is said of it.
-
-    >>> _of_column("--hierarchy", "zip=mask:right"), _of_column("--clip", '"a=b"=1:9')
-    (('zip', 'mask:right'), ('a=b', '1:9'))
-    """
-    name, equals, rest = _column_first(text)
-    if not (name and equals and rest):
-        raise SpecError(f"{flag} {text!r} is not COL=…, as in {flag} zip=2.")
-    return name, rest
-
-
-def _column_first(text: str) -> tuple[str, str, str]:
-    """A column, which is quoted where its name holds a =, then that sign and what follows it."""
-    quoted = re.fullmatch(r'\s*"((?:[^"]|"")+)"\s*(=?)(.*)', text, re.DOTALL)
-    if quoted and bool(quoted[2]) == bool(quoted[3]):
-        return quoted[1].replace('""', '"'), quoted[2], quoted[3].strip()
-    name, equals, rest = text.partition("=")
-    return name.strip(), equals, rest.strip()
-
-
 def _checks(values: Mapping[str, Any], references: list[str]) -> list[Model]:
     """The checks asked, the short forms first."""
     from kanon_sql.spec.models.catalogue import short_checks
 
-    sensitive = _names("--sensitive", values["sensitive"])
+    sensitive = all_column_names("--sensitive", values["sensitive"])
     for flag in ("l", "t"):
         if values[flag] is not None and not sensitive:
             raise SpecError(f"--{flag} needs the attribute that it is about: --sensitive COL.")
@@ -353,143 +283,3 @@ def _which_reference(k: int, references: list[str]) -> str:
         return "--k-map needs the table to link against: --reference SRC."
     examples = " or ".join(f"--check k_map:k={k},reference={name}" for name in references)
     return f"--k-map can't tell which of the references is meant: write {examples}."
-
-
-def check_named(text: str) -> Model:
-    """The model that `MODEL[:KEY=VALUE,…]` asks.
-
-    >>> check_named("k_map:k=5,reference=voters").parameters["reference"]
-    'voters'
-
-    Raises `SpecError` for an unknown model, a key that is unknown or there twice, or a value
-    that is none.
-    """
-    from kanon_sql.spec.models.catalogue import model_named
-    from kanon_sql.spec.yaml_document import scalar_or_list
-
-    name, colon, rest = text.partition(":")
-    model = model_named(name.strip())
-    parameters: dict[str, Any] = {}
-    for part in outer_parts(rest) if colon else ():
-        key, equals, value = part.partition("=")
-        key = key.strip()
-        if not (key and equals and value.strip()):
-            raise SpecError(f"--check {text}: {part.strip()!r} is not KEY=VALUE, as in k=5.")
-        if key in parameters:
-            raise SpecError(f"--check {text}: {key} is there twice. Give it once.")
-        parameters[key] = scalar_or_list(value)
-    return model(**parameters)
-
-
-def outer_parts(text: str) -> Iterator[str]:
-    """The parts between commas that stand outside quotes and brackets."""
-    part, quote, depth = "", "", 0
-    for character in text:
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'":
-            quote = character
-        elif character in "[{":
-            depth += 1
-        elif character in "]}":
-            depth -= 1
-        elif character == "," and depth == 0:
-            yield part
-            part = ""
-            continue
-        part += character
-    yield part
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """What else holds people, and the options that speak of it."""
-
-    flag: str
-    noun: str
-    default: str
-    """What one is called that has no name."""
-    example: str
-    parts: tuple[str, ...]
-    """What may be said once of each."""
-    name: str
-    """What a name is made of."""
-
-    def given(self, part: str, values: Mapping[str, Any]) -> Sequence[str]:
-        texts: Sequence[str] = values.get(f"{self.flag}-{part}"[2:].replace("-", "_"), ())
-        return texts
-
-
-REFERENCES = _Kind(
-    "--reference",
-    "reference",
-    DEFAULT_REFERENCE,
-    "voters.parquet",
-    ("where", "entity", "weight"),
-    r"[A-Za-z_]\w*",
-)
-EARLIER = _Kind(
-    "--earlier", "earlier release", DEFAULT_EARLIER, "r2024.parquet", ("where", "entity"), r"\w+"
-)
-
-
-def _beside(kind: _Kind, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Every reference, or earlier release, by its name, with what is said of it."""
-    flag, found = kind.flag, dict[str, dict[str, Any]]()
-    for text in values.get(flag[2:], ()):
-        name, source = _named_source(kind, text)
-        if name in found:
-            raise SpecError(
-                f'there are two {kind.noun}s called "{name}": name them, as in '
-                f"{flag} {kind.example.partition('.')[0]}={kind.example}."
-            )
-        found[name] = {"source": source}
-    for name, text in _of_each(kind, "columns", values, found):
-        columns = found[name].setdefault("columns", {})
-        for pair in column_names(f"{flag}-columns", text):
-            column, equals, own = pair.partition("=")
-            if not (column and equals and own):
-                raise SpecError(f"{flag}-columns {pair!r} is not COL=COL, as in zip=zip_code.")
-            if column in columns:
-                raise SpecError(f'{flag}-columns names "{column}" twice. Name it once.')
-            columns[column] = own
-    at_level: dict[str, list[str]] = {}
-    for name, text in _of_each(kind, "level", values, found):
-        at_level.setdefault(name, []).append(text)
-    for name, texts in at_level.items():
-        found[name]["levels"] = _levels(f"{flag}-level", texts)
-    for part in kind.parts:
-        for name, text in _of_each(kind, part, values, found):
-            if part in found[name]:
-                raise SpecError(f"{flag}-{part} is there twice for {name}. Give it once.")
-            found[name][part] = text
-    for name, text in _of_each(kind, "qi", values, found):
-        names = found[name].setdefault("quasi_identifiers", [])
-        names += column_names(f"{flag}-qi", text)
-    return found
-
-
-def _named_source(kind: _Kind, text: str) -> tuple[str, str]:
-    """The name and the source in `[NAME=]SRC`; a path with an `=` of its own begins with `./`."""
-    named = re.fullmatch(rf"({kind.name})=(.+)", text, re.DOTALL)
-    return (named[1], named[2]) if named else (kind.default, text)
-
-
-def _of_each(
-    kind: _Kind, part: str, values: Mapping[str, Any], found: Mapping[str, Any]
-) -> Iterator[tuple[str, str]]:
-    """Each value of an option with the name of what it speaks of."""
-    flag = f"{kind.flag}-{part}"
-    for text in kind.given(part, values):
-        prefix = re.match(r"(\w+):(?!:)\s*", text)
-        if prefix and prefix[1] in found:
-            yield prefix[1], text[prefix.end() :]
-        elif len(found) == 1:
-            yield next(iter(found)), text
-        elif not found:
-            raise SpecError(f"{flag} needs a table that it is about: {kind.flag} {kind.example}.")
-        else:
-            raise SpecError(
-                f"{flag} {text!r} is for which {kind.noun}? Begin it with a name and a colon: "
-                f"{', '.join(f'{name}:' for name in found)}."
-            )

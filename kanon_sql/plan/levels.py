@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.errors import SpecError
+from kanon_sql.plan.nesting import Ancestor, Masked, Step, follows, way_to_nest
 from kanon_sql.spec.hierarchy import (
     DATES,
     SUPPRESS,
@@ -23,7 +24,6 @@ from kanon_sql.spec.hierarchy import (
     Cuts,
     Depths,
     GeneralizationHierarchy,
-    Level,
     Mask,
     Prefix,
     Round,
@@ -52,24 +52,6 @@ Kind = Literal["whole", "wide", "decimal", "float"]
 CASE_ROWS = 200
 """A hierarchy of more rows is better joined than spelled out in a CASE."""
 
-
-@dataclass(frozen=True)
-class Masked:
-    """So many characters become `*`, of texts as long as the longest."""
-
-    side: Literal["left", "right"]
-    characters: int
-
-
-@dataclass(frozen=True)
-class Ancestor:
-    """A column of a hierarchy's table; 0 would be the raw value."""
-
-    column: int
-
-
-Step = Level | Masked | Ancestor
-"""One level of one column."""
 
 _NUMBERS = (Width, Round, Depths, Cuts, Top, Bottom)
 
@@ -177,7 +159,7 @@ class ColumnLevels:
         finer, coarser = self._step(level - 1), self._step(level)
         if isinstance(finer, Ancestor) and isinstance(coarser, Ancestor):
             return self.table is not None and self.table.nested(level)
-        return _follows(finer, coarser)
+        return follows(finer, coarser)
 
     # --- as SQL -----------------------------------------------------------------------------
 
@@ -314,13 +296,13 @@ class ColumnLevels:
         """Levels that tell apart what is one at the level below, for some values at least."""
         levels = list(single(self.hierarchy.levels or ()))
         for level, (finer, coarser) in enumerate(pairwise(levels), start=2):
-            if not _follows(finer, coarser):
+            if not follows(finer, coarser):
                 yield Fault(
                     "builder",
                     level,
                     f'"{self.name}": level {level} ({spoken(coarser)}) doesn\'t follow from level '
                     f"{level - 1} ({spoken(finer)}): values that are one at level {level - 1} "
-                    f"would be told apart again. {_way_to_nest(finer, coarser)}",
+                    f"would be told apart again. {way_to_nest(finer, coarser)}",
                 )
 
     def _refuse_another_type(self) -> None:
@@ -440,76 +422,3 @@ def _digits(number: Decimal) -> int:
     """How many digits a number has after the point."""
     exponent: Any = number.as_tuple().exponent
     return max(0, -int(exponent))
-
-
-_PERIODS = {"day": 0, "month": 1, "quarter": 3, "year": 12}
-"""How long a period of a date is, in months."""
-
-
-def _follows(finer: Step, coarser: Step) -> bool:
-    """Whether the coarser label can always be told from the finer one."""
-    match finer, coarser:
-        case _, "suppress":
-            return True
-        case Masked(side=side), Masked(side=other):
-            return side == other
-        case Width(), Width():
-            return _on_grid(finer, coarser.width, 0) and _on_grid(finer, coarser.origin)
-        case Width(), Cuts(cuts=cuts):
-            return all(_on_grid(finer, cut) for cut in cuts)
-        case Round(round=first), Round(round=second):
-            return second % first == 0
-        case Round(round=step), Cuts(cuts=cuts):
-            return all(cut > 0 and decimal(cut) % step == 0 for cut in cuts)
-        case Top(top=bound), Cuts(cuts=cuts):
-            return all(cut <= bound for cut in cuts)
-        case Bottom(bottom=bound), Cuts(cuts=cuts):
-            return all(cut >= bound for cut in cuts)
-        case Cuts(cuts=first), Cuts(cuts=second):
-            return {decimal(cut) for cut in second} <= {decimal(cut) for cut in first}
-        case Top(top=first), Top(top=second):
-            return second <= first
-        case Bottom(bottom=first), Bottom(bottom=second):
-            return second >= first
-        case Prefix(prefix=first), Prefix(prefix=second):
-            return second <= first
-        case Years(years=first), Years(years=second):
-            return second % first == 0
-        case str(), Years():
-            return finer in DATES
-        case Years(years=1), "year":
-            return True
-        case str(), str():
-            return finer in DATES and _PERIODS[finer] <= _PERIODS[coarser]
-    return False
-
-
-def _way_to_nest(finer: Level, coarser: Level) -> str:
-    """What level would follow from the finer one."""
-    match finer, coarser:
-        case Width(width=width, origin=origin), Width():
-            grid = f", with intervals that begin at {plain(origin)}" if origin else ""
-            return f"Take a width that is a multiple of {plain(width)}{grid}."
-        case Width(), Cuts():
-            return f"Cut where intervals of {spoken(finer)} begin."
-        case (Round(), Width()) | (Width(), Round()):
-            return "Of numbers below 0 they differ; take two of width, or two of round."
-        case Round(round=step), Round():
-            return f"Take a multiple of {step}."
-        case Round(round=step), Cuts():
-            return f"Cut at multiples of {step} that are above 0."
-        case Years(years=years), Years():
-            return f"Take a multiple of {years} years."
-        case Cuts(), Cuts():
-            return f"Take some of its cuts and no other: {spoken(finer)}."
-        case ((Top() | Bottom()), Cuts()):
-            return f"Cut on the side that {spoken(finer)} leaves as it is."
-        case _, (Top() | Bottom()):
-            return f"{spoken(coarser)} leaves other values as they are: put it first, or clip."
-    return "Take levels of one kind, or list the values with their labels in a hierarchy file."
-
-
-def _on_grid(intervals: Width, number: float, origin: float | None = None) -> bool:
-    """Whether an interval begins at a number, counted from the origin."""
-    start = intervals.origin if origin is None else origin
-    return (decimal(number) - decimal(start)) % decimal(intervals.width) == 0

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kanon_sql.report import audit
-from kanon_sql.report.document import (
-    NONE,
-    Block,
-    Footer,
-    Grid,
-    Heading,
-    Prose,
-    Row,
-    Strong,
-    Verdicts,
-)
-from kanon_sql.report.search import how_found, minimal_nodes
+from kanon_sql.report.document import Block, Footer, Heading, Prose, Strong, Verdicts
+from kanon_sql.report.release_grids import figure_or_none, grids, only_k, percentage, tenths
 from kanon_sql.report.words import models, tables
 from kanon_sql.report.words.models import Verdict
 from kanon_sql.report.words.numbers import (
@@ -29,28 +19,9 @@ from kanon_sql.report.words.numbers import (
     printable,
 )
 from kanon_sql.results.metrics import METRICS
-from kanon_sql.results.release import (
-    Anonymization,
-    GeneralizationStep,
-    Metrics,
-    Recoded,
-    Release,
-    ReleaseFindings,
-)
+from kanon_sql.results.release import Anonymization, Release, ReleaseFindings
 from kanon_sql.results.table import CheckResult, TableResult
 
-_BY_DATAFLY = (
-    "Datafly generalises one quasi-identifier at a time, the one with most distinct values. Before "
-    "each step, and at the end:"
-)
-_BY_CLASS = (
-    "Local recoding lets each class go down the hierarchies by itself, as far as what is demanded "
-    "allows. At the tops, where all begin:"
-)
-_NOTHING_TO_DO = (
-    "No more records violate what is demanded than may be suppressed, so Datafly generalises "
-    "nothing:"
-)
 _HOW_TO_WRITE = (
     "Nothing was asked to be written. --output release.parquet writes the release, --output "
     "release.sql the views that make it."
@@ -59,10 +30,6 @@ _HOW_TO_WRITE_VIEWS = (
     "Nothing was asked to be written. --output release.sql writes the views that make the release "
     "where the table lies."
 )
-_MIXED_LEVELS = (
-    "A column that shows several levels can't be grouped by as it is: see kanon-sql explain local."
-)
-_LONGEST_BAR = 12
 _A_LITTLE = 0.1
 """Which share of the records is a little to suppress."""
 _WHAT_HELPS = (
@@ -150,217 +117,21 @@ def headline(result: ReleaseFindings) -> list[str]:
     return parts
 
 
-def grids(result: ReleaseFindings) -> Iterator[Grid]:
-    """How the release was made, and what it cost."""
-    made = result.anonymization
-    yield _steps(result)
-    yield _before_and_after(result)
-    yield _by_attribute(result) if made.recoded is None else _by_level(result, made.recoded)
-    if made.minimal_nodes is not None:
-        yield minimal_nodes(made.minimal_nodes)
-    if result.anonymization.associations:
-        yield _associations(result)
-
-
-def _steps(result: ReleaseFindings) -> Grid:
-    made = result.anonymization
-    whole = made.before.summary.records or 0
-    k = _only_k(result)
-    violating = "violating\nclasses" if k is None else f"classes\nbelow{KEPT_TOGETHER}{number(k)}"
-    steps = (
-        step_row(step, place, step.to_level - 1, whole)
-        for place, step in enumerate(made.steps, start=1)
-    )
-    idle = made.algorithm == "datafly" and not made.steps
-    return Grid(
-        _NOTHING_TO_DO if idle else _how_found(made),
-        Row(
-            ("step", "attribute", "level", ""),
-            ("values", f"records in\n{violating}", "share"),
-        ),
-        (*steps, *_ends(result)),
-        below=step_4(result) or "",
-    )
-
-
-def _how_found(made: Anonymization) -> str:
-    if made.recoded is not None:
-        return _BY_CLASS
-    return _BY_DATAFLY if made.algorithm == "datafly" else how_found(made)
-
-
-def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> Row:
-    """A step in the columns of the table of steps."""
-    return Row(
-        (
-            f"{place:>4}",
-            printable(step.attribute),
-            f"{from_level} → {step.to_level}",
-            printable(step.label),
-        ),
-        (
-            number(step.distinct_before),
-            number(step.records_violating),
-            _share(step.records_violating, whole),
-        ),
-    )
-
-
-def _ends(result: ReleaseFindings) -> Iterator[Row]:
-    """What was left after the last step, and what became of it."""
-    made = result.anonymization
-    whole = made.before.summary.records or 0
-    kept = " as *" if made.suppressed_as == "star" else ""
-    for words, records in (
-        ("at the tops" if made.recoded else "at the end", made.records_violating),
-        (f"suppressed{kept} (at most {number(made.max_suppressed)} allowed)", made.suppressed),
-        ("of them in step 4", made.step4),
-    ):
-        if records or words != "of them in step 4":
-            yield Row(("", words), ("", number(records), _share(records, whole)))
-
-
-def _before_and_after(result: ReleaseFindings) -> Grid:
-    made, [table] = result.anonymization, result.tables
-    before, after = made.before.summary, table.summary
-    average = before.records / before.classes if before.records and before.classes else None
-    return Grid(
-        "",
-        Row(
-            ("",),
-            ("records", "classes", "k", "lost\n(Iyengar)", "precision", "average\nclass"),
-        ),
-        (
-            Row(
-                ("before",),
-                (
-                    *map(_figure, (before.records, before.classes, before.k)),
-                    _percentage(None if made.metrics.loss is None else 0),
-                    _percentage(None if made.metrics.precision is None else 1),
-                    _tenths(average),
-                ),
-            ),
-            Row(
-                ("after",),
-                (
-                    *map(_figure, (after.records, after.classes, after.k)),
-                    _percentage(made.metrics.loss),
-                    _percentage(made.metrics.precision),
-                    _tenths(made.metrics.average_class_size),
-                ),
-            ),
-        ),
-    )
-
-
-def _by_attribute(result: ReleaseFindings) -> Grid:
-    made = result.anonymization
-    return Grid(
-        "What became of each quasi-identifier, and what it lost:",
-        Row(("quasi-identifier", "level", ""), ("lost",)),
-        tuple(
-            Row(
-                (printable(name), f"{level:>5}", printable(made.labels[name])),
-                (_percentage(made.metrics.loss_by_quasi_identifier.get(name)),),
-            )
-            for name, level in (made.levels or {}).items()
-        ),
-    )
-
-
-def _by_level(result: ReleaseFindings, recoded: Recoded) -> Grid:
-    made = result.anonymization
-    return Grid(
-        f"Which level the records show, after {counted(recoded.rounds, 'round')}, and what each "
-        "quasi-identifier lost:",
-        Row(("quasi-identifier", "level", ""), ("records", "share", "lost")),
-        tuple(
-            row
-            for name, reached in recoded.levels_by_records.items()
-            for row in _levels_of(name, reached, recoded.labels_of_levels[name], made.metrics)
-        ),
-        below=" ".join(_beside(recoded, made)),
-    )
-
-
-def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
-    """What one level for all would have lost, and what mixed ones ask of whoever uses them."""
-    other = recoded.one_level_for_all
-    if other is not None and other.metrics.loss is not None and not made.reached_top:
-        suppressed = f" and suppress {counted(other.suppressed, 'record')}" * (other.suppressed > 0)
-        yield (
-            f"One level for each column would lose {_percentage(other.metrics.loss)} at least"
-            f"{suppressed}, with {counted(other.classes, 'class')} (--algorithm optimal)."
-        )
-    if any(len(each) > 1 for each in recoded.levels_by_records.values()):
-        yield _MIXED_LEVELS
-
-
-def _levels_of(
-    name: str, reached: Mapping[int, int], labels: Mapping[int, str], metrics: Metrics
-) -> Iterator[Row]:
-    """A row for each level that records show, with a bar as long as their share."""
-    whole = sum(reached.values())
-    for place, (level, records) in enumerate(sorted(reached.items())):
-        yield Row(
-            (
-                printable(name),
-                f"{level:>2} {_bar(records, whole):<{_LONGEST_BAR}}",
-                printable(labels[level]),
-            ),
-            (
-                number(records),
-                _share(records, whole),
-                _percentage(metrics.loss_by_quasi_identifier.get(name)) if place == 0 else "",
-            ),
-        )
-
-
-def _bar(part: int, whole: int) -> str:
-    return ("█" * round(_LONGEST_BAR * part / whole) or "▏") if whole else ""
-
-
-def _associations(result: ReleaseFindings) -> Grid:
-    return Grid(
-        "How strongly they go together with a sensitive attribute (Cramér's V, from 0 to 1):",
-        Row(("quasi-identifier", "sensitive"), ("before", "after")),
-        tuple(
-            Row(
-                (printable(each.quasi_identifier), printable(each.sensitive)),
-                (_hundredths(each.before), _hundredths(each.after)),
-            )
-            for each in result.anonymization.associations
-        ),
-    )
-
-
-def step_4(result: ReleaseFindings) -> str | None:
-    """What step 4 is, where it did something."""
-    made = result.anonymization
-    if not made.step4:
-        return None
-    past = ", even past the limit" if made.suppressed > made.max_suppressed else ""
-    return (
-        f"Step 4 suppressed {counted(made.step4, 'record')} more{past}: so that the suppressed "
-        "ones are not fewer than k themselves."
-    )
-
-
 def other_metrics(result: ReleaseFindings) -> str:
     """The metrics that have no column of their own."""
     metrics = result.anonymization.metrics
     bits = metrics.non_uniform_entropy_bits
-    in_bits = "" if bits is None else f"{KEPT_TOGETHER}({_tenths(bits)}{KEPT_TOGETHER}bits)"
+    in_bits = "" if bits is None else f"{KEPT_TOGETHER}({tenths(bits)}{KEPT_TOGETHER}bits)"
     found = {
-        "loss_geometric": _percentage(metrics.loss_geometric),
-        "non_uniform_entropy": f"{_percentage(metrics.non_uniform_entropy)}{in_bits}",
-        "discernibility": _figure(metrics.discernibility),
+        "loss_geometric": percentage(metrics.loss_geometric),
+        "non_uniform_entropy": f"{percentage(metrics.non_uniform_entropy)}{in_bits}",
+        "discernibility": figure_or_none(metrics.discernibility),
     }
     each = ", ".join(f"{METRICS[name].title.lower()} {value}" for name, value in found.items())
     weighted = (
         ""
         if metrics.loss_weighted is None
-        else f"Loss by the weights: {_percentage(metrics.loss_weighted)}. "
+        else f"Loss by the weights: {percentage(metrics.loss_weighted)}. "
     )
     return f"{weighted}Lost by other measures: {each}. kanon-sql explain says what each means."
 
@@ -411,7 +182,7 @@ def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
 
 def _in_vain(result: ReleaseFindings) -> list[str]:
     """Why there is no release, and what would help."""
-    made, k, [table] = result.anonymization, _only_k(result), result.tables
+    made, k, [table] = result.anonymization, only_k(result), result.tables
     if table.summary.classes == 1 and made.records_violating == table.summary.records:
         return [
             "With every quasi-identifier as coarse as it may be all records are one class, and "
@@ -463,35 +234,3 @@ def footer(result: ReleaseFindings) -> str:
         f"{counted(len(result.anonymization.views_for_reading), 'view')} and "
         f"{counted(len(table.sql), 'statement')}, --format json holds them"
     )
-
-
-def _only_k(result: ReleaseFindings) -> int | None:
-    """The demanded k, where nothing else is demanded."""
-    [table] = result.tables
-    demanded = [check for check in table.checks if check.holds is not None]
-    if [check.model for check in demanded] != ["k_anonymity"]:
-        return None
-    k: int | None = demanded[0].parameters.get("k")
-    return k
-
-
-def _share(part: int, whole: int) -> str:
-    return _percentage(part / whole if whole else None)
-
-
-def _percentage(fraction: float | None) -> str:
-    if fraction is None:
-        return NONE
-    return percent(fraction).replace("less than", "<").replace("more than", ">")
-
-
-def _figure(value: int | None) -> str:
-    return NONE if value is None else number(value)
-
-
-def _tenths(value: float | None) -> str:
-    return NONE if value is None else f"{value:,.1f}"
-
-
-def _hundredths(value: float | None) -> str:
-    return NONE if value is None else f"{value:.2f}"

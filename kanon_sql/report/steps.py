@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kanon_sql.report.lines import INDENT, padded
-from kanon_sql.report.release import step_row
+from kanon_sql.report.release_grids import step_row
 from kanon_sql.results.release import GeneralizationStep
 
 _LIVE = (4, 12, 5, 22, 9, 11)

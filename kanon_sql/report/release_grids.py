@@ -1,0 +1,261 @@
+"""The tables of a release: its steps, what it has and lost beside the table, and by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kanon_sql.report.document import NONE, Grid, Row
+from kanon_sql.report.search import how_found, minimal_nodes
+from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
+from kanon_sql.results.release import (
+    Anonymization,
+    GeneralizationStep,
+    Metrics,
+    Recoded,
+    ReleaseFindings,
+)
+
+_BY_DATAFLY = (
+    "Datafly generalises one quasi-identifier at a time, the one with most distinct values. Before "
+    "each step, and at the end:"
+)
+_BY_CLASS = (
+    "Local recoding lets each class go down the hierarchies by itself, as far as what is demanded "
+    "allows. At the tops, where all begin:"
+)
+_NOTHING_TO_DO = (
+    "No more records violate what is demanded than may be suppressed, so Datafly generalises "
+    "nothing:"
+)
+_MIXED_LEVELS = (
+    "A column that shows several levels can't be grouped by as it is: see kanon-sql explain local."
+)
+_LONGEST_BAR = 12
+
+
+def grids(result: ReleaseFindings) -> Iterator[Grid]:
+    """How the release was made, and what it cost."""
+    made = result.anonymization
+    yield _steps(result)
+    yield _before_and_after(result)
+    yield _by_attribute(result) if made.recoded is None else _by_level(result, made.recoded)
+    if made.minimal_nodes is not None:
+        yield minimal_nodes(made.minimal_nodes)
+    if result.anonymization.associations:
+        yield _associations(result)
+
+
+def _steps(result: ReleaseFindings) -> Grid:
+    made = result.anonymization
+    whole = made.before.summary.records or 0
+    k = only_k(result)
+    violating = "violating\nclasses" if k is None else f"classes\nbelow{KEPT_TOGETHER}{number(k)}"
+    steps = (
+        step_row(step, place, step.to_level - 1, whole)
+        for place, step in enumerate(made.steps, start=1)
+    )
+    idle = made.algorithm == "datafly" and not made.steps
+    return Grid(
+        _NOTHING_TO_DO if idle else _how_found(made),
+        Row(
+            ("step", "attribute", "level", ""),
+            ("values", f"records in\n{violating}", "share"),
+        ),
+        (*steps, *_ends(result)),
+        below=_step_4(result) or "",
+    )
+
+
+def _how_found(made: Anonymization) -> str:
+    if made.recoded is not None:
+        return _BY_CLASS
+    return _BY_DATAFLY if made.algorithm == "datafly" else how_found(made)
+
+
+def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> Row:
+    """A step in the columns of the table of steps."""
+    return Row(
+        (
+            f"{place:>4}",
+            printable(step.attribute),
+            f"{from_level} → {step.to_level}",
+            printable(step.label),
+        ),
+        (
+            number(step.distinct_before),
+            number(step.records_violating),
+            _share(step.records_violating, whole),
+        ),
+    )
+
+
+def _ends(result: ReleaseFindings) -> Iterator[Row]:
+    """What was left after the last step, and what became of it."""
+    made = result.anonymization
+    whole = made.before.summary.records or 0
+    kept = " as *" if made.suppressed_as == "star" else ""
+    for words, records in (
+        ("at the tops" if made.recoded else "at the end", made.records_violating),
+        (f"suppressed{kept} (at most {number(made.max_suppressed)} allowed)", made.suppressed),
+        ("of them in step 4", made.step4),
+    ):
+        if records or words != "of them in step 4":
+            yield Row(("", words), ("", number(records), _share(records, whole)))
+
+
+def _before_and_after(result: ReleaseFindings) -> Grid:
+    made, [table] = result.anonymization, result.tables
+    before, after = made.before.summary, table.summary
+    average = before.records / before.classes if before.records and before.classes else None
+    return Grid(
+        "",
+        Row(
+            ("",),
+            ("records", "classes", "k", "lost\n(Iyengar)", "precision", "average\nclass"),
+        ),
+        (
+            Row(
+                ("before",),
+                (
+                    *map(figure_or_none, (before.records, before.classes, before.k)),
+                    percentage(None if made.metrics.loss is None else 0),
+                    percentage(None if made.metrics.precision is None else 1),
+                    tenths(average),
+                ),
+            ),
+            Row(
+                ("after",),
+                (
+                    *map(figure_or_none, (after.records, after.classes, after.k)),
+                    percentage(made.metrics.loss),
+                    percentage(made.metrics.precision),
+                    tenths(made.metrics.average_class_size),
+                ),
+            ),
+        ),
+    )
+
+
+def _by_attribute(result: ReleaseFindings) -> Grid:
+    made = result.anonymization
+    return Grid(
+        "What became of each quasi-identifier, and what it lost:",
+        Row(("quasi-identifier", "level", ""), ("lost",)),
+        tuple(
+            Row(
+                (printable(name), f"{level:>5}", printable(made.labels[name])),
+                (percentage(made.metrics.loss_by_quasi_identifier.get(name)),),
+            )
+            for name, level in (made.levels or {}).items()
+        ),
+    )
+
+
+def _by_level(result: ReleaseFindings, recoded: Recoded) -> Grid:
+    made = result.anonymization
+    return Grid(
+        f"Which level the records show, after {counted(recoded.rounds, 'round')}, and what each "
+        "quasi-identifier lost:",
+        Row(("quasi-identifier", "level", ""), ("records", "share", "lost")),
+        tuple(
+            row
+            for name, reached in recoded.levels_by_records.items()
+            for row in _levels_of(name, reached, recoded.labels_of_levels[name], made.metrics)
+        ),
+        below=" ".join(_beside(recoded, made)),
+    )
+
+
+def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
+    """What one level for all would have lost, and what mixed ones ask of whoever uses them."""
+    other = recoded.one_level_for_all
+    if other is not None and other.metrics.loss is not None and not made.reached_top:
+        suppressed = f" and suppress {counted(other.suppressed, 'record')}" * (other.suppressed > 0)
+        yield (
+            f"One level for each column would lose {percentage(other.metrics.loss)} at least"
+            f"{suppressed}, with {counted(other.classes, 'class')} (--algorithm optimal)."
+        )
+    if any(len(each) > 1 for each in recoded.levels_by_records.values()):
+        yield _MIXED_LEVELS
+
+
+def _levels_of(
+    name: str, reached: Mapping[int, int], labels: Mapping[int, str], metrics: Metrics
+) -> Iterator[Row]:
+    """A row for each level that records show, with a bar as long as their share."""
+    whole = sum(reached.values())
+    for place, (level, records) in enumerate(sorted(reached.items())):
+        yield Row(
+            (
+                printable(name),
+                f"{level:>2} {_bar(records, whole):<{_LONGEST_BAR}}",
+                printable(labels[level]),
+            ),
+            (
+                number(records),
+                _share(records, whole),
+                percentage(metrics.loss_by_quasi_identifier.get(name)) if place == 0 else "",
+            ),
+        )
+
+
+def _bar(part: int, whole: int) -> str:
+    return ("█" * round(_LONGEST_BAR * part / whole) or "▏") if whole else ""
+
+
+def _associations(result: ReleaseFindings) -> Grid:
+    return Grid(
+        "How strongly they go together with a sensitive attribute (Cramér's V, from 0 to 1):",
+        Row(("quasi-identifier", "sensitive"), ("before", "after")),
+        tuple(
+            Row(
+                (printable(each.quasi_identifier), printable(each.sensitive)),
+                (_hundredths(each.before), _hundredths(each.after)),
+            )
+            for each in result.anonymization.associations
+        ),
+    )
+
+
+def _step_4(result: ReleaseFindings) -> str | None:
+    """What step 4 is, where it did something."""
+    made = result.anonymization
+    if not made.step4:
+        return None
+    past = ", even past the limit" if made.suppressed > made.max_suppressed else ""
+    return (
+        f"Step 4 suppressed {counted(made.step4, 'record')} more{past}: so that the suppressed "
+        "ones are not fewer than k themselves."
+    )
+
+
+def only_k(result: ReleaseFindings) -> int | None:
+    """The demanded k, where nothing else is demanded."""
+    [table] = result.tables
+    demanded = [check for check in table.checks if check.holds is not None]
+    if [check.model for check in demanded] != ["k_anonymity"]:
+        return None
+    k: int | None = demanded[0].parameters.get("k")
+    return k
+
+
+def _share(part: int, whole: int) -> str:
+    return percentage(part / whole if whole else None)
+
+
+def percentage(fraction: float | None) -> str:
+    if fraction is None:
+        return NONE
+    return percent(fraction).replace("less than", "<").replace("more than", ">")
+
+
+def figure_or_none(value: int | None) -> str:
+    return NONE if value is None else number(value)
+
+
+def tenths(value: float | None) -> str:
+    return NONE if value is None else f"{value:,.1f}"
+
+
+def _hundredths(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2f}"
