@@ -10,22 +10,20 @@ from typing import Any, Literal, Unpack
 from kanon_sql.anonymizing import anonymizer
 from kanon_sql.anonymizing import tradeoff as weighed
 from kanon_sql.anonymizing.again import made_again
+from kanon_sql.anonymizing.nameless import is_nameless, require_name, views_of_no_table
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.result import AnonymizationResult
 from kanon_sql.anonymizing.tradeoff import TradeoffResult
 from kanon_sql.auditing import auditor, compiler
 from kanon_sql.auditing.compiler import CompiledAudit
 from kanon_sql.auditing.result import AuditResult
-from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
-from kanon_sql.errors import SpecError, found_instead, kind_of
 from kanon_sql.plan import profile_plan
-from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying, require_shown
+from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
 from kanon_sql.results.release import (
     Algorithm,
-    Anonymization,
     Emitted,
     MetricName,
     ReleaseFindings,
@@ -40,10 +38,12 @@ from kanon_sql.spec.arguments import (
     QuasiIdentifiers,
     by_column,
     knows_its_parameters,
+    limits,
     names_listed,
+    path_given,
     spec_asked,
 )
-from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
+from kanon_sql.spec.spec import Unassigned
 from kanon_sql.sql.dialects import Quote
 
 
@@ -120,7 +120,7 @@ def audit(
         spec,
         engine=engine,
         show_values=show_values,
-        **_limits(memory_limit, threads, timeout),
+        **limits(memory_limit, threads, timeout),
     )
 
 
@@ -254,7 +254,7 @@ def anonymize(
         minimal_nodes=minimal_nodes,
         suppressed=suppressed,
         pull_frequencies=pull_frequencies,
-        output=_path(output),
+        output=path_given(output),
         dialect=dialect,
         emit=emit,
         view_name=view_name,
@@ -263,12 +263,14 @@ def anonymize(
         untouched=untouched,
         force=force,
     )
-    _require_name(spec.tables[0], wanted)
-    limits = _limits(memory_limit, threads, timeout)
-    result = anonymizer.anonymize(spec, wanted, engine=engine, **limits)
-    if _is_nameless(spec.tables[0]):
-        result = replace(result, anonymization=_of_no_table(result.anonymization, spec.tables[0]))
-    return replace(result, made_again=made_again(spec, wanted, result, engine, limits))
+    require_name(spec.tables[0], wanted)
+    bounds = limits(memory_limit, threads, timeout)
+    result = anonymizer.anonymize(spec, wanted, engine=engine, **bounds)
+    if is_nameless(spec.tables[0]):
+        result = replace(
+            result, anonymization=views_of_no_table(result.anonymization, spec.tables[0])
+        )
+    return replace(result, made_again=made_again(spec, wanted, result, engine, bounds))
 
 
 @knows_its_parameters
@@ -331,7 +333,9 @@ def profile(
         suda=suda,
         columns=tuple(names_listed("columns", columns)),
         sampling_fraction=sampling_fraction,
-        scores=_scores_file(scores, spec, engine, show_values=show_values, force=force),
+        scores=profiler.scores_file(
+            path_given(scores, "scores"), spec.files(engine), show_values=show_values, force=force
+        ),
     )
     return profiler.profile(
         spec,
@@ -339,7 +343,7 @@ def profile(
         k=k,
         identifying=identifying,
         engine=engine,
-        **_limits(memory_limit, threads, timeout),
+        **limits(memory_limit, threads, timeout),
     )
 
 
@@ -368,21 +372,10 @@ def init(
     The errors are those of `audit`; a table without records is an `InputError`.
     """
     spec = spec_asked(data, (), sensitive, (), None, None, {}, **parts)
-    path = _path(output)
+    path = path_given(output)
     if path is not None:
         check_writable(path, inputs=spec.files(engine), force=force)
-    return propose(spec, output=path, engine=engine, **_limits(memory_limit, threads, timeout))
-
-
-def _scores_file(
-    scores: Any, spec: AuditSpec, engine: Any, *, show_values: bool, force: bool
-) -> Path | None:
-    """The file for the scores, if it may be written."""
-    path = _path(scores, "scores")
-    if path is not None:
-        require_shown(show_values)
-        check_writable(path, inputs=spec.files(engine), force=force)
-    return path
+    return propose(spec, output=path, engine=engine, **limits(memory_limit, threads, timeout))
 
 
 @knows_its_parameters
@@ -444,7 +437,7 @@ def tradeoff(
         pull_frequencies=pull_frequencies,
     )
     return weighed.tradeoff(
-        spec, wanted, _ks(k), engine=engine, **_limits(memory_limit, threads, timeout)
+        spec, wanted, _ks(k), engine=engine, **limits(memory_limit, threads, timeout)
     )
 
 
@@ -453,38 +446,6 @@ def _ks(k: Any) -> Sequence[int]:
     if k is None:
         return weighed.KS
     return list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
-
-
-def _is_nameless(table: TableSpec) -> bool:
-    """Whether it is a data frame that nobody said the table of."""
-    return not table.name and frame_name(table.source) in FRAMES
-
-
-def _of_no_table(made: Anonymization, table: TableSpec) -> Anonymization:
-    """The same release, whose views say that they can't be run yet."""
-    note = (
-        f"-- A {frame_name(table.source)} is no table. Say which one it will be, as in "
-        'name="patients",\n-- and these views can be run.\n'
-    )
-
-    def noted(views: tuple[str, ...]) -> tuple[str, ...]:
-        return (note + views[0], *views[1:]) if views else ()
-
-    hidden = made.views_without_values
-    return replace(
-        made,
-        views=noted(made.views),
-        views_without_values=None if hidden is None else noted(hidden),
-    )
-
-
-def _require_name(table: TableSpec, wanted: ReleaseOptions) -> None:
-    """Raise for views of a data frame that no one could run: a frame is no table by itself."""
-    if wanted.writes_views and _is_nameless(table):
-        raise SpecError(
-            f"the views read a table, and a {frame_name(table.source)} is none. Say what the table "
-            'is called that it will be in, as in name="patients".'
-        )
 
 
 def from_json(
@@ -517,20 +478,3 @@ def from_json(
                 asked=found.asked,
             )
     return AuditResult(found.tables, found.version, audited=found.audited, asked=found.asked)
-
-
-def _path(output: str | Path | None, parameter: str = "output") -> Path | None:
-    if isinstance(output, str | Path | None):
-        return Path(output) if output is not None else None
-    raise SpecError(f"{parameter} must be the path of a file; found {kind_of(output)}.")
-
-
-def _limits(memory_limit: Any, threads: Any, timeout: Any) -> dict[str, Any]:
-    """What bounds a run, if each can bound one."""
-    if not isinstance(memory_limit, str | None):
-        found = found_instead(memory_limit)
-        raise SpecError(f'memory_limit must be text, as in "4GB"; found {found}.')
-    for name, number in (("threads", threads), ("timeout", timeout)):
-        if isinstance(number, bool) or not isinstance(number, int | float | None):
-            raise SpecError(f"{name} must be a number; found {found_instead(number)}.")
-    return {"memory_limit": memory_limit, "threads": threads, "timeout": timeout}

@@ -111,13 +111,15 @@ def column_question(column: str, target: str, values: Mapping[str, Any]) -> Audi
 def identifying_question(spec: AuditSpec, values: Mapping[str, Any]) -> Identifying:
     """What is asked of sets of columns. Raises `SpecError`, also for scores that may not be
     written."""
-    from kanon_sql.plan.identifying import Identifying, require_shown
-    from kanon_sql.results.writing import check_writable
+    from kanon_sql.plan.identifying import Identifying
+    from kanon_sql.profiling.profiler import scores_file
 
-    scores = Path(values["scores"]) if values["scores"] else None
-    if scores is not None:
-        require_shown(values["show_values"])
-        check_writable(scores, inputs=spec.files(), force=values["force"])
+    scores = scores_file(
+        Path(values["scores"]) if values["scores"] else None,
+        spec.files(),
+        show_values=values["show_values"],
+        force=values["force"],
+    )
     return Identifying(
         subsets=values["subsets"],
         suda=values["suda"],

@@ -80,15 +80,6 @@ class Identifying:
         return size
 
 
-def require_shown(show_values: bool) -> None:
-    """Raise `SpecError` for scores of records where no personal data are asked for."""
-    if not show_values:
-        raise SpecError(
-            f"{option('scores')}: which records are special is personal data: whoever has the "
-            f"table finds the people. Ask for it with {option('show_values')}."
-        )
-
-
 def _are(columns: int) -> str:
     return "is one column" if columns == 1 else f"are {columns:,} columns"
 

@@ -9,7 +9,7 @@ knows, the question is which columns identify people.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,7 +51,7 @@ from kanon_sql.results.profile import (
 )
 from kanon_sql.results.table import Status
 from kanon_sql.results.version import VERSION
-from kanon_sql.results.writing import refuse_to_overwrite, write_whole
+from kanon_sql.results.writing import check_writable, refuse_to_overwrite, write_whole
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.quoting import positive_int
 from kanon_sql.sql.tables import Row
@@ -111,6 +111,22 @@ def _refuse_nonsense(
         raise SpecError(
             f"{option('scores')}: one file holds those of one table. Profile one table at a time."
         )
+
+
+def scores_file(
+    path: Path | None, inputs: Iterable[str], *, show_values: bool, force: bool
+) -> Path | None:
+    """The file for the scores. Raises `SpecError` where it may not be written, or where no personal
+    data are asked for."""
+    if path is None:
+        return None
+    if not show_values:
+        raise SpecError(
+            f"{option('scores')}: which records are special is personal data: whoever has the "
+            f"table finds the people. Ask for it with {option('show_values')}."
+        )
+    check_writable(path, inputs=inputs, force=force)
+    return path
 
 
 def _lines(scores: Scores) -> str:

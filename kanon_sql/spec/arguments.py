@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
-from kanon_sql.errors import SpecError, did_you_mean, kind_of
+from kanon_sql.errors import SpecError, did_you_mean, found_instead, kind_of
 from kanon_sql.spec.builders import parse_builder
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -233,3 +234,21 @@ def _column(name: Any) -> Any:
     """A column's name; pandas numbers the columns of a frame that was given none."""
     is_number = isinstance(name, int) and not isinstance(name, bool)
     return str(name) if is_number else name
+
+
+def path_given(output: str | Path | None, parameter: str = "output") -> Path | None:
+    """The path of a file, if one is named."""
+    if isinstance(output, str | Path | None):
+        return Path(output) if output is not None else None
+    raise SpecError(f"{parameter} must be the path of a file; found {kind_of(output)}.")
+
+
+def limits(memory_limit: Any, threads: Any, timeout: Any) -> dict[str, Any]:
+    """What bounds a run, if each can bound one."""
+    if not isinstance(memory_limit, str | None):
+        found = found_instead(memory_limit)
+        raise SpecError(f'memory_limit must be text, as in "4GB"; found {found}.')
+    for name, number in (("threads", threads), ("timeout", timeout)):
+        if isinstance(number, bool) or not isinstance(number, int | float | None):
+            raise SpecError(f"{name} must be a number; found {found_instead(number)}.")
+    return {"memory_limit": memory_limit, "threads": threads, "timeout": timeout}

@@ -606,7 +606,7 @@ class Replaced(DuckDBEngine):
         self._path, self._text = path, text
 
     def lock(self) -> None:
-        if not self._locked:
+        if not self._targets.is_shut:
             self._path.write_text(self._text)
         super().lock()
 

@@ -21,38 +21,19 @@ import duckdb
 from kanon_sql.engines.base import Batches
 from kanon_sql.engines.definitions import Carried
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter
-from kanon_sql.engines.duckdb.errors import (
-    ABOUT_THE_STATEMENT,
-    explained,
-    first_line,
-    relation_alone,
-    without_values,
-)
-from kanon_sql.engines.duckdb.evidence import Evidence, FileEvidence, is_database
-from kanon_sql.engines.duckdb.files import (
-    Source,
-    file_source,
-    list_files,
-    matching_files,
-    read_arrow,
-    require_readable,
-)
-from kanon_sql.engines.duckdb.frames import frame_name, readable_frame, scanned_files
+from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, first_line
+from kanon_sql.engines.duckdb.evidence import FileEvidence
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
 from kanon_sql.engines.duckdb.sessions import require_plain_comparison, require_plain_session
-from kanon_sql.engines.duckdb.views import definitions_read, paths_in, texts_in
+from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
+from kanon_sql.engines.duckdb.views import texts_in
 from kanon_sql.engines.duckdb.written import as_files_have_them
-from kanon_sql.engines.failures import NO_URL_OF_SQLITE, stopped
-from kanon_sql.engines.names import name_parts, named, shortened
-from kanon_sql.engines.readers import Run, as_pattern, require_usable_names
-from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
-from kanon_sql.files import KINDS, file_kind, is_sqlite
+from kanon_sql.errors import EngineError, InputError, SpecError
+from kanon_sql.files import file_kind
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier, literal
 from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
-
-RELATION = "kanon_relation"
 
 
 class DuckDBEngine:
@@ -83,40 +64,39 @@ class DuckDBEngine:
                 "an open DuckDB connection brings its own database, memory limit and threads. "
                 "Set them there."
             )
-        self._delimiter = checked_delimiter(delimiter)
-        self._null_strings = tuple(null_strings)
+        delimiter = checked_delimiter(delimiter)
         self._has_tables = database is not None or connection is not None
         self._owned = connection is None
-        self._locked = False
-        self._relation: duckdb.DuckDBPyRelation | None = None
         self._carried = Carried()
-        self._frames: dict[str, Any] = {}
-        self._scanned: set[str] = set()
-        self._files = Evidence()
-        self._paths: set[str] = set()
-        self._unfinished: dict[str, str] = {}
         self._kept: dict[str, str] = {}
-        self._temporary: set[str] = set()
         self._closing = threading.Lock()
-        self._stopping = threading.Event()
+        temporary: list[str] = []
         if connection is not None:
             self._session = cursor_of(connection)
             self._let_go = weakref.finalize(self, let_go, self._session, None)
             names = connection.execute(render("temporary_names")).fetchall()
-            self._temporary = {str(name).casefold() for (name,) in names}
+            temporary = [str(name) for (name,) in names]
             # One snapshot for all questions, in which nothing can be written.
             self._session.execute("begin transaction read only")
         else:
             spill = spill_folder()
             self._session = open_hub(memory_limit, threads, spill)
             self._let_go = weakref.finalize(self, let_go, self._session, spill)
+        self._targets = Targets(
+            self._session,
+            is_ours=self._owned,
+            has_tables=self._has_tables,
+            temporary=temporary,
+            delimiter=delimiter,
+            null_strings=null_strings,
+        )
         if database is not None:
             self._attach(str(database))
 
     @property
     def keeps_rows(self) -> bool:
         """In a relation's session nothing is kept: its questions carry along what they read."""
-        return self._relation is None
+        return self._targets.relation is None
 
     @property
     def version(self) -> str:
@@ -128,24 +108,26 @@ class DuckDBEngine:
 
         A relation is read in its own session, and files beside it too.
         """
-        self._stopping.clear()
+        self._targets.stopping.clear()
         if self._has_tables:
             require_plain_session(self._asked)
-        table = self._found(target)
+        table = self._targets.table(target)
         if self._is_plain_hub:
             return table
+        if not self._has_tables:
+            require_plain_session(self._asked)
         require_plain_comparison(self._asked, table)
         [[keeps_order]] = self._asked(render("keeps_order"))
         return replace(table, ordered=table.ordered and bool(keeps_order))
 
     def lock(self) -> None:
         """Shut off everything but the files named so far. Needs no call: `query` does it first."""
-        if self._owned and not self._locked:
-            paths = ", ".join(map(literal, sorted(self._paths)))
+        if self._owned and not self._targets.is_shut:
+            paths = ", ".join(map(literal, sorted(self._targets.paths)))
             self._session.execute(f"set allowed_paths = [{paths}]")
             self._session.execute("set enable_external_access = false")
             self._session.execute("set lock_configuration = true")
-        self._locked = True
+            self._targets.is_shut = True
 
     def limit(self, seconds: float) -> None:
         """DuckDB has no limit of its own: who waits cancels."""
@@ -169,7 +151,7 @@ class DuckDBEngine:
             with ctrl_c():
                 names, rows = self._answer(sql)
         except duckdb.Error as error:
-            raise self._explained(error, told=self._fails_alike(error, sql)) from None
+            raise self._targets.explained(error, told=self._fails_alike(error, sql)) from None
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def keep(self, name: str, sql: str) -> None:
@@ -226,23 +208,19 @@ class DuckDBEngine:
     def will_write(self, path: Path, becomes: Path) -> None:
         """Leave a file open that is to be written once the others are shut off, and take it for
         what it becomes."""
-        self._paths.add(str(path))
-        self._unfinished[str(path)] = str(becomes)
+        self._targets.will_write(path, becomes)
 
     def write(self, name: str, path: Path) -> None:
         """Write what is kept under `name` to a Parquet or CSV file.
 
         Raises `EngineError`, for example where the disk is full.
         """
-        becomes = self._unfinished[str(path)]
-        if file_kind(becomes) == "csv":
-            delimiter = literal(self._delimiter_in(becomes))
-            form = f"format csv, header true, delimiter {delimiter}"
-        else:
-            form = "format parquet"
-        columns = ", ".join(
-            as_files_have_them(self._columns(identifier(name)), parquet=form == "format parquet")
-        )
+        becomes = self._targets.becomes(path)
+        is_text = file_kind(becomes) == "csv"
+        delimiter = literal(self._targets.delimiter_in(becomes))
+        form = f"format csv, header true, delimiter {delimiter}" if is_text else "format parquet"
+        written = self._targets.columns(identifier(name))
+        columns = ", ".join(as_files_have_them(written, parquet=not is_text))
         try:
             with ctrl_c():
                 self._session.execute(
@@ -286,11 +264,11 @@ class DuckDBEngine:
     @property
     def can_cancel(self) -> bool:
         """A relation's query can't be stopped: its session is not ours."""
-        return self._relation is None
+        return self._targets.relation is None
 
     def cancel(self) -> None:
         """Stop what runs, unless it runs in a relation's session."""
-        self._stopping.set()
+        self._targets.stopping.set()
         self._session.interrupt()
 
     def progress(self) -> str:
@@ -308,27 +286,26 @@ class DuckDBEngine:
 
     def close(self) -> None:
         """Close the session and remove what spilled to disk."""
-        self._relation = None
-        self._frames.clear()
+        self._targets.let_go()
         with self._closing:
             self._let_go()
 
     def evidence(self) -> list[FileEvidence]:
         """The files read, as they were at the start."""
-        return list(self._files)
+        return list(self._targets.evidence)
 
     def files_read(self) -> Iterator[str]:
         """What was named, or is scanned by a LazyFrame; the files of the databases that are open,
         and what any view or macro in them, or a relation, may read."""
-        yield from (each.path for each in self._files)
-        yield from self._scanned
+        yield from (each.path for each in self._targets.evidence)
+        yield from self._targets.scanned
         if self._is_plain_hub:
             return
         for (path,) in self._asked(render("database_files")):
             yield from (path, f"{path}.wal")
         definitions = [sql for (sql,) in self._asked(render("definitions_of_all"))]
-        if self._relation is not None:
-            definitions.append(self._relation.sql_query())
+        if self._targets.relation is not None:
+            definitions.append(self._targets.relation.sql_query())
         [[search_path]] = self._asked(render("file_search_path"))
         folders = ["", *filter(None, str(search_path or "").split(","))]
         for text in {text for sql in definitions for text in texts_in(sql)}:
@@ -336,7 +313,7 @@ class DuckDBEngine:
 
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if a file is not what it was at the start."""
-        self._files.verify_unchanged()
+        self._targets.evidence.verify_unchanged()
 
     def __enter__(self) -> Self:
         return self
@@ -348,189 +325,24 @@ class DuckDBEngine:
         if not Path(database).is_file():
             self.close()
             raise InputError(f"{database}: no such DuckDB file.")
-        self._files.note([database])
+        self._targets.evidence.note([database])
         try:
             name = identifier(own_name(database))
             self._session.execute(f"attach {literal(database)} as {name} (read_only)")
             self._session.execute(f"use {name}")
         except duckdb.Error:
             self.close()
-            _refuse_sqlite(database)
+            refuse_sqlite(database)
             raise InputError(
                 f"{database} can't be opened for reading: it is no DuckDB file, is from a newer "
                 "DuckDB, or is open for writing elsewhere. In this process, pass the open "
                 "connection instead."
             ) from None
 
-    def _found(self, target: Any) -> Table:
-        if isinstance(target, str | os.PathLike):
-            text = os.fspath(target)
-            return self._file(text) if self._is_file(text) else self._catalogued(text)
-        if isinstance(target, duckdb.DuckDBPyRelation):
-            return self._related(target)
-        return self._framed(frame_name(target), target)
-
     @property
     def _is_plain_hub(self) -> bool:
         """Whether nobody but us had a hand in the session that answers."""
-        return not self._has_tables and self._relation is None
-
-    def _is_file(self, text: str) -> bool:
-        if not self._has_tables or text in self._unfinished:
-            return True
-        try:
-            return file_kind(text) is not None and bool(list_files(text, self._reading))
-        except InputError:
-            return False
-
-    @property
-    def _reading(self) -> Run:
-        return Run(self._run, self._go_on)
-
-    def _go_on(self) -> None:
-        """Raise if what reads a file here, and not in DuckDB, is to stop."""
-        if self._stopping.is_set():
-            raise stopped()
-
-    def _file(self, path: str) -> Table:
-        files, left_out = matching_files(path, self._reading)
-        if self._locked and self._owned and path not in self._paths:
-            raise EngineError(f"{path}: name every file before the first query.")
-        known_as = self._unfinished.get(path, path)
-        kind = file_kind(known_as)
-        if kind is None:
-            _refuse_sqlite(path)
-        if kind is None and is_database(path):
-            raise InputError(
-                f"{path} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
-                f"--connect duckdb:{path}."
-            )
-        if kind is None and path.lower().endswith((".yml", ".yaml")):
-            raise InputError(
-                f"{path} is a spec, and a table is needed. Read it with "
-                f"AuditSpec.from_file({path!r})."
-            )
-        if kind is None:
-            raise InputError(
-                f"{path}: the name doesn't say what the file holds. Its end should be one of "
-                f"{' '.join(KINDS)}."
-            )
-        for file in files:
-            require_readable(file)
-        self._files.note(files)
-        name = os.path.basename(known_as)
-        if kind == "arrow":
-            table = self._registered(name, path, read_arrow(files))
-            return replace(table, left_out=left_out)
-        try:
-            source = file_source(
-                path,
-                files,
-                kind,
-                self._reading,
-                delimiter=self._delimiter_in(known_as) if known_as != path else self._delimiter,
-                null_strings=self._null_strings,
-                keep_glob=self._owned and not left_out,
-            )
-            columns = self._columns(source.sql, source)
-        except duckdb.Error as error:
-            raise self._explained(error) from None
-        except InputError:
-            self.verify_unchanged()
-            raise
-        self._paths |= {path, *files, *map(as_pattern, files)}
-        return Table(
-            name,
-            source.sql,
-            columns,
-            source.text,
-            parsed=kind in ("csv", "json"),
-            in_lines=source.in_lines,
-            left_out=left_out,
-        )
-
-    def _delimiter_in(self, name: str) -> str:
-        """What separates the fields of a file that is written here."""
-        return self._delimiter or ("\t" if name.lower().endswith(".tsv") else ",")
-
-    def _catalogued(self, name: str) -> Table:
-        if name_parts(name)[-1].casefold() in self._temporary:
-            raise InputError(
-                f"{name} is temporary, so only its own session sees it. Pass it as a relation: "
-                f"connection.table('{name}')."
-            )
-        database, schema = self._run(render("current_place"))[0]
-        known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
-        found = named(name, known, [(database, schema)], self.dialect, no_file=", and no such file")
-        sql = ".".join(map(identifier, shortened(found, database)))
-        definitions = self._run(render("definitions"))
-        read = definitions_read(found, definitions)
-        self._open_files_in(read)
-        try:
-            return Table(found[-1], sql, self._columns(sql), ordered=False)
-        except duckdb.Error as error:
-            raise explained(error) from None
-
-    def _open_files_in(self, definitions: Sequence[str]) -> None:
-        """Leave open what a view reads, and see whether it changes."""
-        for path in (path for definition in definitions for path in paths_in(definition)):
-            try:
-                files = list_files(path, self._reading)
-            except InputError:
-                continue
-            self._files.note(files)
-            self._paths |= {path, *files}
-
-    def _framed(self, name: str, target: Any) -> Table:
-        self._scanned |= set(scanned_files(target))
-        return self._registered(name, name, readable_frame(target))
-
-    def _registered(self, name: str, label: str, frame: Any) -> Table:
-        """`frame` under `label`, in the hub or on the cursor, where no one else sees it."""
-        if self._relation is not None:
-            raise relation_alone()
-        label = label if label not in self._frames else f"{label} {len(self._frames) + 1}"
-        try:
-            self._session.register(label, frame)
-            columns = self._columns(identifier(label))
-        except (duckdb.Error, RuntimeError) as error:
-            raise InputError(
-                f"{name} has a column that DuckDB can't read ({type(error).__name__}). "
-                "Convert it to text, a number or a date."
-            ) from None
-        self._frames[label] = frame
-        return Table(name, identifier(label), columns)
-
-    def _related(self, relation: duckdb.DuckDBPyRelation) -> Table:
-        if self._frames or self._has_tables or self._relation not in (None, relation):
-            raise relation_alone()
-        if duckdb.__version__.startswith("1."):
-            raise InputError(
-                "a relation can be audited in place from DuckDB 2.0 on; before, that takes a view "
-                "in your database. Pass a table's name with engine=, or to_arrow_table()."
-            )
-        require_usable_names("duckdb relation", relation.columns)
-        self._relation = relation
-        require_plain_session(self._asked)
-        columns = zip(relation.columns, relation.types, strict=True)
-        return Table(
-            "duckdb relation",
-            RELATION,
-            tuple(Column(name, without_values(str(type_))) for name, type_ in columns),
-            ordered=False,
-        )
-
-    def _columns(self, sql: str, file: Source | None = None) -> tuple[Column, ...]:
-        known = file or Source(sql)
-        return tuple(
-            Column(
-                name,
-                without_values(type_),
-                name in known.few_values,
-                repeats=name in known.repeats,
-            )
-            for name, type_, *_ in self._run(f"describe from {sql}")
-        )
+        return not self._has_tables and self._targets.relation is None
 
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
         with ctrl_c():
@@ -559,14 +371,8 @@ class DuckDBEngine:
             with ctrl_c():
                 self._session.execute(f"create temp {kind} {identifier(name)} as {sql}", parameters)
         except duckdb.Error as error:
-            raise self._explained(error, told=self._fails_alike(error, sql)) from None
+            raise self._targets.explained(error, told=self._fails_alike(error, sql)) from None
         self._kept[name] = kind
-
-    def _explained(self, error: duckdb.Error, *, told: bool = True) -> KanonError:
-        """The error in our words. Raises `EngineError` if a file changed, which explains any."""
-        if not isinstance(error, duckdb.InterruptException):
-            self.verify_unchanged()
-        return explained(error, told=told)
 
     def _fails_alike(self, error: duckdb.Error, sql: str) -> bool:
         """Whether the SELECT fails in the same words where it is planned, and no row is read."""
@@ -579,10 +385,10 @@ class DuckDBEngine:
         return False
 
     def _answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        if self._relation is None:
+        if self._targets.relation is None:
             answer = self._session.execute(sql)
             return [column[0] for column in answer.description or []], answer.fetchall()
-        found = self._relation.query(RELATION, self._carried.in_dialect(sql))
+        found = self._targets.relation.query(RELATION, self._carried.in_dialect(sql))
         return (found.columns, found.fetchall()) if found else ([], [])
 
 
@@ -601,8 +407,3 @@ def nan_in_words(column: Iterable[Any]) -> list[Any]:
     [0.5, 'nan', None]
     """
     return ["nan" if cell != cell else cell for cell in column]
-
-
-def _refuse_sqlite(path: str) -> None:
-    if is_sqlite(path):
-        raise InputError(f"{path} is a database of SQLite, and {NO_URL_OF_SQLITE}")

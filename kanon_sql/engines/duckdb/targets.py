@@ -1,0 +1,269 @@
+"""What is named to DuckDB and the table that it is: files, a table or view, a frame, a relation."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from kanon_sql.engines.duckdb.errors import explained, relation_alone, without_values
+from kanon_sql.engines.duckdb.evidence import Evidence, is_database
+from kanon_sql.engines.duckdb.files import (
+    Source,
+    file_source,
+    list_files,
+    matching_files,
+    read_arrow,
+    require_readable,
+)
+from kanon_sql.engines.duckdb.frames import frame_name, readable_frame, scanned_files
+from kanon_sql.engines.duckdb.hub import ctrl_c
+from kanon_sql.engines.duckdb.views import definitions_read, paths_in
+from kanon_sql.engines.failures import NO_URL_OF_SQLITE, stopped
+from kanon_sql.engines.names import name_parts, named, shortened
+from kanon_sql.engines.readers import Run, as_pattern, require_usable_names
+from kanon_sql.errors import EngineError, InputError, KanonError
+from kanon_sql.files import KINDS, Kind, file_kind, is_sqlite
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import DIALECT, identifier
+from kanon_sql.sql.tables import Column, Table
+
+RELATION = "kanon_relation"
+"""What a relation is called in the questions that are put to it."""
+
+
+class Targets:
+    """Everything that was named so far, and what is read for it."""
+
+    def __init__(
+        self,
+        session: duckdb.DuckDBPyConnection,
+        *,
+        is_ours: bool,
+        has_tables: bool,
+        temporary: Sequence[str] = (),
+        delimiter: str | None = None,
+        null_strings: Sequence[str] = (),
+    ) -> None:
+        self._session = session
+        self._is_ours = is_ours
+        self._has_tables = has_tables
+        self._temporary = {name.casefold() for name in temporary}
+        self._delimiter = delimiter
+        self._null_strings = tuple(null_strings)
+        self._frames: dict[str, Any] = {}
+        self._unfinished: dict[str, str] = {}
+        self.evidence = Evidence()
+        self.paths: set[str] = set()
+        """What the session must be left open for."""
+        self.scanned: set[str] = set()
+        """The files that LazyFrames are made of."""
+        self.relation: duckdb.DuckDBPyRelation | None = None
+        self.is_shut = False
+        """Whether no other file can be opened any more."""
+        self.stopping = threading.Event()
+        """Set once what reads a file here, and not in DuckDB, is to stop."""
+
+    def table(self, target: Any) -> Table:
+        """The table that `target` names. Raises `InputError` if it can't be read whole."""
+        if isinstance(target, str | os.PathLike):
+            text = os.fspath(target)
+            return self._file(text) if self._is_file(text) else self._catalogued(text)
+        if isinstance(target, duckdb.DuckDBPyRelation):
+            return self._related(target)
+        return self._framed(frame_name(target), target)
+
+    def will_write(self, path: Path, becomes: Path) -> None:
+        """Take a file that is to be written for what it becomes."""
+        self.paths.add(str(path))
+        self._unfinished[str(path)] = str(becomes)
+
+    def becomes(self, path: Path) -> str:
+        """The name that a file will have which is to be written."""
+        return self._unfinished[str(path)]
+
+    def let_go(self) -> None:
+        """Forget what lives in Python."""
+        self.relation = None
+        self._frames.clear()
+
+    def explained(self, error: duckdb.Error, *, told: bool = True) -> KanonError:
+        """The error in our words. Raises `EngineError` if a file changed, which explains any."""
+        if not isinstance(error, duckdb.InterruptException):
+            self.evidence.verify_unchanged()
+        return explained(error, told=told)
+
+    def delimiter_in(self, name: str) -> str:
+        """What separates the fields of a file that is written here."""
+        return self._delimiter or ("\t" if name.lower().endswith(".tsv") else ",")
+
+    def columns(self, sql: str, file: Source | None = None) -> tuple[Column, ...]:
+        """The columns of what stands after FROM; `file` says what is known of them."""
+        known = file or Source(sql)
+        return tuple(
+            Column(
+                name,
+                without_values(type_),
+                name in known.few_values,
+                repeats=name in known.repeats,
+            )
+            for name, type_, *_ in self._run(f"describe from {sql}")
+        )
+
+    def _is_file(self, text: str) -> bool:
+        if not self._has_tables or text in self._unfinished:
+            return True
+        try:
+            return file_kind(text) is not None and bool(list_files(text, self._reading))
+        except InputError:
+            return False
+
+    @property
+    def _reading(self) -> Run:
+        return Run(self._run, self._go_on)
+
+    def _go_on(self) -> None:
+        """Raise if what reads a file here, and not in DuckDB, is to stop."""
+        if self.stopping.is_set():
+            raise stopped()
+
+    def _file(self, path: str) -> Table:
+        files, left_out = matching_files(path, self._reading)
+        if self.is_shut and path not in self.paths:
+            raise EngineError(f"{path}: name every file before the first query.")
+        known_as = self._unfinished.get(path, path)
+        kind = _kind(path, known_as)
+        for file in files:
+            require_readable(file)
+        self.evidence.note(files)
+        name = os.path.basename(known_as)
+        if kind == "arrow":
+            table = self._registered(name, path, read_arrow(files))
+            return replace(table, left_out=left_out)
+        try:
+            source = file_source(
+                path,
+                files,
+                kind,
+                self._reading,
+                delimiter=self.delimiter_in(known_as) if known_as != path else self._delimiter,
+                null_strings=self._null_strings,
+                keep_glob=self._is_ours and not left_out,
+            )
+            columns = self.columns(source.sql, source)
+        except duckdb.Error as error:
+            raise self.explained(error) from None
+        except InputError:
+            self.evidence.verify_unchanged()
+            raise
+        self.paths |= {path, *files, *map(as_pattern, files)}
+        return Table(
+            name,
+            source.sql,
+            columns,
+            source.text,
+            parsed=kind in ("csv", "json"),
+            in_lines=source.in_lines,
+            left_out=left_out,
+        )
+
+    def _catalogued(self, name: str) -> Table:
+        if name_parts(name)[-1].casefold() in self._temporary:
+            raise InputError(
+                f"{name} is temporary, so only its own session sees it. Pass it as a relation: "
+                f"connection.table('{name}')."
+            )
+        database, schema = self._run(render("current_place"))[0]
+        known = [tuple(map(str, row)) for row in self._run(render("tables_and_views"))]
+        found = named(name, known, [(database, schema)], DIALECT, no_file=", and no such file")
+        sql = ".".join(map(identifier, shortened(found, database)))
+        definitions = self._run(render("definitions"))
+        read = definitions_read(found, definitions)
+        self._open_files_in(read)
+        try:
+            return Table(found[-1], sql, self.columns(sql), ordered=False)
+        except duckdb.Error as error:
+            raise explained(error) from None
+
+    def _open_files_in(self, definitions: Sequence[str]) -> None:
+        """Leave open what a view reads, and see whether it changes."""
+        for path in (path for definition in definitions for path in paths_in(definition)):
+            try:
+                files = list_files(path, self._reading)
+            except InputError:
+                continue
+            self.evidence.note(files)
+            self.paths |= {path, *files}
+
+    def _framed(self, name: str, target: Any) -> Table:
+        self.scanned |= set(scanned_files(target))
+        return self._registered(name, name, readable_frame(target))
+
+    def _registered(self, name: str, label: str, frame: Any) -> Table:
+        """`frame` under `label`, in the hub or on the cursor, where no one else sees it."""
+        if self.relation is not None:
+            raise relation_alone()
+        label = label if label not in self._frames else f"{label} {len(self._frames) + 1}"
+        try:
+            self._session.register(label, frame)
+            columns = self.columns(identifier(label))
+        except (duckdb.Error, RuntimeError) as error:
+            raise InputError(
+                f"{name} has a column that DuckDB can't read ({type(error).__name__}). "
+                "Convert it to text, a number or a date."
+            ) from None
+        self._frames[label] = frame
+        return Table(name, identifier(label), columns)
+
+    def _related(self, relation: duckdb.DuckDBPyRelation) -> Table:
+        if self._frames or self._has_tables or self.relation not in (None, relation):
+            raise relation_alone()
+        if duckdb.__version__.startswith("1."):
+            raise InputError(
+                "a relation can be audited in place from DuckDB 2.0 on; before, that takes a view "
+                "in your database. Pass a table's name with engine=, or to_arrow_table()."
+            )
+        require_usable_names("duckdb relation", relation.columns)
+        self.relation = relation
+        columns = zip(relation.columns, relation.types, strict=True)
+        return Table(
+            "duckdb relation",
+            RELATION,
+            tuple(Column(name, without_values(str(type_))) for name, type_ in columns),
+            ordered=False,
+        )
+
+    def _run(self, sql: str) -> list[tuple[Any, ...]]:
+        with ctrl_c():
+            return self._session.execute(sql).fetchall()
+
+
+def _kind(path: str, known_as: str) -> Kind:
+    """What a file holds. Raises `InputError` where its name does not say."""
+    if kind := file_kind(known_as):
+        return kind
+    refuse_sqlite(path)
+    if is_database(path):
+        raise InputError(
+            f"{path} is a database, and it is asked for a table of it: kanon-sql audit TABLE "
+            f"--connect duckdb:{path}."
+        )
+    if path.lower().endswith((".yml", ".yaml")):
+        raise InputError(
+            f"{path} is a spec, and a table is needed. Read it with AuditSpec.from_file({path!r})."
+        )
+    raise InputError(
+        f"{path}: the name doesn't say what the file holds. Its end should be one of "
+        f"{' '.join(KINDS)}."
+    )
+
+
+def refuse_sqlite(path: str) -> None:
+    """Raise `InputError` for a database of SQLite, saying how it is connected to."""
+    if is_sqlite(path):
+        raise InputError(f"{path} is a database of SQLite, and {NO_URL_OF_SQLITE}")
