@@ -25,6 +25,7 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.duckdb.evidence import FileEvidence
+from kanon_sql.engines.duckdb.targets import Targets
 from kanon_sql.engines.readers import Run
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError
 from kanon_sql.sql.tables import Column, Table
@@ -630,8 +631,8 @@ def test_a_time_limit_that_is_reached_while_a_file_opens_says_so(
         path.write_bytes(gzip.compress(line, 1))
     if name in ("header.csv.gz", "people.parquet"):
         # The reader is stopped in its first statement, or in its first look.
-        monkeypatch.setattr(DuckDBEngine, "_run", stopped_statement)
-        monkeypatch.setattr(DuckDBEngine, "_reading", Run(stopped_statement, stopped_look))
+        monkeypatch.setattr(Targets, "_run", stopped_statement)
+        monkeypatch.setattr(Targets, "_reading", Run(stopped_statement, stopped_look))
     with pytest.raises(EngineError) as stopped:
         kanon.audit(path, quasi_identifiers="a", timeout=0.05)
     assert str(stopped.value) == (
