@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kanon_sql.anonymizing.first_set import columns_of_first_set, first_set
+from kanon_sql.anonymizing.keeping import Keeping
 from kanon_sql.anonymizing.lattice import (
     PRIVATE,
     Attribute,
@@ -28,7 +29,6 @@ from kanon_sql.anonymizing.lattice import (
     kept_labels,
     label_of,
 )
-from kanon_sql.anonymizing.pulling import fetch
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
@@ -45,12 +45,12 @@ from kanon_sql.plan.violating_classes import (
 )
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
-from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
 
 RAW = f"{PRIVATE}raw_frequency_set"
 RECORDS = f"{PRIVATE}frequency_set"
 """The set of all records by the places of their raw values, with every sensitive attribute."""
+MARKED = f"{PRIVATE}marked_records"
 
 
 class LevelsOf(NamedTuple):
@@ -71,15 +71,7 @@ class NodeSet:
     """What the engine that it is in calls it."""
 
 
-class Asked(NamedTuple):
-    """A question on what is kept."""
-
-    name: str
-    question: str
-    sql: str
-
-
-class FrequencySets:
+class FrequencySets(Keeping):
     """The sets of one table, from its raw values up.
 
     `ask` asks the engine that the sets are in, and `records` the one that the records are in,
@@ -96,12 +88,9 @@ class FrequencySets:
         *,
         most_kept: int = 1,
     ) -> None:
-        self.bound = bound
+        super().__init__(bound, ask, records)
         self._most_kept = most_kept
-        self._ask = ask
-        self._records = records or ask
         self._entity = [bound.entity] if bound.entity else []
-        self._kept: list[str] = []
         self._numbers = count()
         relation, rolled_up = self._source()
         self.quasi_identifiers = tuple(
@@ -157,7 +146,7 @@ class FrequencySets:
         raw = self.raw.name
         if len(self.searched_beside) > len(carried):
             raw = self._rolled_up(RECORDS, self._new_name(), {}, carried)
-        return self._keep(
+        return self.keep(
             name,
             "What is each combination of values at every level?",
             render("set_at_all_levels", set=raw, sets=self.levels_up_to(highest), carried=carried),
@@ -207,52 +196,10 @@ class FrequencySets:
             for name in [name for name in self._kept if name not in before]:
                 self.forget(name)
 
-    def keeps(self, name: str) -> bool:
-        """Whether something is kept under this name."""
-        return name in self._kept
-
-    def forget(self, name: str) -> None:
-        """Let go of what is kept."""
-        self._ask.engine.forget(name)
-        self._kept.remove(name)
-
     @property
     def carried(self) -> list[BoundColumn]:
         """What the set of the raw values holds beside the quasi-identifiers."""
         return [*self.bound.sensitive, *self._entity]
-
-    @property
-    def hold_records(self) -> bool:
-        """Whether the records lie where the sets are kept as rows, so that views of them can read
-        the sets."""
-        return self._records.engine.keeps_rows
-
-    @property
-    def dialect(self) -> str:
-        """That of the engine that the sets are in."""
-        return self._ask.engine.dialect
-
-    def keep(self, name: str, question: str, sql: str) -> str:
-        """Keep the rows of one more question on what is kept."""
-        return self._keep(name, question, sql)
-
-    def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-        """Keep rows that are at hand."""
-        self._ask.engine.keep_rows(name, columns, rows)
-        self._kept.append(name)
-        return name
-
-    def keep_view(self, name: str, question: str, sql: str) -> str:
-        """Let later questions on the sets read one by its name."""
-        self._ask.keep_view(self._step(name, question, sql))
-        self._kept.append(name)
-        return name
-
-    def keep_view_of_records(self, name: str, question: str, sql: str) -> str:
-        """The same of questions on the records."""
-        self._records.keep_view(self._step(name, question, sql))
-        self._kept.append(name)
-        return name
 
     def keep_places_of(
         self, name: str, question: str, view: str, raw: Sequence[BoundColumn]
@@ -264,21 +211,6 @@ class FrequencySets:
         self._fetch(f"{name}_fetched", question, view, [*raw, *self.carried])
         return self._keep_places(name, question, f"{name}_fetched", raw, rolled_up=True)
 
-    def ask(self, name: str, question: str, sql: str) -> list[Row]:
-        """The rows of one question on what is kept."""
-        return self._ask.rows(self._step(name, question, sql))
-
-    def ask_each(self, questions: Sequence[Asked]) -> list[Row]:
-        """The one row of each of some questions on what is kept, which all have the same columns.
-
-        They are one statement where each would count the sets anew.
-        """
-        if self._ask.engine.keeps_rows or len(questions) < 2:
-            return [self.ask(each.name, each.question, each.sql)[0] for each in questions]
-        together = render("answers_together", statements=[each.sql for each in questions])
-        rows = self.ask(questions[0].name, questions[0].question, together)
-        return sorted(rows, key=lambda row: int(row["kanon_question"]))
-
     # --- within -----------------------------------------------------------------------------
 
     def _source(self) -> tuple[str, bool]:
@@ -289,28 +221,10 @@ class FrequencySets:
         if self._records is not self._ask:
             self._fetch(RAW, first.question, relation, columns)
         elif self.bound.table.parsed or not self._ask.engine.keeps_rows:
-            self._keep(RAW, first.question, first.sql)
+            self.keep(RAW, first.question, first.sql)
         else:
             return relation, False
         return RAW, True
-
-    def keep_beside(
-        self, name: str, question: str, sql: str, columns: Sequence[BoundColumn]
-    ) -> str:
-        """Keep the rows of a question on another table than that of the records, which lies beside
-        it, and of which the columns are these."""
-        if self._records is self._ask:
-            return self._keep(name, question, sql)
-        fetch(self._records, self._ask, self._step(name, question, sql), columns)
-        self._kept.append(name)
-        return name
-
-    def _fetch(
-        self, name: str, question: str, relation: str, columns: Sequence[BoundColumn]
-    ) -> None:
-        sql = render("frequency_set", relation=relation, columns=columns)
-        fetch(self._records, self._ask, self._step(name, question, sql), columns)
-        self._kept.append(name)
 
     def _keep_places(
         self,
@@ -320,7 +234,7 @@ class FrequencySets:
         quasi_identifiers: Sequence[BoundColumn],
         rolled_up: bool,
     ) -> str:
-        return self._keep(
+        return self.keep(
             name,
             question,
             render(
@@ -342,7 +256,7 @@ class FrequencySets:
         rolled_up: bool,
     ) -> QuasiIdentifier:
         spelled = _spelled(column, rolled_up)
-        raw = self._keep(
+        raw = self.keep(
             f"{PRIVATE}raw_values_{place}",
             f"Which values has {column.name}?",
             render("column_values", relation=relation, column=spelled, rolled_up=rolled_up),
@@ -358,7 +272,7 @@ class FrequencySets:
             label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
             for level in range(1, levels.height + 1)
         ]
-        values = self._keep(
+        values = self.keep(
             f"{PRIVATE}values_{place}",
             f"What does each value of {column.name} become at each level?",
             render(
@@ -439,7 +353,7 @@ class FrequencySets:
     def _whole(self) -> dict[str, str]:
         """How often the whole table has each value of a sensitive attribute that is demanded of."""
         return {
-            column.alias: self._keep(
+            column.alias: self.keep(
                 f"{PRIVATE}whole_{column.alias}",
                 f"How often has {self.bound.table.name} each value of {column.name}?",
                 render(
@@ -482,7 +396,7 @@ class FrequencySets:
         moves: Mapping[str, Move],
         carried: Sequence[BoundColumn] | None = None,
     ) -> str:
-        return self._keep(
+        return self.keep(
             name,
             "Which classes become one?",
             render(
@@ -493,18 +407,6 @@ class FrequencySets:
                 carried=self.searched_beside if carried is None else carried,
             ),
         )
-
-    def _keep(self, name: str, question: str, sql: str) -> str:
-        self._ask.keep(self._step(name, question, sql))
-        self._kept.append(name)
-        return name
-
-    def _step(self, name: str, question: str, sql: str) -> Statement:
-        references = self.bound.references.values()
-        tables = frozenset(
-            [self.bound.table.sql, *(each.table.sql for each in references), *self._kept]
-        )
-        return Statement(name, question, sql, tables=tables)
 
 
 def _spelled(column: BoundColumn, rolled_up: bool) -> BoundColumn:
@@ -518,6 +420,3 @@ def _height(node: NodeSet) -> int:
 
 def _at(levels: Levels) -> str:
     return ", ".join(f"{name} {level}" for name, level in levels.items())
-
-
-MARKED = f"{PRIVATE}marked_records"

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kanon_sql.anonymizing.frequency_sets import MARKED, Asked, FrequencySets
+from kanon_sql.anonymizing.frequency_sets import MARKED, FrequencySets
+from kanon_sql.anonymizing.keeping import Asked
 from kanon_sql.anonymizing.lattice import PRIVATE, Levels, QuasiIdentifier
 from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.results.release import Association, Metrics

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from kanon_sql.anonymizing.choosing import Deadline
 from kanon_sql.anonymizing.dbt_model import name_of
-from kanon_sql.anonymizing.exploring import searched_beside
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.lattice import Levels
+from kanon_sql.anonymizing.of_all_classes import searched_beside
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.preferences import Preferences
 from kanon_sql.anonymizing.result import AnonymizationResult

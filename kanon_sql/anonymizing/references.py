@@ -42,11 +42,6 @@ class ReferenceSets:
     sets: FrequencySets
     highest: Levels
 
-    @cached_property
-    def is_demanded_of(self) -> bool:
-        """Whether a class can fail a demand on what a reference has of it."""
-        return bool(reference_demands(self.sets.bound))
-
     def violating(self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet]) -> list[str]:
         """A SELECT for each reference: the classes of a kept set that have too few people there.
 

@@ -21,8 +21,9 @@ from kanon_sql.anonymizing.anonymizer import (
 )
 from kanon_sql.anonymizing.choosing import Choice, Chosen, Deadline
 from kanon_sql.anonymizing.estimated_sizes import with_estimated_sizes
-from kanon_sql.anonymizing.exploring import Nodes, searched_beside
+from kanon_sql.anonymizing.exploring import Nodes
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.of_all_classes import searched_beside
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.preferences import Preferences, preferences_of
 from kanon_sql.anonymizing.recoded_point import recoded_point
