@@ -128,7 +128,7 @@ class Plan:
 def plan_audit(bound: BoundSpec, *, short_keys: bool = True) -> Plan:
     """The plan that answers a bound question. Raises `SpecError` for what can never be equal.
 
-    With `short_keys` text whose values repeat is grouped by its hash where that pays; the
+    With `short_keys` text is grouped by its hash where that pays; the
     plan's `keys` step says whether that is exact in this table.
     """
     keyed = with_short_keys(bound) if short_keys else bound

@@ -39,7 +39,6 @@ class BoundColumn:
     name: str
     type: str
     alias: str
-    few_values: bool = False
     hashed: bool = False
     """Whether frequency sets group it by its hash, which must then be proved to be exact."""
     generalised: str | None = None
@@ -220,9 +219,7 @@ class AtLevel:
     @property
     def column(self) -> BoundColumn:
         """The column as it would be at the level."""
-        return replace(
-            self.raw, type="VARCHAR", few_values=False, generalised=self.label, joined=self.joined
-        )
+        return replace(self.raw, type="VARCHAR", generalised=self.label, joined=self.joined)
 
 
 @dataclass(frozen=True)

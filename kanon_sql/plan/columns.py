@@ -27,8 +27,7 @@ def column_named(
 
 
 def bound_column(column: Column, alias: str | None = None) -> BoundColumn:
-    repeats = column.few_values or column.repeats
-    return BoundColumn(column.name, column.type, alias or column.name, repeats)
+    return BoundColumn(column.name, column.type, alias or column.name)
 
 
 def refuse_merging(column: Column, table: Table) -> None:

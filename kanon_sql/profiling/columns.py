@@ -98,7 +98,7 @@ def comparable(column: Column) -> bool:
 
 def bound_column(column: Column) -> BoundColumn:
     """The column as a question reads it."""
-    return BoundColumn(column.name, column.type, column.name, column.few_values)
+    return BoundColumn(column.name, column.type, column.name)
 
 
 @dataclass(frozen=True)

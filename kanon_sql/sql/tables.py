@@ -17,14 +17,9 @@ class Column:
 
     name: str
     type: str
-    few_values: bool = False
-    """Whether the file stores it throughout as a dictionary too small to tell records apart."""
     unusable_because: str | None = None
     """What is said of it, after its name, where it is to play a part, if the database takes
     different values of it for one, or lets us read none."""
-    repeats: bool = field(default=False, compare=False)
-    """Whether the file stores it as a dictionary of far fewer values than records, so that it costs
-    little to prove that no two of them share a hash."""
 
 
 @dataclass(frozen=True)

@@ -55,38 +55,6 @@ from parquet_schema({{ files }})
 {%- endmacro %}
 
 
-{#
-    Columns whose values repeat: in every chunk a dictionary page of half a byte a record and a
-    quarter of a megabyte at most, as no column has that tells its records apart; and whether it
-    has few values, in a few kilobytes. In a small table that would be true of any column.
-#}
-{% macro parquet_columns_that_repeat(files) %}
-with
-
-columns_stored as (
-    select
-        path_in_schema,
-        sum(num_values) as kanon_values,
-        bool_and(
-            coalesce(encodings like '%DICT%' and data_page_offset > dictionary_page_offset, false)
-        ) as kanon_in_dictionaries,
-        max(data_page_offset - dictionary_page_offset) as kanon_largest,
-        max((data_page_offset - dictionary_page_offset) / nullif(num_values, 0)) as kanon_largest_share
-    from parquet_metadata({{ files }})
-    group by path_in_schema
-)
-
-select
-    path_in_schema,
-    kanon_largest < 4096 as kanon_has_few
-from columns_stored
-where
-    kanon_values >= 100000
-    and kanon_in_dictionaries
-    and (kanon_largest < 4096 or (kanon_largest < 262144 and kanon_largest_share < 0.5))
-{%- endmacro %}
-
-
 {# The keys of all JSON objects. #}
 {% macro json_object_keys(source) %}
 select distinct unnest(json_keys(json))

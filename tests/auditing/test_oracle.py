@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import asking
 import oracle
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from generated import TEXT, Filled, asked_tables, few, fewer
 from hypothesis import given
@@ -16,9 +18,8 @@ from hypothesis import strategies as st
 from questions import DRAWN, EVERYTHING, Asked
 
 from kanon_sql.auditing import estimates
-from kanon_sql.engines.duckdb.engine import DuckDBEngine
+from kanon_sql.plan import short_keys
 from kanon_sql.sql import host, macros
-from kanon_sql.sql.tables import Table
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -95,34 +96,57 @@ def test_the_equations_of_the_slide_negative_binomial() -> None:
 # --- short keys -----------------------------------------------------------------------------
 
 
-def as_if_of_few_values(table: Table) -> Table:
-    """The table as a large Parquet file would have it: every column a dictionary."""
-    return replace(table, columns=tuple(replace(c, few_values=True) for c in table.columns))
-
-
-@pytest.fixture(scope="module")
-def few_values() -> Any:
-    """Text is grouped by its hash, as in a large Parquet file of few values."""
-    table = DuckDBEngine.table
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            DuckDBEngine, "table", lambda engine, target: as_if_of_few_values(table(engine, target))
-        )
-        yield
-
-
-@few
-@given(asked_tables(kinds=(TEXT,)))
-def test_a_table_grouped_by_hash(few_values: None, asked: tuple[Filled, oracle.Question]) -> None:
+@pytest.mark.parametrize("least", [short_keys.LEAST_HASHED, 99])
+@fewer
+@given(asked=asked_tables(kinds=(TEXT,)))
+def test_texts_grouped_by_their_hashes_and_by_themselves(
+    least: int, asked: tuple[Filled, oracle.Question]
+) -> None:
     table, question = asked
 
-    found = asking.figures(asking.audit(table.arrow, question))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(short_keys, "LEAST_HASHED", least)
+        found = asking.figures(asking.audit(table.arrow, question))
 
     assert found == asking.near(oracle.audit(table.records, question))
 
 
+ROWS = [(first, second, f"s{first}{second}", 1) for first in "ab" for second in "cd"]
+
+
+@pytest.mark.parametrize(
+    ("quasi_identifiers", "sensitive", "hashed"),
+    [
+        (["q", "r"], ["s"], True),
+        (["q", "r"], ["n"], True),
+        (["q", "r"], [], False),
+        (["q", "n"], ["s"], False),
+    ],
+)
+def test_texts_are_hashed_as_the_question_and_the_types_say(
+    quasi_identifiers: list[str], sensitive: list[str], hashed: bool, tmp_path: Path
+) -> None:
+    """However a file is written: two quasi-identifiers of text, and a sensitive attribute."""
+    table = asking.table(["q", "r", "s", "n"], ROWS)
+    pyarrow.parquet.write_table(table, tmp_path / "plain.parquet", use_dictionary=False)
+    pyarrow.parquet.write_table(table, tmp_path / "repeats.parquet")
+    pyarrow.csv.write_csv(table.drop(["n"]), tmp_path / "text.csv")
+    question = oracle.Question(quasi_identifiers=quasi_identifiers, sensitive=sensitive)
+    readable = [str(tmp_path / "plain.parquet"), str(tmp_path / "repeats.parquet"), table]
+    if "n" not in (*quasi_identifiers, *sensitive):
+        readable.append(str(tmp_path / "text.csv"))
+
+    for source in readable:
+        [found] = asking.audit(source, question).tables
+
+        assert ("keys" in found.sql, "hash(" in found.sql["classes"]) == (hashed, hashed)
+        assert (found.summary.classes, found.summary.k) == (
+            (4, 1) if "r" in quasi_identifiers else (2, 2)
+        )
+
+
 def test_a_hash_that_merges_values_is_found_out_and_not_used(
-    few_values: None, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With a hash of two values, four classes of one record each would be one or two."""
 
@@ -131,11 +155,10 @@ def test_a_hash_that_merges_values_is_found_out_and_not_used(
 
     monkeypatch.setattr(host, "_hash", weak)
     monkeypatch.setitem(macros._macros(), "hash", weak)
-    rows = [(first, second) for first in "ab" for second in "cd"]
+    question = oracle.Question(quasi_identifiers=["q", "r"], sensitive=["s"])
 
-    [table] = asking.audit(
-        asking.table(["q", "r"], rows), oracle.Question(quasi_identifiers=["q", "r"])
-    ).tables
+    [table] = asking.audit(asking.table(["q", "r", "s", "n"], ROWS), question).tables
 
     assert (table.summary.classes, table.summary.k) == (4, 1)
+    assert "keys" in table.sql
     assert "hash" not in table.sql["classes"]

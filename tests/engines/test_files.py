@@ -457,38 +457,6 @@ def test_nan_is_found_beyond_the_bounds_that_a_parquet_file_tells(
     assert spread.checks[0].holds
 
 
-def test_a_parquet_column_of_few_values_is_known_as_such(tmp_path: Path) -> None:
-    select = "select 'value ' || i % 3 as few, 'value ' || i as many from range(100000) t(i)"
-    with DuckDBEngine() as engine:
-        table = engine.table(parquet(tmp_path, select, "p.parquet"))
-    assert [(column.name, column.few_values) for column in table.columns] == [
-        ("few", True),
-        ("many", False),
-    ]
-
-
-def test_a_column_that_tells_records_apart_is_not_one_of_few_values(tmp_path: Path) -> None:
-    """Small chunks have small dictionaries, whatever they are of."""
-    people = pa.table(
-        {
-            "person": [f"P{n:06}" for n in range(100_000)],
-            "zip": [f"{n % 500:05}" for n in range(100_000)],
-        }
-    )
-    pyarrow.parquet.write_table(people, tmp_path / "p.parquet", row_group_size=10_000)
-    with DuckDBEngine() as engine:
-        table = engine.table(str(tmp_path / "p.parquet"))
-    assert [column.repeats for column in table.columns] == [False, True]
-
-
-def test_values_that_repeat_need_not_be_few(tmp_path: Path) -> None:
-    select = "select 'v' || i % 3 as few, 'v' || i % 5000 as others from range(100000) t(i)"
-    with DuckDBEngine() as engine:
-        table = engine.table(parquet(tmp_path, select, "p.parquet"))
-    assert [column.repeats for column in table.columns] == [True, True]
-    assert [column.few_values for column in table.columns] == [True, False]
-
-
 def test_folders_named_like_columns_are_text(tmp_path: Path) -> None:
     for zip_code in ("02138", "2138"):
         parquet(tmp_path / f"zip={zip_code}", "select 1 as a", "p.parquet")

@@ -38,12 +38,10 @@ JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "
 
 @dataclass(frozen=True)
 class Source:
-    """A FROM expression, and what is known of its columns."""
+    """A FROM expression, and how the file is read."""
 
     sql: str
     text: bool = False
-    few_values: frozenset[str] = frozenset()
-    repeats: frozenset[str] = frozenset()
     in_lines: str = ""
 
 
@@ -155,15 +153,9 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
     for file in files:
         require_usable_names(file, [name for name, *_ in shapes[file]])
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
-    stored = run(render("parquet_columns_that_repeat", files=path_list(files)))
     own = [name for name, *_ in shapes[files[0]]]
     options = hive_columns(files, own) | nan_beyond_bounds(shapes[files[0]])
-    sql = call("read_parquet", written, options)
-    return Source(
-        sql,
-        few_values=frozenset(name for name, has_few in stored if has_few),
-        repeats=frozenset(name for name, _ in stored),
-    )
+    return Source(call("read_parquet", written, options))
 
 
 Shape = list[tuple[Any, ...]]

@@ -14,7 +14,6 @@ import duckdb
 from kanon_sql.engines.duckdb.errors import explained, relation_alone, without_values
 from kanon_sql.engines.duckdb.evidence import Evidence, is_database
 from kanon_sql.engines.duckdb.files import (
-    Source,
     file_source,
     list_files,
     matching_files,
@@ -102,16 +101,10 @@ class Targets:
         """What separates the fields of a file that is written here."""
         return self._delimiter or ("\t" if name.lower().endswith(".tsv") else ",")
 
-    def columns(self, sql: str, file: Source | None = None) -> tuple[Column, ...]:
-        """The columns of what stands after FROM; `file` says what is known of them."""
-        known = file or Source(sql)
+    def columns(self, sql: str) -> tuple[Column, ...]:
+        """The columns of what stands after FROM."""
         return tuple(
-            Column(
-                name,
-                without_values(type_),
-                name in known.few_values,
-                repeats=name in known.repeats,
-            )
+            Column(name, without_values(type_))
             for name, type_, *_ in self._run(f"describe from {sql}")
         )
 
@@ -155,7 +148,7 @@ class Targets:
                 null_strings=self._null_strings,
                 keep_glob=self._is_ours and not left_out,
             )
-            columns = self.columns(source.sql, source)
+            columns = self.columns(source.sql)
         except duckdb.Error as error:
             raise self.explained(error) from None
         except InputError:
