@@ -46,7 +46,7 @@ def written():
     return {
         "old.json": result.to_json(),
         "new.json": result.to_json(),
-        "result.json": result.to_json(),
+        "patients.json": result.to_json(),
         "why.json": result.to_json(),
         "baseline.json": Baseline.of([result]).to_json(),
     }
@@ -77,6 +77,7 @@ def clinic(tmp_path, monkeypatch, written):
     for _, spec in every("yaml"):
         Path(spec.splitlines()[0].removeprefix("# ")).write_text(spec)
     Path("zips.csv").write_text(blocks("csv", PAGES["hierarchies"])[0])
+    assert Path("zips.csv").read_text().splitlines()[0].startswith(zips[0])
     for name, text in written.items():
         Path(name).write_text(text)
 
@@ -114,6 +115,16 @@ def test_commands(name, command, clinic, capsys):
     err = capsys.readouterr().err
     assert (program, ended.value.code in (FOUND, VIOLATED)) == ("kanon-sql", True), err
     assert not_about_a_file(err) == []
+
+
+def test_the_readme_is_pasted_where_the_demo_left_its_reader(tmp_path, monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        main(["demo", str(tmp_path / "demo")])
+    monkeypatch.chdir(tmp_path / "demo")
+    for _, command in (each for each in COMMANDS if each[0] == "README"):
+        with pytest.raises(SystemExit) as ended:
+            main(shlex.split(command)[1:])
+        assert ended.value.code in (FOUND, VIOLATED), (command, capsys.readouterr().err)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from kanon_sql.auditing.verdicts import verdicts
 from kanon_sql.auditing.warnings import warnings
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
-from kanon_sql.errors import EngineError, Faults, InputError, SpecError
+from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import column_levels
 from kanon_sql.plan.bound import AtLevel, BoundSpec
@@ -105,9 +105,9 @@ def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
             hub.check(step.sql)
     gates = sum(check.gates for check in plan.bound.checks)
     return (
-        f"{name_of(plan)}: {len(plan.bound.table.columns)} columns, "
+        f"{name_of(plan)}: {plural(len(plan.bound.table.columns), 'column')}, "
         f"{len(plan.bound.quasi_identifiers)} of them quasi-identifiers; "
-        f"{gates} checks, {len(plan.steps)} statements."
+        f"{plural(gates, 'check')}, {plural(len(plan.steps), 'statement')}."
     )
 
 
