@@ -29,10 +29,8 @@ def rows_with_earlier(plan: Plan, ask: Session) -> Iterator[tuple[str, Row]]:
         if not crowds["kanon_in_both"]:
             raise InputError(_nobody_in_both(plan, each, crowds))
         yield each.step.name, crowds
-        for candidates in each.candidates:
-            row = ask.row(candidates.step)
-            yield candidates.step.name, row
-            if row["kanon_memberships"] != crowds["kanon_in_both"]:
+        if each.candidates and crowds["kanon_memberships"] != crowds["kanon_in_both"]:
+            for candidates in each.candidates:
                 yield candidates.people.name, ask.row(candidates.people)
 
 
@@ -78,12 +76,12 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
 
 def _crowds(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
     row = answers.earlier[step.step.name]
-    label = _label(check, step.checks)
+    violated = f"{_label(check, step.checks)}_violated"
     return _verdict(
         check,
         int(row["kanon_least"]),
         demanded=check.model.parameters.get("k"),
-        violating=(_violating(row, label, "classes"), _violating(row, label, "people"))
+        violating=(_violating(row, violated, "classes"), _violating(row, violated, "people"))
         if check.gates
         else None,
         details={
@@ -103,27 +101,28 @@ def _of_one(row: Row, which: str) -> dict[str, int | None]:
 
 def _candidates(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
     asked = next(each for each in step.candidates if each.column == check.column)
-    row = answers.earlier[asked.step.name]
+    row = answers.earlier[step.step.name]
     # Of people all is said by the pairs, where each person is in one.
     of_people = answers.earlier.get(asked.people.name, row)
-    label, least = _label(check, asked.checks), row["kanon_least"]
+    violated = f"{_label(check, asked.checks)}_violated_{asked.place}"
+    least = row[f"kanon_least_{asked.place}"]
     return _verdict(
         check,
         None if least is None else int(least),
         demanded=check.model.parameters.get("l"),
-        violating=(_violating(row, label, "classes"), _violating(of_people, label, "people"))
+        violating=(_violating(row, violated, "classes"), _violating(of_people, violated, "people"))
         if check.gates
         else None,
         details={
-            "in_both": int(answers.earlier[step.step.name]["kanon_in_both"]),
-            "certain_people": int(of_people["kanon_certain_people"]),
-            "changed_people": int(of_people["kanon_changed_people"]),
+            "in_both": int(row["kanon_in_both"]),
+            "certain_people": int(of_people[f"kanon_certain_{asked.place}_people"]),
+            "changed_people": int(of_people[f"kanon_changed_{asked.place}_people"]),
         },
     )
 
 
-def _violating(row: Row, label: str, what: str) -> int:
-    return int(row[f"kanon_{label}_violated_{what}"])
+def _violating(row: Row, violated: str, what: str) -> int:
+    return int(row[f"kanon_{violated}_{what}"])
 
 
 def _label(check: BoundCheck, checks: tuple[LabelledCheck, ...]) -> str:

@@ -181,7 +181,7 @@ def _with_earlier(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[s
                 f"{name}."
             )
     for each in step.candidates:
-        if answers.earlier[each.step.name]["kanon_least"] is None:
+        if row[f"kanon_least_{each.place}"] is None:
             yield (
                 f"No value of {each.column.name} is in both classes of anyone who is in this "
                 f"release and in {name}, so composed l-diversity says nothing: are the values "

@@ -1,7 +1,8 @@
 """What a release and an earlier one of the same people say together, as named SELECTs.
 
-One step for each earlier release counts the crowds of people who are in both; one for each
-sensitive attribute that both have counts the values left by a pair of classes.
+One step for each earlier release counts the crowds of people who are in both, and for each sensitive
+attribute that both have the values left by a pair of classes. It reads either release once for the
+people, and once for each attribute.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from kanon_sql.sql.statement import Statement
 
 
 @dataclass(frozen=True)
-class CandidatesStep:
-    """The step that counts the values left of one sensitive attribute, and the checks it
-    answers."""
+class Candidates:
+    """A sensitive attribute that both releases have, and the checks on the values left of it."""
 
+    place: int
+    """Its number among all such attributes, by which the step names what it says of each."""
     column: BoundColumn
-    step: Statement
     people: Statement
-    """Asks the same of people, where some are in several pairs of classes."""
+    """Asks of people what the step asks of pairs, where some are in several pairs of classes."""
     checks: tuple[LabelledCheck, ...]
 
 
@@ -37,16 +38,17 @@ class EarlierStep:
 
     earlier: str
     step: Statement
-    """Counts the crowds of those who are in both."""
+    """Counts the crowds of those who are in both, and the values left to them."""
     checks: tuple[LabelledCheck, ...]
-    candidates: tuple[CandidatesStep, ...]
+    """Those on crowds."""
+    candidates: tuple[Candidates, ...]
 
     @property
     def steps(self) -> Iterator[Statement]:
         """Every step, in the order in which it runs."""
         yield self.step
         for each in self.candidates:
-            yield from (each.step, each.people)
+            yield each.people
 
 
 def steps_with_earlier(bound: BoundSpec) -> Iterator[EarlierStep]:
@@ -59,53 +61,94 @@ def steps_with_earlier(bound: BoundSpec) -> Iterator[EarlierStep]:
         ]
         crowds = labelled(each for each in asked if isinstance(each.model, ComposedKAnonymity))
         of_values = [each for each in asked if isinstance(each.model, ComposedLDiversity)]
-        yield EarlierStep(
-            name,
-            _crowds(bound, earlier, crowds),
-            crowds,
-            tuple(
-                _candidates(bound, earlier, column, labelled(checks))
-                for column in bound.sensitive
-                if (checks := [each for each in of_values if each.column == column])
-            ),
+        by_column = [
+            (column, labelled(checks))
+            for column in bound.sensitive
+            if (checks := [each for each in of_values if each.column == column])
+        ]
+        candidates = tuple(
+            Candidates(place, column, _people(bound, earlier, place, column, checks), checks)
+            for place, (column, checks) in enumerate(by_column, start=1)
         )
+        yield EarlierStep(name, _step(bound, earlier, crowds, candidates), crowds, candidates)
 
 
-def _crowds(bound: BoundSpec, earlier: BoundEarlier, checks: Sequence[LabelledCheck]) -> Statement:
-    assert bound.entity is not None
+def _step(
+    bound: BoundSpec,
+    earlier: BoundEarlier,
+    crowds: Sequence[LabelledCheck],
+    candidates: Sequence[Candidates],
+) -> Statement:
+    left = [each.column for each in candidates]
+    values = f", and how many values of {spoken(left)} are left of them" if left else ""
     return step(
         bound,
-        f"composed_k_anonymity_{earlier.name}",
+        f"composed_{earlier.name}",
         f"How many people are in both {bound.table.name} and {earlier.table.name}, and share their "
         f"classes in either: {spoken(bound.quasi_identifiers)}, and there "
-        f"{spoken(earlier.quasi_identifiers)}{_generalised(earlier)}?",
+        f"{spoken(earlier.quasi_identifiers)}{_generalised(earlier)}{values}?",
         render(
             "composed_k_anonymity",
-            **_both(bound, earlier, bound.entity, earlier.entity),
+            **_both(bound, earlier, left),
             measures=[
                 measure
-                for each in checks
+                for each in crowds
                 if isinstance(each.check.model, ComposedKAnonymity) and each.check.model.k
                 for measure in _violating(
                     render("composed_k_anonymity_violated", k=each.check.model.k),
                     f"{each.label}_violated",
                 )
             ],
+            attributes=[
+                _attribute(bound, earlier, each.place, each.column)
+                | {
+                    "measures": [
+                        measure
+                        for name, predicate in _judgements(each.checks).items()
+                        for measure in _violating(predicate, f"{name}_{each.place}")
+                    ]
+                }
+                for each in candidates
+            ],
+            unknown=bound.unknown,
         ),
         ComposedKAnonymity,
+        *([ComposedLDiversity] if left else []),
     )
 
 
-def _candidates(
-    bound: BoundSpec, earlier: BoundEarlier, column: BoundColumn, checks: Sequence[LabelledCheck]
-) -> CandidatesStep:
-    assert bound.entity is not None
-    other = earlier.sensitive[column.name]
-    asked_of = _both(bound, earlier, bound.entity, earlier.entity, also=(column, other)) | {
-        "values": of_both_releases(bound, earlier, column, other),
-        "unknown": bound.unknown,
-    }
-    predicates = {
+def _people(
+    bound: BoundSpec,
+    earlier: BoundEarlier,
+    place: int,
+    column: BoundColumn,
+    checks: Sequence[LabelledCheck],
+) -> Statement:
+    verdicts = [
+        Named(render("flag", predicate=predicate), f"kanon_{name}_{place}")
+        for name, predicate in _judgements(checks).items()
+    ]
+    return step(
+        bound,
+        f"people_of_composed_l_diversity_{earlier.name}_{column.name}",
+        f"How many people are in a pair of classes of {bound.table.name} and {earlier.table.name}"
+        f"{_generalised(earlier)} that leaves one value of {column.name}, none, or too few?",
+        render(
+            "composed_l_diversity",
+            **_both(bound, earlier, [column]),
+            attribute=_attribute(bound, earlier, place, column),
+            pair_verdicts=verdicts,
+            flags=[each.name for each in verdicts],
+            unknown=bound.unknown,
+        ),
+        ComposedLDiversity,
+        only="where people have records in several classes of either release",
+    )
+
+
+def _judgements(checks: Sequence[LabelledCheck]) -> dict[str, str]:
+    """What is asked of every pair of classes, by the name of what it says."""
+    return {
         "certain": render("composed_l_diversity_certain"),
         "changed": render("composed_l_diversity_changed"),
     } | {
@@ -113,63 +156,28 @@ def _candidates(
         for each in checks
         if isinstance(each.check.model, ComposedLDiversity) and each.check.model.l
     }
-    verdicts = [
-        Named(render("flag", predicate=predicate), f"kanon_{name}")
-        for name, predicate in predicates.items()
-    ]
-    name = f"composed_l_diversity_{earlier.name}_{column.name}"
-    return CandidatesStep(
-        column,
-        step(
-            bound,
-            name,
-            f"How many values of {column.name} are left of someone who is in both "
-            f"{bound.table.name} and {earlier.table.name}{_generalised(earlier)}, by the classes "
-            "of either?",
-            render(
-                "composed_l_diversity",
-                **asked_of,
-                measures=[
-                    measure
-                    for name, predicate in predicates.items()
-                    for measure in _violating(predicate, name)
-                ],
-            ),
-            ComposedLDiversity,
-        ),
-        step(
-            bound,
-            f"people_of_{name}",
-            f"How many people are in a pair of classes of {bound.table.name} and "
-            f"{earlier.table.name} that leaves one value of {column.name}, none, or too few?",
-            render(
-                "composed_l_diversity",
-                **asked_of,
-                pair_verdicts=verdicts,
-                flags=[each.name for each in verdicts],
-            ),
-            ComposedLDiversity,
-            only="where people have records in several classes of either release",
-        ),
-        tuple(checks),
-    )
+
+
+def _attribute(
+    bound: BoundSpec, earlier: BoundEarlier, place: int, column: BoundColumn
+) -> dict[str, Any]:
+    """A sensitive attribute with that of the earlier release, as SQL takes it."""
+    other = earlier.sensitive[column.name]
+    return {"place": place, "values": of_both_releases(bound, earlier, column, other)}
 
 
 def _both(
-    bound: BoundSpec,
-    earlier: BoundEarlier,
-    entity: BoundColumn,
-    other: BoundColumn,
-    also: tuple[BoundColumn, BoundColumn] | None = None,
+    bound: BoundSpec, earlier: BoundEarlier, sensitive: Sequence[BoundColumn]
 ) -> dict[str, Any]:
     """Both releases with the columns that are read of each."""
-    here, there = [*bound.quasi_identifiers, entity], [*earlier.quasi_identifiers, other]
-    if also:
-        here, there = [*here, also[0]], [*there, also[1]]
+    assert bound.entity is not None
+    here = [*bound.quasi_identifiers, bound.entity, *sensitive]
+    others = [earlier.sensitive[each.name] for each in sensitive]
+    there = [*earlier.quasi_identifiers, earlier.entity, *others]
     return {
         "release": records(bound, here),
         "columns": list(bound.quasi_identifiers),
-        "entities": of_both_releases(bound, earlier, entity, other),
+        "entities": of_both_releases(bound, earlier, bound.entity, earlier.entity),
         "earlier": earlier_records(earlier, there),
         "earlier_columns": list(earlier.quasi_identifiers),
     }

@@ -377,7 +377,7 @@ ASKED = {
                 "kanon_earlier_k": 1,
             }
         ],
-        step="composed_k_anonymity_before",
+        step="composed_before",
     ),
     "composed_l_diversity": Asked(
         {
@@ -388,15 +388,24 @@ ASKED = {
         [
             {
                 "kanon_classes": 2,
-                "kanon_memberships": 3,
+                "kanon_in_both": 3,
                 "kanon_least": 1,
-                "kanon_certain_people": 1,
-                "kanon_changed_people": 0,
-                "kanon_composed_l_diversity_violated_classes": 1,
-                "kanon_composed_l_diversity_violated_people": 1,
+                "kanon_joiners": 1,
+                "kanon_joiners_k": 1,
+                "kanon_leavers": 1,
+                "kanon_leavers_k": 1,
+                "kanon_earlier_k": 1,
+                "kanon_memberships": 3,
+                "kanon_least_1": 1,
+                "kanon_certain_1_classes": 1,
+                "kanon_certain_1_people": 1,
+                "kanon_changed_1_classes": 0,
+                "kanon_changed_1_people": 0,
+                "kanon_composed_l_diversity_violated_1_classes": 1,
+                "kanon_composed_l_diversity_violated_1_people": 1,
             }
         ],
-        step="composed_l_diversity_before_diagnosis",
+        step="composed_before",
     ),
     "people_of_composed_l_diversity": Asked(
         {
@@ -408,9 +417,9 @@ ASKED = {
         [
             {
                 "kanon_in_both": 3,
-                "kanon_certain_people": 3,
-                "kanon_changed_people": 0,
-                "kanon_composed_l_diversity_violated_people": 3,
+                "kanon_certain_1_people": 3,
+                "kanon_changed_1_people": 0,
+                "kanon_composed_l_diversity_violated_1_people": 3,
             }
         ],
         step="people_of_composed_l_diversity_before_zip",

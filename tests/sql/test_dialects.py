@@ -66,11 +66,11 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "people": ("profiles", {"entity": "patient"}),
     "k_map": ("k_map_voters", {"references": {"voters": VOTERS}}),
     "composed_crowds": (
-        "composed_k_anonymity_before",
+        "composed_before",
         {"entity": "patient", "earlier_releases": {"before": BEFORE}, "checks": COMPOSED},
     ),
     "composed_candidates": (
-        "composed_l_diversity_before_diagnosis",
+        "people_of_composed_l_diversity_before_diagnosis",
         {"entity": "patient", "earlier_releases": {"before": BEFORE}, "checks": COMPOSED},
     ),
     "texts": ("texts", {"references": {"voters": VOTERS}}),

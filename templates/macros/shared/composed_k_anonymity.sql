@@ -5,29 +5,31 @@
     release. People who are in one of the two only are grouped by their classes there: whoever knows
     that somebody came or went looks among them alone.
 
-    Every person has one row, by the numbers of their classes: the first and the last of each
-    release, and where these are two, a text of all.
-
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2.
 
     `entities` is the entity of the release with that of the earlier one and how they are compared:
     `as_is`, or `as_text`. The earlier release has quasi-identifiers of its own, any number of them.
     `measures` are what the checks ask of the joint classes, of which `kanon_size` is the crowd.
+    `attributes` are the sensitive attributes of which composed l-diversity is asked in the same
+    statement, as both find each person's classes: see candidates_in_short.
 #}
-{% macro composed_k_anonymity(release, columns, entities, earlier, earlier_columns, measures) %}
+{% macro composed_k_anonymity(
+    release, columns, entities, earlier, earlier_columns, measures, attributes=[], unknown=false
+) %}
 with
 
-{{ kanon_sql.sets_of_crowds(release, columns, entities, earlier, earlier_columns, measures) }},
+{{ kanon_sql.sets_of_people(release, columns, entities, earlier, earlier_columns) }},
+
+{{ kanon_sql.sets_of_crowds(measures) }},
 
 {# A class has those who are in it alone, and those of several classes. #}
 earlier_parts as (
     select
-        kanon_earlier_first as kanon_class,
+        kanon_first as kanon_class,
         kanon_size
-    from crowds
-    where kanon_earlier_first is not null
-        and kanon_earlier_numbers is null
+    from earlier_crowds
+    where kanon_numbers is null
 
     union all
 
@@ -47,6 +49,24 @@ earlier_alone as (
     select min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
 )
+{%- if attributes %},
+
+{{ kanon_sql.sets_of_pairs() }},
+
+memberships as (
+    select sum(kanon_size) as kanon_memberships
+    from pairs
+)
+{%- for each in attributes %},
+
+{{ kanon_sql.sets_of_candidates(release, columns, earlier, earlier_columns, each, unknown) }},
+
+candidates_in_short_{{ each.place }} as (
+    {{ kanon_sql.candidates_in_short(each.place, each.measures) | trim | indent(4) }}
+)
+{%- endfor %}
+{%- endif %}
+
 
 select
     people_in_both.*,
@@ -54,84 +74,61 @@ select
     joiners.kanon_joiners_k,
     leavers.kanon_leavers,
     leavers.kanon_leavers_k,
-    earlier_alone.kanon_earlier_k
+    earlier_alone.kanon_earlier_k{{ "," if attributes }}
+{% if attributes %}
+    memberships.kanon_memberships,
+{% for each in attributes %}
+    candidates_in_short_{{ each.place }}.*{{ "," if not loop.last }}
+{% endfor %}
+{% endif %}
 from people_in_both
 cross join joiners
 cross join leavers
 cross join earlier_alone
+{%- if attributes %}
+
+cross join memberships
+{%- for each in attributes %}
+
+cross join candidates_in_short_{{ each.place }}
+{%- endfor %}
+{%- endif %}
 {%- endmacro %}
 
 
-{# The sets that it names: who is in both releases, who came and who left. #}
-{% macro sets_of_crowds(release, columns, entities, earlier, earlier_columns, measures) %}
-{% set of_release = kanon_sql.names_in_release(columns) %}
-{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns) %}
-{{ kanon_sql.records_of_both_releases(release, columns, entities, earlier, earlier_columns) }},
+{# The sets that it names: who is in both releases, who came and who left. The crowds of either are
+   those of both with the joiners, or with the leavers. #}
+{% macro sets_of_crowds(measures) %}
+{{ kanon_sql.numbers_of_several("release") }},
 
-{{ kanon_sql.numbered_classes("release", of_release) }},
+{{ kanon_sql.numbers_of_several("earlier") }},
 
-{{ kanon_sql.numbered_classes("earlier", of_earlier) }},
+{{ kanon_sql.crowds_of("release") }},
 
-memberships as (
-    {{ kanon_sql.people_with_their_classes("release", of_release) | trim | indent(4) }}
-
-    union all
-
-    {{ kanon_sql.people_with_their_classes("earlier", of_earlier) | trim | indent(4) }}
-),
-
-persons as (
-    select
-        kanon_entity,
-{% for side in ["release", "earlier"] %}
-        min(case when {{ kanon_sql.is_of(side) }} then kanon_class end) as kanon_{{ side }}_first,
-        max(case when {{ kanon_sql.is_of(side) }} then kanon_class end) as kanon_{{ side }}_last{{ "," if not loop.last }}
-{% endfor %}
-    from memberships
-    group by kanon_entity
-),
-
-{{ kanon_sql.people_of_several_classes("release") }},
-
-{{ kanon_sql.people_of_several_classes("earlier") }},
-
-crowds as (
-    select
-        persons.kanon_release_first,
-        release_sets.kanon_numbers as kanon_release_numbers,
-        persons.kanon_earlier_first,
-        earlier_sets.kanon_numbers as kanon_earlier_numbers,
-        count(*) as kanon_size
-    from persons
-    left join release_sets
-        on release_sets.kanon_entity = persons.kanon_entity
-    left join earlier_sets
-        on earlier_sets.kanon_entity = persons.kanon_entity
-    group by
-        persons.kanon_release_first,
-        release_sets.kanon_numbers,
-        persons.kanon_earlier_first,
-        earlier_sets.kanon_numbers
-),
+{{ kanon_sql.crowds_of("earlier") }},
 
 joint_classes as (
-    select kanon_size
-    from crowds
-    where kanon_release_first is not null
-        and kanon_earlier_first is not null
+    select
+        people.kanon_release_first,
+        release_numbers.kanon_numbers as kanon_release_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+        count(*) as kanon_size
+    from people
+    left join release_numbers
+        on release_numbers.kanon_entity = people.kanon_entity
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = people.kanon_entity
+    group by
+        people.kanon_release_first,
+        release_numbers.kanon_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
 ),
 
-joiner_classes as (
-    select kanon_size
-    from crowds
-    where kanon_earlier_first is null
-),
+{{ kanon_sql.people_of_one("release", "joiner") }},
 
-leaver_classes as (
-    select kanon_size
-    from crowds
-    where kanon_release_first is null
-),
+{{ kanon_sql.people_of_one("earlier", "leaver") }},
 
 people_in_both as (
     select
@@ -143,20 +140,6 @@ people_in_both as (
 {%- endfor %}
 
     from joint_classes
-),
-
-joiners as (
-    select
-        coalesce(sum(kanon_size), 0) as kanon_joiners,
-        min(kanon_size) as kanon_joiners_k
-    from joiner_classes
-),
-
-leavers as (
-    select
-        coalesce(sum(kanon_size), 0) as kanon_leavers,
-        min(kanon_size) as kanon_leavers_k
-    from leaver_classes
 )
 {%- endmacro %}
 
@@ -172,17 +155,16 @@ kanon_size < {{ kanon_sql.positive_int(k, "k") }}
     relation, columns, k, entities, earlier, earlier_columns
 ) %}
 {% set too_few = kanon_sql.composed_k_anonymity_violated(k) %}
-{% set sets = kanon_sql.sets_of_crowds(
-    relation, columns, entities, earlier, earlier_columns,
-    [
-        kanon_sql.classes_where(too_few, "composed_k_anonymity_violated"),
-        kanon_sql.people_where(too_few, "composed_k_anonymity_violated"),
-    ]
-) %}
+{% set measures = [
+    kanon_sql.classes_where(too_few, "composed_k_anonymity_violated"),
+    kanon_sql.people_where(too_few, "composed_k_anonymity_violated"),
+] %}
 {% set ctes %}
 with
 
-{{ sets | trim }},
+{{ kanon_sql.sets_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
+
+{{ kanon_sql.sets_of_crowds(measures) | trim }},
 
 measured as (
     select
@@ -229,158 +211,135 @@ from measured
 {%- endmacro %}
 
 
-{# The people of either release with each class that they are in, once. #}
-{% macro people_of_both_releases(release, columns, entities, earlier, earlier_columns) %}
-release_people as (
-    select distinct
+{# The people of both releases, by the numbers of their classes: the first and the last of each
+   release, between which somebody of several classes has others. #}
+{% macro sets_of_people(release, columns, entities, earlier, earlier_columns) %}
+{{ kanon_sql.numbered_classes("release", release, columns) }},
+
+{{ kanon_sql.numbered_classes("earlier", earlier, earlier_columns) }},
+
+{{ kanon_sql.members("release", release, columns, entities, entities.column) }},
+
+{{ kanon_sql.members("earlier", earlier, earlier_columns, entities, entities.reference) }},
+
+{{ kanon_sql.people_of_release("release") }},
+
+{{ kanon_sql.people_of_release("earlier") }},
+
+{{ kanon_sql.people_of_several_classes("release") }},
+
+{{ kanon_sql.people_of_several_classes("earlier") }},
+
+people as (
+    select
+        release_people.kanon_entity,
+        release_people.kanon_first as kanon_release_first,
+        earlier_people.kanon_first as kanon_earlier_first
+    from release_people
+    inner join earlier_people
+        on earlier_people.kanon_entity = release_people.kanon_entity
+)
+{%- endmacro %}
+
+
+{# What a quasi-identifier is called above the records; an earlier release may have names of its own
+   that mean something else in the release. #}
+{% macro name_in(side, column, place) -%}
+{{ "kanon_earlier_" ~ place if side == "earlier" else kanon_sql.alias(column) }}
+{%- endmacro %}
+
+
+{# The quasi-identifiers under these names, one a line. #}
+{% macro named_in(side, columns) -%}
 {% for column in columns %}
-        {{ kanon_sql.aliased(kanon_sql.ident(column), column) }},
+{{ kanon_sql.ident(column) }}{{
+    " as " ~ kanon_sql.name_in(side, column, loop.index)
+    if kanon_sql.name_in(side, column, loop.index) != kanon_sql.ident(column)
+}},
 {% endfor %}
-        {{ kanon_sql.cell(
-            entities, kanon_sql.ident(entities.column), kanon_sql.type_of(entities.column)
-        ) }} as kanon_entity
-    from {{ release | indent(4) }}
-),
-
-earlier_people as (
-    select distinct
-{% for column in earlier_columns %}
-        {{ kanon_sql.ident(column) }} as kanon_earlier_{{ loop.index }},
-{% endfor %}
-        {{ kanon_sql.cell(
-            entities, kanon_sql.ident(entities.reference), kanon_sql.type_of(entities.reference)
-        ) }} as kanon_entity
-    from {{ earlier | indent(4) }}
-)
-{%- endmacro %}
-
-
-{# The combinations of both releases that people have, and how many people are in each. #}
-{% macro sizes_in_both(named, people, of_release, of_earlier) %}
-{{ named }} as (
-    select
-{% for name in of_release %}
-        release_{{ people }}.{{ name }},
-{% endfor %}
-{% for name in of_earlier %}
-        earlier_{{ people }}.{{ name }},
-{% endfor %}
-        count(*) as kanon_size
-    from release_{{ people }}
-    inner join earlier_{{ people }}
-        on earlier_{{ people }}.kanon_entity = release_{{ people }}.kanon_entity
-    group by
-{% for name in of_release %}
-        release_{{ people }}.{{ name }},
-{% endfor %}
-{% for name in of_earlier %}
-        earlier_{{ people }}.{{ name }}{{ "," if not loop.last }}
-{% endfor %}
-)
-{%- endmacro %}
-
-
-{# What the quasi-identifiers are called above the records. #}
-{% macro names_in_release(columns) -%}
-{% set found = namespace(names=[]) %}
-{% for column in columns %}{% set found.names = found.names + [kanon_sql.alias(column)] %}{% endfor %}
-{{ return(found.names) }}
-{%- endmacro %}
-
-
-{# The same of an earlier release, whose own names may be those of the release. #}
-{% macro names_in_earlier(columns) -%}
-{% set found = namespace(names=[]) %}
-{% for column in columns %}{% set found.names = found.names + ["kanon_earlier_" ~ loop.index] %}{% endfor %}
-{{ return(found.names) }}
-{%- endmacro %}
-
-
-{# The records of either release, as far as they are read. #}
-{% macro records_of_both_releases(release, columns, entities, earlier, earlier_columns) %}
-release_records as (
-    select
-{% for column in columns %}
-        {{ kanon_sql.aliased(kanon_sql.ident(column), column) }},
-{% endfor %}
-        {{ kanon_sql.cell(
-            entities, kanon_sql.ident(entities.column), kanon_sql.type_of(entities.column)
-        ) }} as kanon_entity
-    from {{ release | indent(4) }}
-),
-
-earlier_records as (
-    select
-{% for column in earlier_columns %}
-        {{ kanon_sql.ident(column) }} as kanon_earlier_{{ loop.index }},
-{% endfor %}
-        {{ kanon_sql.cell(
-            entities, kanon_sql.ident(entities.reference), kanon_sql.type_of(entities.reference)
-        ) }} as kanon_entity
-    from {{ earlier | indent(4) }}
-)
 {%- endmacro %}
 
 
 {# The classes of a release by numbers, which are those of all columns in order, so that they are the
    same wherever they are read. #}
-{% macro numbered_classes(side, names) %}
+{% macro numbered_classes(side, relation, columns) %}
 {{ side }}_classes as (
     select
-{% for name in names %}
-        {{ name }},
-{% endfor %}
+        {{ kanon_sql.named_in(side, columns) | trim | indent(8) }}
         row_number() over (
             order by
-{% for name in names %}
-                {{ name }}{{ "," if not loop.last }}
+{% for column in columns %}
+                {{ kanon_sql.ident(column) }}{{ "," if not loop.last }}
 {% endfor %}
         ) as kanon_class
-    from {{ side }}_records
+    from {{ relation | indent(4) }}
     group by
-{% for name in names %}
-        {{ name }}{{ "," if not loop.last }}
+{% for column in columns %}
+        {{ kanon_sql.ident(column) }}{{ "," if not loop.last }}
 {% endfor %}
 )
 {%- endmacro %}
 
 
 {# A row for each record of a release: whose it is, and in which class. #}
-{% macro people_with_their_classes(side, names) %}
-select
-    {{ side }}_records.kanon_entity,
-    {{ 1 if side == "earlier" else 0 }} as kanon_is_earlier,
-    {{ side }}_classes.kanon_class
-from {{ side }}_records
-inner join {{ side }}_classes
-{% for name in names %}
-    {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-        side ~ "_classes." ~ name, side ~ "_records." ~ name
-    ) }}
+{% macro members(side, relation, columns, entities, entity) %}
+{{ side }}_members as (
+    select
+        {{ side }}_records.kanon_entity,
+        {{ side }}_classes.kanon_class
+    from (
+        select
+            {{ kanon_sql.named_in(side, columns) | trim | indent(12) }}
+            {{ kanon_sql.cell(
+                entities, kanon_sql.ident(entity), kanon_sql.type_of(entity)
+            ) }} as kanon_entity
+        from {{ relation | indent(8) }}
+    ) as {{ side }}_records
+    inner join {{ side }}_classes
+        {{ kanon_sql.in_the_class(side, columns, side ~ "_records") | trim | indent(8) }}
+)
+{%- endmacro %}
+
+
+{# The condition of a join with a class, for what has its quasi-identifiers. #}
+{% macro in_the_class(side, columns, of) %}
+{% for column in columns %}
+{% set name = kanon_sql.name_in(side, column, loop.index) %}
+{{ "on" if loop.first else "and" }} {{ kanon_sql.same(side ~ "_classes." ~ name, of ~ "." ~ name) }}
 {% endfor %}
 {%- endmacro %}
 
 
-{# A membership in the one release or in the other. #}
-{% macro is_of(side) -%}
-kanon_is_earlier = {{ 1 if side == "earlier" else 0 }}
+{# Every person of a release, with the first and the last of the classes. #}
+{% macro people_of_release(side) %}
+{{ side }}_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from {{ side }}_members
+    group by kanon_entity
+)
 {%- endmacro %}
 
 
-{# The people who are in several classes of a release, and the numbers of all of them as a text. #}
+{# The people who are in several classes of a release, with each of them. #}
 {% macro people_of_several_classes(side) %}
 {{ side }}_several as (
     select distinct
-        memberships.kanon_entity,
-        memberships.kanon_class
-    from memberships
-    inner join persons
-        on persons.kanon_entity = memberships.kanon_entity
-    where {{ kanon_sql.is_of(side) }}
-        and persons.kanon_{{ side }}_first < persons.kanon_{{ side }}_last
-),
+        {{ side }}_members.kanon_entity,
+        {{ side }}_members.kanon_class
+    from {{ side }}_members
+    inner join {{ side }}_people
+        on {{ side }}_people.kanon_entity = {{ side }}_members.kanon_entity
+    where {{ side }}_people.kanon_first < {{ side }}_people.kanon_last
+)
+{%- endmacro %}
 
-{{ side }}_sets as (
+
+{# The numbers of all classes of each of them as one text. #}
+{% macro numbers_of_several(side) %}
+{{ side }}_numbers as (
     select
         kanon_entity,
         {{ kanon_sql.texts_in_order(
@@ -388,6 +347,59 @@ kanon_is_earlier = {{ 1 if side == "earlier" else 0 }}
         ) }} as kanon_numbers
     from {{ side }}_several
     group by kanon_entity
+)
+{%- endmacro %}
+
+
+{# The people of a release by their classes there. #}
+{% macro crowds_of(side) %}
+{{ side }}_crowds as (
+    select
+        {{ side }}_people.kanon_first,
+        {{ side }}_numbers.kanon_numbers,
+        count(*) as kanon_size
+    from {{ side }}_people
+    left join {{ side }}_numbers
+        on {{ side }}_numbers.kanon_entity = {{ side }}_people.kanon_entity
+    group by
+        {{ side }}_people.kanon_first,
+        {{ side }}_numbers.kanon_numbers
+)
+{%- endmacro %}
+
+
+{# Those of a release who are not in the other one: all without the people of both. #}
+{% macro people_of_one(side, who) %}
+{{ who }}_parts as (
+    select
+        kanon_first,
+        kanon_numbers,
+        kanon_size
+    from {{ side }}_crowds
+
+    union all
+
+    select
+        kanon_{{ side }}_first as kanon_first,
+        kanon_{{ side }}_numbers as kanon_numbers,
+        -kanon_size as kanon_size
+    from joint_classes
+),
+
+{{ who }}_classes as (
+    select sum(kanon_size) as kanon_size
+    from {{ who }}_parts
+    group by
+        kanon_first,
+        kanon_numbers
+),
+
+{{ who }}s as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_{{ who }}s,
+        min(kanon_size) as kanon_{{ who }}s_k
+    from {{ who }}_classes
+    where kanon_size > 0
 )
 {%- endmacro %}
 

@@ -8,175 +8,157 @@
     Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
     privacy, ACM KDD, section 2 (intersection attack).
 
-    `entities` and `values` are the entity and the sensitive attribute of the release, each with
-    that of the earlier one and how they are compared: `as_is`, or `as_text`. `unknown` reads a NULL
-    as no value at all. `measures` are what the checks ask of the pairs, of which `kanon_candidates`
-    is how many values are left and `kanon_size` how many people are in it. With `flags`, which are
-    names of `pair_verdicts`, one row says how many people are in a pair that has one: each once, in
-    however many.
+    An attribute is its `values`, those of the release with those of the earlier one and how they
+    are compared (`as_is`, or `as_text`), its `place` among all that are asked, and the `measures`
+    of the checks, which see of each pair how many values are left (`kanon_candidates`) and how many
+    people are in it (`kanon_size`). `unknown` reads a NULL as no value at all. What is asked of
+    pairs stands in the statement of composed k-anonymity; this one asks of people, each once, in
+    however many pairs: `flags`, which are names of `pair_verdicts`.
 
     The values of a pair are set apart before they are compared (`select distinct`, which changes no
     row): no planner may then join the values of both releases first, which has a row for each two
     classes that share a value.
 #}
 {% macro composed_l_diversity(
-    release, columns, entities, values, earlier, earlier_columns, unknown=false, measures=[],
-    pair_verdicts=[], flags=[]
+    release, columns, entities, earlier, earlier_columns, attribute, pair_verdicts, flags,
+    unknown=false
 ) %}
 with
 
-{{ kanon_sql.sets_of_pairs(
-    release, columns, entities, values, earlier, earlier_columns, unknown
-) }}
-{%- if flags %},
+{{ kanon_sql.sets_of_people(release, columns, entities, earlier, earlier_columns) }},
 
-{{ kanon_sql.people_of_pairs(columns, earlier_columns, pair_verdicts, flags) }}
+{{ kanon_sql.sets_of_pairs() }},
+
+{{ kanon_sql.sets_of_candidates(release, columns, earlier, earlier_columns, attribute, unknown) }},
+
+{{ kanon_sql.people_of_pairs(attribute.place, pair_verdicts, flags) }}
 
 
 {{ kanon_sql.flagged_people(flags) }}
-{%- else %}
-
-
-{{ kanon_sql.pairs_in_short(measures) }}
-{%- endif %}
 {%- endmacro %}
 
 
-{# The sets that it names: each pair of classes, with its people and the values left to them. #}
-{% macro sets_of_pairs(release, columns, entities, values, earlier, earlier_columns, unknown) %}
-{% set of_release = kanon_sql.names_in_release(columns) %}
-{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns) %}
-{{ kanon_sql.people_of_both_releases(release, columns, entities, earlier, earlier_columns) }},
-
-{{ kanon_sql.sizes_in_both("pairs", "people", of_release, of_earlier) }},
-
-release_values as (
-    select distinct
-{% for column in columns %}
-        {{ kanon_sql.aliased(kanon_sql.ident(column), column) }},
-{% endfor %}
-        {{ kanon_sql.cell(
-            values, kanon_sql.ident(values.column), kanon_sql.type_of(values.column)
-        ) }} as kanon_value
-    from {{ release | indent(4) }}
-{% if unknown %}
-    where {{ kanon_sql.ident(values.column) }} is not null
-{% endif %}
-),
-
-earlier_values as (
-    select distinct
-{% for column in earlier_columns %}
-        {{ kanon_sql.ident(column) }} as kanon_earlier_{{ loop.index }},
-{% endfor %}
-        {{ kanon_sql.cell(
-            values, kanon_sql.ident(values.reference), kanon_sql.type_of(values.reference)
-        ) }} as kanon_value
-    from {{ earlier | indent(4) }}
-{% if unknown %}
-    where {{ kanon_sql.ident(values.reference) }} is not null
-{% endif %}
-),
-
-pair_values as (
-    select distinct
-{% for name in of_release + of_earlier %}
-        pairs.{{ name }},
-{% endfor %}
-        release_values.kanon_value
-    from pairs
-    inner join release_values
-{% for name in of_release %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("release_values." ~ name, "pairs." ~ name) }}
-{% endfor %}
-),
-
-candidates as (
+{# Each person of both releases in each pair of their classes, and how many are in a pair. #}
+{% macro sets_of_pairs() %}
+people_in_pairs as (
     select
-{% for name in of_release + of_earlier %}
-        pair_values.{{ name }},
-{% endfor %}
+        people.kanon_entity,
+        coalesce(release_several.kanon_class, people.kanon_release_first) as kanon_release_class,
+        coalesce(earlier_several.kanon_class, people.kanon_earlier_first) as kanon_earlier_class
+    from people
+    left join release_several
+        on release_several.kanon_entity = people.kanon_entity
+    left join earlier_several
+        on earlier_several.kanon_entity = people.kanon_entity
+),
+
+pairs as (
+    select
+        kanon_release_class,
+        kanon_earlier_class,
+        count(*) as kanon_size
+    from people_in_pairs
+    group by
+        kanon_release_class,
+        kanon_earlier_class
+)
+{%- endmacro %}
+
+
+{# The sets that it names: each pair with its people and how many values of an attribute are left. #}
+{% macro sets_of_candidates(release, columns, earlier, earlier_columns, attribute, unknown=false) %}
+{% set place, values = attribute.place, attribute["values"] %}
+{{ kanon_sql.values_of_classes(
+    "release", release, columns, place, values, values.column, unknown
+) }},
+
+{{ kanon_sql.values_of_classes(
+    "earlier", earlier, earlier_columns, place, values, values.reference, unknown
+) }},
+
+pair_values_{{ place }} as (
+    select distinct
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class,
+        release_values_{{ place }}.kanon_value
+    from pairs
+    inner join release_values_{{ place }}
+        on release_values_{{ place }}.kanon_class = pairs.kanon_release_class
+),
+
+candidates_{{ place }} as (
+    select
+        pair_values_{{ place }}.kanon_release_class,
+        pair_values_{{ place }}.kanon_earlier_class,
         count(*) as kanon_candidates
-    from pair_values
-    inner join earlier_values
-{% for name in of_earlier %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("earlier_values." ~ name, "pair_values." ~ name) }}
-{% endfor %}
-        and {{ kanon_sql.same("earlier_values.kanon_value", "pair_values.kanon_value") }}
+    from pair_values_{{ place }}
+    inner join earlier_values_{{ place }}
+        on earlier_values_{{ place }}.kanon_class = pair_values_{{ place }}.kanon_earlier_class
+        and {{ kanon_sql.same(
+            "earlier_values_" ~ place ~ ".kanon_value", "pair_values_" ~ place ~ ".kanon_value"
+        ) }}
     group by
-{% for name in of_release + of_earlier %}
-        pair_values.{{ name }}{{ "," if not loop.last }}
-{% endfor %}
+        pair_values_{{ place }}.kanon_release_class,
+        pair_values_{{ place }}.kanon_earlier_class
 ),
 
-pair_sides as (
+measured_pairs_{{ place }} as (
     select
-{% for name in of_release + of_earlier %}
-        {{ name }},
-{% endfor %}
-        kanon_size,
-        0 as kanon_candidates
+        pairs.*,
+        coalesce(candidates_{{ place }}.kanon_candidates, 0) as kanon_candidates
     from pairs
+    left join candidates_{{ place }}
+        on candidates_{{ place }}.kanon_release_class = pairs.kanon_release_class
+        and candidates_{{ place }}.kanon_earlier_class = pairs.kanon_earlier_class
+)
+{%- endmacro %}
 
-    union all
 
+{# The values of each class of a release, once. #}
+{% macro values_of_classes(side, relation, columns, place, values, value, unknown=false) %}
+{{ side }}_values_{{ place }} as (
     select
-{% for name in of_release + of_earlier %}
-        {{ name }},
-{% endfor %}
-        0 as kanon_size,
-        kanon_candidates
-    from candidates
-),
-
-measured_pairs as (
-    select
-{% for name in of_release + of_earlier %}
-        {{ name }},
-{% endfor %}
-        sum(kanon_size) as kanon_size,
-        sum(kanon_candidates) as kanon_candidates
-    from pair_sides
-    group by
-{% for name in of_release + of_earlier %}
-        {{ name }}{{ "," if not loop.last }}
-{% endfor %}
+        {{ side }}_classes.kanon_class,
+        {{ side }}_cells.kanon_value
+    from (
+        select distinct
+            {{ kanon_sql.named_in(side, columns) | trim | indent(12) }}
+            {{ kanon_sql.cell(
+                values, kanon_sql.ident(value), kanon_sql.type_of(value)
+            ) }} as kanon_value
+        from {{ relation | indent(8) }}
+{% if unknown %}
+        where {{ kanon_sql.ident(value) }} is not null
+{% endif %}
+    ) as {{ side }}_cells
+    inner join {{ side }}_classes
+        {{ kanon_sql.in_the_class(side, columns, side ~ "_cells") | trim | indent(8) }}
 )
 {%- endmacro %}
 
 
 {# The people of both releases, with what is said of any pair that they are in. #}
-{% macro people_of_pairs(columns, earlier_columns, pair_verdicts, flags) %}
-{% set of_release = kanon_sql.names_in_release(columns) %}
-{% set of_earlier = kanon_sql.names_in_earlier(earlier_columns) %}
+{% macro people_of_pairs(place, pair_verdicts, flags) %}
 judged_pairs as (
     select
-        measured_pairs.*,
+        measured_pairs_{{ place }}.*,
 {% for verdict in pair_verdicts %}
-        {{ verdict.expression }} as {{ verdict.name }}{{ "," if not loop.last }}
+        {{ verdict.expression | indent(8) }} as {{ verdict.name }}{{ "," if not loop.last }}
 {% endfor %}
-    from measured_pairs
+    from measured_pairs_{{ place }}
 ),
 
-people as (
+judged_people as (
     select
-        release_people.kanon_entity,
+        people_in_pairs.kanon_entity,
 {% for flag in flags %}
         max(judged_pairs.{{ flag }}) as {{ flag }}{{ "," if not loop.last }}
 {% endfor %}
-    from release_people
-    inner join earlier_people
-        on earlier_people.kanon_entity = release_people.kanon_entity
+    from people_in_pairs
     inner join judged_pairs
-{% for name in of_release %}
-        {{ "on" if loop.first else "and" }} {{ kanon_sql.same(
-            "judged_pairs." ~ name, "release_people." ~ name
-        ) }}
-{% endfor %}
-{% for name in of_earlier %}
-        and {{ kanon_sql.same("judged_pairs." ~ name, "earlier_people." ~ name) }}
-{% endfor %}
-    group by release_people.kanon_entity
+        on judged_pairs.kanon_release_class = people_in_pairs.kanon_release_class
+        and judged_pairs.kanon_earlier_class = people_in_pairs.kanon_earlier_class
+    group by people_in_pairs.kanon_entity
 )
 {%- endmacro %}
 
@@ -188,21 +170,19 @@ select
 {% for flag in flags %}
     sum({{ flag }}) as {{ flag }}_people{{ "," if not loop.last }}
 {% endfor %}
-from people
+from judged_people
 {%- endmacro %}
 
 
-{# What is said of all pairs together. #}
-{% macro pairs_in_short(measures) %}
+{# What is said of all pairs together; the checks' own names are told apart by the attribute. #}
+{% macro candidates_in_short(place, measures) %}
 select
-    count(*) as kanon_classes,
-    coalesce(sum(kanon_size), 0) as kanon_memberships,
-    min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least
+    min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least_{{ place }}
 {%- for measure in measures %},
     {{ measure | indent(4) }}
 {%- endfor %}
 
-from measured_pairs
+from measured_pairs_{{ place }}
 {%- endmacro %}
 
 
@@ -241,18 +221,23 @@ kanon_candidates = 0
 ] %}
 {% endfor %}
 {% set flags = verdicts.named | map(attribute="name") | list %}
+{% set attribute = {"values": values, "place": 1} %}
 {% set measures = [kanon_sql.classes_where(too_few, "composed_l_diversity_violated")] %}
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_pairs(
-    relation, columns, entities, values, earlier, earlier_columns, unknown
+{{ kanon_sql.sets_of_people(relation, columns, entities, earlier, earlier_columns) | trim }},
+
+{{ kanon_sql.sets_of_pairs() | trim }},
+
+{{ kanon_sql.sets_of_candidates(
+    relation, columns, earlier, earlier_columns, attribute, unknown
 ) | trim }},
 
-{{ kanon_sql.people_of_pairs(columns, earlier_columns, verdicts.named, flags) | trim }},
+{{ kanon_sql.people_of_pairs(1, verdicts.named, flags) | trim }},
 
 pairs_asked as (
-    {{ kanon_sql.pairs_in_short(measures) | trim | indent(4) }}
+    {{ kanon_sql.candidates_in_short(1, measures) | trim | indent(4) }}
 ),
 
 people_asked as (
@@ -267,7 +252,7 @@ measured as (
         ) as records,
         coalesce(pairs_asked.kanon_composed_l_diversity_violated_classes, 0) as violating_classes,
         coalesce(people_asked.kanon_composed_l_diversity_violated_people, 0) as violating_people,
-        pairs_asked.kanon_least as achieved,
+        pairs_asked.kanon_least_1 as achieved,
         people_asked.kanon_in_both as in_both,
         coalesce(people_asked.kanon_certain_people, 0) as certain_people,
         coalesce(people_asked.kanon_changed_people, 0) as changed_people

@@ -8,21 +8,6 @@
 
 with
 
-release_records as (
-    select
-        "zip",
-        "age",
-        "patient" as kanon_entity
-    from "main"."patients"
-),
-
-earlier_records as (
-    select
-        "zip_code" as kanon_earlier_1,
-        "person" as kanon_entity
-    from "main"."patients_before"
-),
-
 release_classes as (
     select
         "zip",
@@ -32,7 +17,7 @@ release_classes as (
                 "zip",
                 "age"
         ) as kanon_class
-    from release_records
+    from "main"."patients"
     group by
         "zip",
         "age"
@@ -40,60 +25,95 @@ release_classes as (
 
 earlier_classes as (
     select
-        kanon_earlier_1,
+        "zip_code" as kanon_earlier_1,
         row_number() over (
             order by
-                kanon_earlier_1
+                "zip_code"
         ) as kanon_class
-    from earlier_records
+    from "main"."patients_before"
     group by
-        kanon_earlier_1
+        "zip_code"
 ),
 
-memberships as (
+release_members as (
     select
         release_records.kanon_entity,
-        0 as kanon_is_earlier,
         release_classes.kanon_class
-    from release_records
+    from (
+        select
+            "zip",
+            "age",
+            "patient" as kanon_entity
+        from "main"."patients"
+    ) as release_records
     inner join release_classes
         on release_classes."zip" is not distinct from release_records."zip"
         and release_classes."age" is not distinct from release_records."age"
+),
 
-    union all
-
+earlier_members as (
     select
         earlier_records.kanon_entity,
-        1 as kanon_is_earlier,
         earlier_classes.kanon_class
-    from earlier_records
+    from (
+        select
+            "zip_code" as kanon_earlier_1,
+            "person" as kanon_entity
+        from "main"."patients_before"
+    ) as earlier_records
     inner join earlier_classes
         on earlier_classes.kanon_earlier_1 is not distinct from earlier_records.kanon_earlier_1
 ),
 
-persons as (
+release_people as (
     select
         kanon_entity,
-        min(case when kanon_is_earlier = 0 then kanon_class end) as kanon_release_first,
-        max(case when kanon_is_earlier = 0 then kanon_class end) as kanon_release_last,
-        min(case when kanon_is_earlier = 1 then kanon_class end) as kanon_earlier_first,
-        max(case when kanon_is_earlier = 1 then kanon_class end) as kanon_earlier_last
-    from memberships
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from release_members
+    group by kanon_entity
+),
+
+earlier_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from earlier_members
     group by kanon_entity
 ),
 
 release_several as (
     select distinct
-        memberships.kanon_entity,
-        memberships.kanon_class
-    from memberships
-    inner join persons
-        on persons.kanon_entity = memberships.kanon_entity
-    where kanon_is_earlier = 0
-        and persons.kanon_release_first < persons.kanon_release_last
+        release_members.kanon_entity,
+        release_members.kanon_class
+    from release_members
+    inner join release_people
+        on release_people.kanon_entity = release_members.kanon_entity
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
-release_sets as (
+earlier_several as (
+    select distinct
+        earlier_members.kanon_entity,
+        earlier_members.kanon_class
+    from earlier_members
+    inner join earlier_people
+        on earlier_people.kanon_entity = earlier_members.kanon_entity
+    where earlier_people.kanon_first < earlier_people.kanon_last
+),
+
+people as (
+    select
+        release_people.kanon_entity,
+        release_people.kanon_first as kanon_release_first,
+        earlier_people.kanon_first as kanon_earlier_first
+    from release_people
+    inner join earlier_people
+        on earlier_people.kanon_entity = release_people.kanon_entity
+),
+
+release_numbers as (
     select
         kanon_entity,
         string_agg(cast(kanon_class as varchar), ',' order by kanon_class) as kanon_numbers
@@ -101,18 +121,7 @@ release_sets as (
     group by kanon_entity
 ),
 
-earlier_several as (
-    select distinct
-        memberships.kanon_entity,
-        memberships.kanon_class
-    from memberships
-    inner join persons
-        on persons.kanon_entity = memberships.kanon_entity
-    where kanon_is_earlier = 1
-        and persons.kanon_earlier_first < persons.kanon_earlier_last
-),
-
-earlier_sets as (
+earlier_numbers as (
     select
         kanon_entity,
         string_agg(cast(kanon_class as varchar), ',' order by kanon_class) as kanon_numbers
@@ -120,42 +129,113 @@ earlier_sets as (
     group by kanon_entity
 ),
 
-crowds as (
+release_crowds as (
     select
-        persons.kanon_release_first,
-        release_sets.kanon_numbers as kanon_release_numbers,
-        persons.kanon_earlier_first,
-        earlier_sets.kanon_numbers as kanon_earlier_numbers,
+        release_people.kanon_first,
+        release_numbers.kanon_numbers,
         count(*) as kanon_size
-    from persons
-    left join release_sets
-        on release_sets.kanon_entity = persons.kanon_entity
-    left join earlier_sets
-        on earlier_sets.kanon_entity = persons.kanon_entity
+    from release_people
+    left join release_numbers
+        on release_numbers.kanon_entity = release_people.kanon_entity
     group by
-        persons.kanon_release_first,
-        release_sets.kanon_numbers,
-        persons.kanon_earlier_first,
-        earlier_sets.kanon_numbers
+        release_people.kanon_first,
+        release_numbers.kanon_numbers
+),
+
+earlier_crowds as (
+    select
+        earlier_people.kanon_first,
+        earlier_numbers.kanon_numbers,
+        count(*) as kanon_size
+    from earlier_people
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = earlier_people.kanon_entity
+    group by
+        earlier_people.kanon_first,
+        earlier_numbers.kanon_numbers
 ),
 
 joint_classes as (
-    select kanon_size
-    from crowds
-    where kanon_release_first is not null
-        and kanon_earlier_first is not null
+    select
+        people.kanon_release_first,
+        release_numbers.kanon_numbers as kanon_release_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+        count(*) as kanon_size
+    from people
+    left join release_numbers
+        on release_numbers.kanon_entity = people.kanon_entity
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = people.kanon_entity
+    group by
+        people.kanon_release_first,
+        release_numbers.kanon_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
+),
+
+joiner_parts as (
+    select
+        kanon_first,
+        kanon_numbers,
+        kanon_size
+    from release_crowds
+
+    union all
+
+    select
+        kanon_release_first as kanon_first,
+        kanon_release_numbers as kanon_numbers,
+        -kanon_size as kanon_size
+    from joint_classes
 ),
 
 joiner_classes as (
-    select kanon_size
-    from crowds
-    where kanon_earlier_first is null
+    select sum(kanon_size) as kanon_size
+    from joiner_parts
+    group by
+        kanon_first,
+        kanon_numbers
+),
+
+joiners as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_joiners,
+        min(kanon_size) as kanon_joiners_k
+    from joiner_classes
+    where kanon_size > 0
+),
+
+leaver_parts as (
+    select
+        kanon_first,
+        kanon_numbers,
+        kanon_size
+    from earlier_crowds
+
+    union all
+
+    select
+        kanon_earlier_first as kanon_first,
+        kanon_earlier_numbers as kanon_numbers,
+        -kanon_size as kanon_size
+    from joint_classes
 ),
 
 leaver_classes as (
-    select kanon_size
-    from crowds
-    where kanon_release_first is null
+    select sum(kanon_size) as kanon_size
+    from leaver_parts
+    group by
+        kanon_first,
+        kanon_numbers
+),
+
+leavers as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_leavers,
+        min(kanon_size) as kanon_leavers_k
+    from leaver_classes
+    where kanon_size > 0
 ),
 
 people_in_both as (
@@ -168,27 +248,12 @@ people_in_both as (
     from joint_classes
 ),
 
-joiners as (
-    select
-        coalesce(sum(kanon_size), 0) as kanon_joiners,
-        min(kanon_size) as kanon_joiners_k
-    from joiner_classes
-),
-
-leavers as (
-    select
-        coalesce(sum(kanon_size), 0) as kanon_leavers,
-        min(kanon_size) as kanon_leavers_k
-    from leaver_classes
-),
-
 earlier_parts as (
     select
-        kanon_earlier_first as kanon_class,
+        kanon_first as kanon_class,
         kanon_size
-    from crowds
-    where kanon_earlier_first is not null
-        and kanon_earlier_numbers is null
+    from earlier_crowds
+    where kanon_numbers is null
 
     union all
 

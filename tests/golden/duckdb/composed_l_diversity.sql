@@ -1,5 +1,10 @@
--- Question   How many values of diagnosis are left of someone who is in both patients and
---            patients_before, by the classes of either?
+-- Question   How many people are in both patients and patients_before, and share their classes in
+--            either: zip and age, and there zip_code, and how many values of diagnosis are left of
+--            them?
+-- Model      composed k-anonymity. Whoever links the records of a person in this release and in an
+--            earlier one, and knows the quasi-identifiers of both, finds at least k people who are
+--            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
+--            auxiliary information in data privacy, ACM KDD, section 2)
 -- Model      composed l-diversity. Whoever looks for a person in both releases, and knows that the
 --            sensitive value is the same in both, is left with at least l values. (Ganta,
 --            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
@@ -8,125 +13,390 @@
 
 with
 
-release_people as (
-    select distinct
+release_classes as (
+    select
         "zip",
         "age",
-        "patient" as kanon_entity
+        row_number() over (
+            order by
+                "zip",
+                "age"
+        ) as kanon_class
     from "main"."patients"
+    group by
+        "zip",
+        "age"
+),
+
+earlier_classes as (
+    select
+        "zip_code" as kanon_earlier_1,
+        row_number() over (
+            order by
+                "zip_code"
+        ) as kanon_class
+    from "main"."patients_before"
+    group by
+        "zip_code"
+),
+
+release_members as (
+    select
+        release_records.kanon_entity,
+        release_classes.kanon_class
+    from (
+        select
+            "zip",
+            "age",
+            "patient" as kanon_entity
+        from "main"."patients"
+    ) as release_records
+    inner join release_classes
+        on release_classes."zip" is not distinct from release_records."zip"
+        and release_classes."age" is not distinct from release_records."age"
+),
+
+earlier_members as (
+    select
+        earlier_records.kanon_entity,
+        earlier_classes.kanon_class
+    from (
+        select
+            "zip_code" as kanon_earlier_1,
+            "person" as kanon_entity
+        from "main"."patients_before"
+    ) as earlier_records
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 is not distinct from earlier_records.kanon_earlier_1
+),
+
+release_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from release_members
+    group by kanon_entity
 ),
 
 earlier_people as (
-    select distinct
-        "zip_code" as kanon_earlier_1,
-        "person" as kanon_entity
-    from "main"."patients_before"
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from earlier_members
+    group by kanon_entity
 ),
 
-pairs as (
+release_several as (
+    select distinct
+        release_members.kanon_entity,
+        release_members.kanon_class
+    from release_members
+    inner join release_people
+        on release_people.kanon_entity = release_members.kanon_entity
+    where release_people.kanon_first < release_people.kanon_last
+),
+
+earlier_several as (
+    select distinct
+        earlier_members.kanon_entity,
+        earlier_members.kanon_class
+    from earlier_members
+    inner join earlier_people
+        on earlier_people.kanon_entity = earlier_members.kanon_entity
+    where earlier_people.kanon_first < earlier_people.kanon_last
+),
+
+people as (
     select
-        release_people."zip",
-        release_people."age",
-        earlier_people.kanon_earlier_1,
-        count(*) as kanon_size
+        release_people.kanon_entity,
+        release_people.kanon_first as kanon_release_first,
+        earlier_people.kanon_first as kanon_earlier_first
     from release_people
     inner join earlier_people
         on earlier_people.kanon_entity = release_people.kanon_entity
-    group by
-        release_people."zip",
-        release_people."age",
-        earlier_people.kanon_earlier_1
 ),
 
-release_values as (
-    select distinct
-        "zip",
-        "age",
-        "diagnosis" as kanon_value
-    from "main"."patients"
-),
-
-earlier_values as (
-    select distinct
-        "zip_code" as kanon_earlier_1,
-        "dx" as kanon_value
-    from "main"."patients_before"
-),
-
-pair_values as (
-    select distinct
-        pairs."zip",
-        pairs."age",
-        pairs.kanon_earlier_1,
-        release_values.kanon_value
-    from pairs
-    inner join release_values
-        on release_values."zip" is not distinct from pairs."zip"
-        and release_values."age" is not distinct from pairs."age"
-),
-
-candidates as (
+release_numbers as (
     select
-        pair_values."zip",
-        pair_values."age",
-        pair_values.kanon_earlier_1,
-        count(*) as kanon_candidates
-    from pair_values
-    inner join earlier_values
-        on earlier_values.kanon_earlier_1 is not distinct from pair_values.kanon_earlier_1
-        and earlier_values.kanon_value is not distinct from pair_values.kanon_value
-    group by
-        pair_values."zip",
-        pair_values."age",
-        pair_values.kanon_earlier_1
+        kanon_entity,
+        string_agg(cast(kanon_class as varchar), ',' order by kanon_class) as kanon_numbers
+    from release_several
+    group by kanon_entity
 ),
 
-pair_sides as (
+earlier_numbers as (
     select
-        "zip",
-        "age",
-        kanon_earlier_1,
-        kanon_size,
-        0 as kanon_candidates
-    from pairs
+        kanon_entity,
+        string_agg(cast(kanon_class as varchar), ',' order by kanon_class) as kanon_numbers
+    from earlier_several
+    group by kanon_entity
+),
+
+release_crowds as (
+    select
+        release_people.kanon_first,
+        release_numbers.kanon_numbers,
+        count(*) as kanon_size
+    from release_people
+    left join release_numbers
+        on release_numbers.kanon_entity = release_people.kanon_entity
+    group by
+        release_people.kanon_first,
+        release_numbers.kanon_numbers
+),
+
+earlier_crowds as (
+    select
+        earlier_people.kanon_first,
+        earlier_numbers.kanon_numbers,
+        count(*) as kanon_size
+    from earlier_people
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = earlier_people.kanon_entity
+    group by
+        earlier_people.kanon_first,
+        earlier_numbers.kanon_numbers
+),
+
+joint_classes as (
+    select
+        people.kanon_release_first,
+        release_numbers.kanon_numbers as kanon_release_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+        count(*) as kanon_size
+    from people
+    left join release_numbers
+        on release_numbers.kanon_entity = people.kanon_entity
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = people.kanon_entity
+    group by
+        people.kanon_release_first,
+        release_numbers.kanon_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
+),
+
+joiner_parts as (
+    select
+        kanon_first,
+        kanon_numbers,
+        kanon_size
+    from release_crowds
 
     union all
 
     select
-        "zip",
-        "age",
-        kanon_earlier_1,
-        0 as kanon_size,
-        kanon_candidates
-    from candidates
+        kanon_release_first as kanon_first,
+        kanon_release_numbers as kanon_numbers,
+        -kanon_size as kanon_size
+    from joint_classes
 ),
 
-measured_pairs as (
-    select
-        "zip",
-        "age",
-        kanon_earlier_1,
-        sum(kanon_size) as kanon_size,
-        sum(kanon_candidates) as kanon_candidates
-    from pair_sides
+joiner_classes as (
+    select sum(kanon_size) as kanon_size
+    from joiner_parts
     group by
-        "zip",
-        "age",
-        kanon_earlier_1
+        kanon_first,
+        kanon_numbers
+),
+
+joiners as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_joiners,
+        min(kanon_size) as kanon_joiners_k
+    from joiner_classes
+    where kanon_size > 0
+),
+
+leaver_parts as (
+    select
+        kanon_first,
+        kanon_numbers,
+        kanon_size
+    from earlier_crowds
+
+    union all
+
+    select
+        kanon_earlier_first as kanon_first,
+        kanon_earlier_numbers as kanon_numbers,
+        -kanon_size as kanon_size
+    from joint_classes
+),
+
+leaver_classes as (
+    select sum(kanon_size) as kanon_size
+    from leaver_parts
+    group by
+        kanon_first,
+        kanon_numbers
+),
+
+leavers as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_leavers,
+        min(kanon_size) as kanon_leavers_k
+    from leaver_classes
+    where kanon_size > 0
+),
+
+people_in_both as (
+    select
+        count(*) as kanon_classes,
+        coalesce(sum(kanon_size), 0) as kanon_in_both,
+        min(kanon_size) as kanon_least
+    from joint_classes
+),
+
+earlier_parts as (
+    select
+        kanon_first as kanon_class,
+        kanon_size
+    from earlier_crowds
+    where kanon_numbers is null
+
+    union all
+
+    select
+        kanon_class,
+        1 as kanon_size
+    from earlier_several
+),
+
+earlier_alone_classes as (
+    select sum(kanon_size) as kanon_size
+    from earlier_parts
+    group by kanon_class
+),
+
+earlier_alone as (
+    select min(kanon_size) as kanon_earlier_k
+    from earlier_alone_classes
+),
+
+people_in_pairs as (
+    select
+        people.kanon_entity,
+        coalesce(release_several.kanon_class, people.kanon_release_first) as kanon_release_class,
+        coalesce(earlier_several.kanon_class, people.kanon_earlier_first) as kanon_earlier_class
+    from people
+    left join release_several
+        on release_several.kanon_entity = people.kanon_entity
+    left join earlier_several
+        on earlier_several.kanon_entity = people.kanon_entity
+),
+
+pairs as (
+    select
+        kanon_release_class,
+        kanon_earlier_class,
+        count(*) as kanon_size
+    from people_in_pairs
+    group by
+        kanon_release_class,
+        kanon_earlier_class
+),
+
+memberships as (
+    select sum(kanon_size) as kanon_memberships
+    from pairs
+),
+
+release_values_1 as (
+    select
+        release_classes.kanon_class,
+        release_cells.kanon_value
+    from (
+        select distinct
+            "zip",
+            "age",
+            "diagnosis" as kanon_value
+        from "main"."patients"
+    ) as release_cells
+    inner join release_classes
+        on release_classes."zip" is not distinct from release_cells."zip"
+        and release_classes."age" is not distinct from release_cells."age"
+),
+
+earlier_values_1 as (
+    select
+        earlier_classes.kanon_class,
+        earlier_cells.kanon_value
+    from (
+        select distinct
+            "zip_code" as kanon_earlier_1,
+            "dx" as kanon_value
+        from "main"."patients_before"
+    ) as earlier_cells
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 is not distinct from earlier_cells.kanon_earlier_1
+),
+
+pair_values_1 as (
+    select distinct
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class,
+        release_values_1.kanon_value
+    from pairs
+    inner join release_values_1
+        on release_values_1.kanon_class = pairs.kanon_release_class
+),
+
+candidates_1 as (
+    select
+        pair_values_1.kanon_release_class,
+        pair_values_1.kanon_earlier_class,
+        count(*) as kanon_candidates
+    from pair_values_1
+    inner join earlier_values_1
+        on earlier_values_1.kanon_class = pair_values_1.kanon_earlier_class
+        and earlier_values_1.kanon_value is not distinct from pair_values_1.kanon_value
+    group by
+        pair_values_1.kanon_release_class,
+        pair_values_1.kanon_earlier_class
+),
+
+measured_pairs_1 as (
+    select
+        pairs.*,
+        coalesce(candidates_1.kanon_candidates, 0) as kanon_candidates
+    from pairs
+    left join candidates_1
+        on candidates_1.kanon_release_class = pairs.kanon_release_class
+        and candidates_1.kanon_earlier_class = pairs.kanon_earlier_class
+),
+
+candidates_in_short_1 as (
+    select
+        min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least_1,
+        sum(case when kanon_candidates = 1 then 1 else 0 end) as kanon_certain_1_classes,
+        sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_1_people,
+        sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_1_classes,
+        sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_1_people,
+        sum(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
+        ) as kanon_composed_l_diversity_violated_1_classes,
+        sum(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
+        ) as kanon_composed_l_diversity_violated_1_people
+    from measured_pairs_1
 )
 
 select
-    count(*) as kanon_classes,
-    coalesce(sum(kanon_size), 0) as kanon_memberships,
-    min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least,
-    sum(case when kanon_candidates = 1 then 1 else 0 end) as kanon_certain_classes,
-    sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_people,
-    sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_classes,
-    sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_people,
-    sum(
-        case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
-    ) as kanon_composed_l_diversity_violated_classes,
-    sum(
-        case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
-    ) as kanon_composed_l_diversity_violated_people
-from measured_pairs
+    people_in_both.*,
+    joiners.kanon_joiners,
+    joiners.kanon_joiners_k,
+    leavers.kanon_leavers,
+    leavers.kanon_leavers_k,
+    earlier_alone.kanon_earlier_k,
+    memberships.kanon_memberships,
+    candidates_in_short_1.*
+from people_in_both
+cross join joiners
+cross join leavers
+cross join earlier_alone
+cross join memberships
+cross join candidates_in_short_1

@@ -9,129 +9,217 @@
 
 with
 
-release_people as (
-    select distinct
+release_classes as (
+    select
         "diagnosis",
-        "patient" as kanon_entity
+        row_number() over (
+            order by
+                "diagnosis"
+        ) as kanon_class
     from "main"."patients"
+    group by
+        "diagnosis"
+),
+
+earlier_classes as (
+    select
+        "dx" as kanon_earlier_1,
+        row_number() over (
+            order by
+                "dx"
+        ) as kanon_class
+    from "main"."patients_before"
+    group by
+        "dx"
+),
+
+release_members as (
+    select
+        release_records.kanon_entity,
+        release_classes.kanon_class
+    from (
+        select
+            "diagnosis",
+            "patient" as kanon_entity
+        from "main"."patients"
+    ) as release_records
+    inner join release_classes
+        on release_classes."diagnosis" is not distinct from release_records."diagnosis"
+),
+
+earlier_members as (
+    select
+        earlier_records.kanon_entity,
+        earlier_classes.kanon_class
+    from (
+        select
+            "dx" as kanon_earlier_1,
+            "person" as kanon_entity
+        from "main"."patients_before"
+    ) as earlier_records
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 is not distinct from earlier_records.kanon_earlier_1
+),
+
+release_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from release_members
+    group by kanon_entity
 ),
 
 earlier_people as (
-    select distinct
-        "dx" as kanon_earlier_1,
-        "person" as kanon_entity
-    from "main"."patients_before"
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from earlier_members
+    group by kanon_entity
 ),
 
-pairs as (
-    select
-        release_people."diagnosis",
-        earlier_people.kanon_earlier_1,
-        count(*) as kanon_size
-    from release_people
+release_several as (
+    select distinct
+        release_members.kanon_entity,
+        release_members.kanon_class
+    from release_members
+    inner join release_people
+        on release_people.kanon_entity = release_members.kanon_entity
+    where release_people.kanon_first < release_people.kanon_last
+),
+
+earlier_several as (
+    select distinct
+        earlier_members.kanon_entity,
+        earlier_members.kanon_class
+    from earlier_members
     inner join earlier_people
-        on earlier_people.kanon_entity = release_people.kanon_entity
-    group by
-        release_people."diagnosis",
-        earlier_people.kanon_earlier_1
-),
-
-release_values as (
-    select distinct
-        "diagnosis",
-        "zip" as kanon_value
-    from "main"."patients"
-),
-
-earlier_values as (
-    select distinct
-        "dx" as kanon_earlier_1,
-        "zip_code" as kanon_value
-    from "main"."patients_before"
-),
-
-pair_values as (
-    select distinct
-        pairs."diagnosis",
-        pairs.kanon_earlier_1,
-        release_values.kanon_value
-    from pairs
-    inner join release_values
-        on release_values."diagnosis" is not distinct from pairs."diagnosis"
-),
-
-candidates as (
-    select
-        pair_values."diagnosis",
-        pair_values.kanon_earlier_1,
-        count(*) as kanon_candidates
-    from pair_values
-    inner join earlier_values
-        on earlier_values.kanon_earlier_1 is not distinct from pair_values.kanon_earlier_1
-        and earlier_values.kanon_value is not distinct from pair_values.kanon_value
-    group by
-        pair_values."diagnosis",
-        pair_values.kanon_earlier_1
-),
-
-pair_sides as (
-    select
-        "diagnosis",
-        kanon_earlier_1,
-        kanon_size,
-        0 as kanon_candidates
-    from pairs
-
-    union all
-
-    select
-        "diagnosis",
-        kanon_earlier_1,
-        0 as kanon_size,
-        kanon_candidates
-    from candidates
-),
-
-measured_pairs as (
-    select
-        "diagnosis",
-        kanon_earlier_1,
-        sum(kanon_size) as kanon_size,
-        sum(kanon_candidates) as kanon_candidates
-    from pair_sides
-    group by
-        "diagnosis",
-        kanon_earlier_1
-),
-
-judged_pairs as (
-    select
-        measured_pairs.*,
-        case when kanon_candidates = 1 then 1 else 0 end as kanon_certain,
-        case when kanon_candidates = 0 then 1 else 0 end as kanon_changed,
-        case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end as kanon_composed_l_diversity_violated
-    from measured_pairs
+        on earlier_people.kanon_entity = earlier_members.kanon_entity
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 people as (
     select
         release_people.kanon_entity,
-        max(judged_pairs.kanon_certain) as kanon_certain,
-        max(judged_pairs.kanon_changed) as kanon_changed,
-        max(judged_pairs.kanon_composed_l_diversity_violated) as kanon_composed_l_diversity_violated
+        release_people.kanon_first as kanon_release_first,
+        earlier_people.kanon_first as kanon_earlier_first
     from release_people
     inner join earlier_people
         on earlier_people.kanon_entity = release_people.kanon_entity
+),
+
+people_in_pairs as (
+    select
+        people.kanon_entity,
+        coalesce(release_several.kanon_class, people.kanon_release_first) as kanon_release_class,
+        coalesce(earlier_several.kanon_class, people.kanon_earlier_first) as kanon_earlier_class
+    from people
+    left join release_several
+        on release_several.kanon_entity = people.kanon_entity
+    left join earlier_several
+        on earlier_several.kanon_entity = people.kanon_entity
+),
+
+pairs as (
+    select
+        kanon_release_class,
+        kanon_earlier_class,
+        count(*) as kanon_size
+    from people_in_pairs
+    group by
+        kanon_release_class,
+        kanon_earlier_class
+),
+
+release_values_1 as (
+    select
+        release_classes.kanon_class,
+        release_cells.kanon_value
+    from (
+        select distinct
+            "diagnosis",
+            "zip" as kanon_value
+        from "main"."patients"
+    ) as release_cells
+    inner join release_classes
+        on release_classes."diagnosis" is not distinct from release_cells."diagnosis"
+),
+
+earlier_values_1 as (
+    select
+        earlier_classes.kanon_class,
+        earlier_cells.kanon_value
+    from (
+        select distinct
+            "dx" as kanon_earlier_1,
+            "zip_code" as kanon_value
+        from "main"."patients_before"
+    ) as earlier_cells
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 is not distinct from earlier_cells.kanon_earlier_1
+),
+
+pair_values_1 as (
+    select distinct
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class,
+        release_values_1.kanon_value
+    from pairs
+    inner join release_values_1
+        on release_values_1.kanon_class = pairs.kanon_release_class
+),
+
+candidates_1 as (
+    select
+        pair_values_1.kanon_release_class,
+        pair_values_1.kanon_earlier_class,
+        count(*) as kanon_candidates
+    from pair_values_1
+    inner join earlier_values_1
+        on earlier_values_1.kanon_class = pair_values_1.kanon_earlier_class
+        and earlier_values_1.kanon_value is not distinct from pair_values_1.kanon_value
+    group by
+        pair_values_1.kanon_release_class,
+        pair_values_1.kanon_earlier_class
+),
+
+measured_pairs_1 as (
+    select
+        pairs.*,
+        coalesce(candidates_1.kanon_candidates, 0) as kanon_candidates
+    from pairs
+    left join candidates_1
+        on candidates_1.kanon_release_class = pairs.kanon_release_class
+        and candidates_1.kanon_earlier_class = pairs.kanon_earlier_class
+),
+
+judged_pairs as (
+    select
+        measured_pairs_1.*,
+        case when kanon_candidates = 1 then 1 else 0 end as kanon_certain_1,
+        case when kanon_candidates = 0 then 1 else 0 end as kanon_changed_1,
+        case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end as kanon_composed_l_diversity_violated_1
+    from measured_pairs_1
+),
+
+judged_people as (
+    select
+        people_in_pairs.kanon_entity,
+        max(judged_pairs.kanon_certain_1) as kanon_certain_1,
+        max(judged_pairs.kanon_changed_1) as kanon_changed_1,
+        max(judged_pairs.kanon_composed_l_diversity_violated_1) as kanon_composed_l_diversity_violated_1
+    from people_in_pairs
     inner join judged_pairs
-        on judged_pairs."diagnosis" is not distinct from release_people."diagnosis"
-        and judged_pairs.kanon_earlier_1 is not distinct from earlier_people.kanon_earlier_1
-    group by release_people.kanon_entity
+        on judged_pairs.kanon_release_class = people_in_pairs.kanon_release_class
+        and judged_pairs.kanon_earlier_class = people_in_pairs.kanon_earlier_class
+    group by people_in_pairs.kanon_entity
 )
 
 
 select
     count(*) as kanon_in_both,
-    sum(kanon_certain) as kanon_certain_people,
-    sum(kanon_changed) as kanon_changed_people,
-    sum(kanon_composed_l_diversity_violated) as kanon_composed_l_diversity_violated_people
-from people
+    sum(kanon_certain_1) as kanon_certain_1_people,
+    sum(kanon_changed_1) as kanon_changed_1_people,
+    sum(kanon_composed_l_diversity_violated_1) as kanon_composed_l_diversity_violated_1_people
+from judged_people

@@ -1,9 +1,10 @@
--- Question   How many values of diagnosis are left of someone who is in both patients and
---            patients_before, by the classes of either?
+-- Question   How many people are in a pair of classes of patients and patients_before that leaves
+--            one value of diagnosis, none, or too few?
 -- Model      composed l-diversity. Whoever looks for a person in both releases, and knows that the
 --            sensitive value is the same in both, is left with at least l values. (Ganta,
 --            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
 --            privacy, ACM KDD, section 2 (intersection attack))
+-- Runs       where people have records in several classes of either release
 -- Dialect    trino, generated and not executed
 -- Table      "patients" stands for patients; its columns are taken to have the types that they have
 --            here.
@@ -12,121 +13,221 @@
 
 with
 
-release_people as (
-    select distinct
+release_classes as (
+    select
         "zip",
         "age",
-        "patient" as kanon_entity
+        row_number() over (order by "zip", "age") as kanon_class
     from "patients"
+    group by
+        "zip",
+        "age"
+),
+
+earlier_classes as (
+    select
+        "zip_code" as kanon_earlier_1,
+        row_number() over (order by "zip_code") as kanon_class
+    from "patients_before"
+    group by
+        "zip_code"
+),
+
+release_members as (
+    select
+        release_records.kanon_entity,
+        release_classes.kanon_class
+    from (
+        select
+            "zip",
+            "age",
+            "patient" as kanon_entity
+        from "patients"
+    ) as release_records
+    inner join release_classes
+        on release_classes."zip" is not distinct from release_records."zip"
+        and release_classes."age" is not distinct from release_records."age"
+),
+
+earlier_members as (
+    select
+        earlier_records.kanon_entity,
+        earlier_classes.kanon_class
+    from (
+        select
+            "zip_code" as kanon_earlier_1,
+            "person" as kanon_entity
+        from "patients_before"
+    ) as earlier_records
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 is not distinct from earlier_records.kanon_earlier_1
+),
+
+release_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from release_members
+    group by
+        kanon_entity
 ),
 
 earlier_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from earlier_members
+    group by
+        kanon_entity
+),
+
+release_several as (
     select distinct
-        "zip_code" as kanon_earlier_1,
-        "person" as kanon_entity
-    from "patients_before"
+        release_members.kanon_entity,
+        release_members.kanon_class
+    from release_members
+    inner join release_people
+        on release_people.kanon_entity = release_members.kanon_entity
+    where
+        release_people.kanon_first < release_people.kanon_last
+),
+
+earlier_several as (
+    select distinct
+        earlier_members.kanon_entity,
+        earlier_members.kanon_class
+    from earlier_members
+    inner join earlier_people
+        on earlier_people.kanon_entity = earlier_members.kanon_entity
+    where
+        earlier_people.kanon_first < earlier_people.kanon_last
+),
+
+people as (
+    select
+        release_people.kanon_entity,
+        release_people.kanon_first as kanon_release_first,
+        earlier_people.kanon_first as kanon_earlier_first
+    from release_people
+    inner join earlier_people
+        on earlier_people.kanon_entity = release_people.kanon_entity
+),
+
+people_in_pairs as (
+    select
+        people.kanon_entity,
+        coalesce(release_several.kanon_class, people.kanon_release_first) as kanon_release_class,
+        coalesce(earlier_several.kanon_class, people.kanon_earlier_first) as kanon_earlier_class
+    from people
+    left join release_several
+        on release_several.kanon_entity = people.kanon_entity
+    left join earlier_several
+        on earlier_several.kanon_entity = people.kanon_entity
 ),
 
 pairs as (
     select
-        release_people."zip",
-        release_people."age",
-        earlier_people.kanon_earlier_1,
+        kanon_release_class,
+        kanon_earlier_class,
         count(*) as kanon_size
-    from release_people
-    inner join earlier_people
-        on earlier_people.kanon_entity = release_people.kanon_entity
+    from people_in_pairs
     group by
-        release_people."zip",
-        release_people."age",
-        earlier_people.kanon_earlier_1
+        kanon_release_class,
+        kanon_earlier_class
 ),
 
-release_values as (
-    select distinct
-        "zip",
-        "age",
-        "diagnosis" as kanon_value
-    from "patients"
-),
-
-earlier_values as (
-    select distinct
-        "zip_code" as kanon_earlier_1,
-        "dx" as kanon_value
-    from "patients_before"
-),
-
-pair_values as (
-    select distinct
-        pairs."zip",
-        pairs."age",
-        pairs.kanon_earlier_1,
-        release_values.kanon_value
-    from pairs
-    inner join release_values
-        on release_values."zip" is not distinct from pairs."zip"
-        and release_values."age" is not distinct from pairs."age"
-),
-
-candidates as (
+release_values_1 as (
     select
-        pair_values."zip",
-        pair_values."age",
-        pair_values.kanon_earlier_1,
+        release_classes.kanon_class,
+        release_cells.kanon_value
+    from (
+        select distinct
+            "zip",
+            "age",
+            "diagnosis" as kanon_value
+        from "patients"
+    ) as release_cells
+    inner join release_classes
+        on release_classes."zip" is not distinct from release_cells."zip"
+        and release_classes."age" is not distinct from release_cells."age"
+),
+
+earlier_values_1 as (
+    select
+        earlier_classes.kanon_class,
+        earlier_cells.kanon_value
+    from (
+        select distinct
+            "zip_code" as kanon_earlier_1,
+            "dx" as kanon_value
+        from "patients_before"
+    ) as earlier_cells
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 is not distinct from earlier_cells.kanon_earlier_1
+),
+
+pair_values_1 as (
+    select distinct
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class,
+        release_values_1.kanon_value
+    from pairs
+    inner join release_values_1
+        on release_values_1.kanon_class = pairs.kanon_release_class
+),
+
+candidates_1 as (
+    select
+        pair_values_1.kanon_release_class,
+        pair_values_1.kanon_earlier_class,
         count(*) as kanon_candidates
-    from pair_values
-    inner join earlier_values
-        on earlier_values.kanon_earlier_1 is not distinct from pair_values.kanon_earlier_1
-        and earlier_values.kanon_value is not distinct from pair_values.kanon_value
+    from pair_values_1
+    inner join earlier_values_1
+        on earlier_values_1.kanon_class = pair_values_1.kanon_earlier_class
+        and earlier_values_1.kanon_value is not distinct from pair_values_1.kanon_value
     group by
-        pair_values."zip",
-        pair_values."age",
-        pair_values.kanon_earlier_1
+        pair_values_1.kanon_release_class,
+        pair_values_1.kanon_earlier_class
 ),
 
-pair_sides as (
+measured_pairs_1 as (
     select
-        "zip",
-        "age",
-        kanon_earlier_1,
-        kanon_size,
-        0 as kanon_candidates
+        pairs.*,
+        coalesce(candidates_1.kanon_candidates, 0) as kanon_candidates
     from pairs
-    union all
-    select
-        "zip",
-        "age",
-        kanon_earlier_1,
-        0 as kanon_size,
-        kanon_candidates
-    from candidates
+    left join candidates_1
+        on candidates_1.kanon_release_class = pairs.kanon_release_class
+        and candidates_1.kanon_earlier_class = pairs.kanon_earlier_class
 ),
 
-measured_pairs as (
+judged_pairs as (
     select
-        "zip",
-        "age",
-        kanon_earlier_1,
-        sum(kanon_size) as kanon_size,
-        sum(kanon_candidates) as kanon_candidates
-    from pair_sides
+        measured_pairs_1.*,
+        case when kanon_candidates = 1 then 1 else 0 end as kanon_certain_1,
+        case when kanon_candidates = 0 then 1 else 0 end as kanon_changed_1,
+        case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end as kanon_composed_l_diversity_violated_1
+    from measured_pairs_1
+),
+
+judged_people as (
+    select
+        people_in_pairs.kanon_entity,
+        max(judged_pairs.kanon_certain_1) as kanon_certain_1,
+        max(judged_pairs.kanon_changed_1) as kanon_changed_1,
+        max(judged_pairs.kanon_composed_l_diversity_violated_1) as kanon_composed_l_diversity_violated_1
+    from people_in_pairs
+    inner join judged_pairs
+        on judged_pairs.kanon_release_class = people_in_pairs.kanon_release_class
+        and judged_pairs.kanon_earlier_class = people_in_pairs.kanon_earlier_class
     group by
-        "zip",
-        "age",
-        kanon_earlier_1
+        people_in_pairs.kanon_entity
 )
 
 select
-    count(*) as kanon_classes,
-    coalesce(sum(kanon_size), 0) as kanon_memberships,
-    min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least,
-    sum(case when kanon_candidates = 1 then 1 else 0 end) as kanon_certain_classes,
-    sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_people,
-    sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_classes,
-    sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_people,
-    sum(case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end) as kanon_composed_l_diversity_violated_classes,
-    sum(
-        case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
-    ) as kanon_composed_l_diversity_violated_people
-from measured_pairs
+    count(*) as kanon_in_both,
+    sum(kanon_certain_1) as kanon_certain_1_people,
+    sum(kanon_changed_1) as kanon_changed_1_people,
+    sum(kanon_composed_l_diversity_violated_1) as kanon_composed_l_diversity_violated_1_people
+from judged_people

@@ -1,9 +1,14 @@
 -- Question   How many people are in both patients and patients_before, and share their classes in
---            either: zip and age, and there zip_code?
+--            either: zip and age, and there zip_code, and how many values of diagnosis are left of
+--            them?
 -- Model      composed k-anonymity. Whoever links the records of a person in this release and in an
 --            earlier one, and knows the quasi-identifiers of both, finds at least k people who are
 --            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
 --            auxiliary information in data privacy, ACM KDD, section 2)
+-- Model      composed l-diversity. Whoever looks for a person in both releases, and knows that the
+--            sensitive value is the same in both, is left with at least l values. (Ganta,
+--            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
+--            privacy, ACM KDD, section 2 (intersection attack))
 -- Dialect    trino, generated and not executed
 -- Table      "patients" stands for patients; its columns are taken to have the types that they have
 --            here.
@@ -12,27 +17,12 @@
 
 with
 
-release_records as (
-    select
-        "zip",
-        "age",
-        "patient" as kanon_entity
-    from "patients"
-),
-
-earlier_records as (
-    select
-        "zip_code" as kanon_earlier_1,
-        "person" as kanon_entity
-    from "patients_before"
-),
-
 release_classes as (
     select
         "zip",
         "age",
         row_number() over (order by "zip", "age") as kanon_class
-    from release_records
+    from "patients"
     group by
         "zip",
         "age"
@@ -40,56 +30,96 @@ release_classes as (
 
 earlier_classes as (
     select
-        kanon_earlier_1,
-        row_number() over (order by kanon_earlier_1) as kanon_class
-    from earlier_records
+        "zip_code" as kanon_earlier_1,
+        row_number() over (order by "zip_code") as kanon_class
+    from "patients_before"
     group by
-        kanon_earlier_1
+        "zip_code"
 ),
 
-memberships as (
+release_members as (
     select
         release_records.kanon_entity,
-        0 as kanon_is_earlier,
         release_classes.kanon_class
-    from release_records
+    from (
+        select
+            "zip",
+            "age",
+            "patient" as kanon_entity
+        from "patients"
+    ) as release_records
     inner join release_classes
         on release_classes."zip" is not distinct from release_records."zip"
         and release_classes."age" is not distinct from release_records."age"
-    union all
+),
+
+earlier_members as (
     select
         earlier_records.kanon_entity,
-        1 as kanon_is_earlier,
         earlier_classes.kanon_class
-    from earlier_records
+    from (
+        select
+            "zip_code" as kanon_earlier_1,
+            "person" as kanon_entity
+        from "patients_before"
+    ) as earlier_records
     inner join earlier_classes
         on earlier_classes.kanon_earlier_1 is not distinct from earlier_records.kanon_earlier_1
 ),
 
-persons as (
+release_people as (
     select
         kanon_entity,
-        min(case when kanon_is_earlier = 0 then kanon_class end) as kanon_release_first,
-        max(case when kanon_is_earlier = 0 then kanon_class end) as kanon_release_last,
-        min(case when kanon_is_earlier = 1 then kanon_class end) as kanon_earlier_first,
-        max(case when kanon_is_earlier = 1 then kanon_class end) as kanon_earlier_last
-    from memberships
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from release_members
+    group by
+        kanon_entity
+),
+
+earlier_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from earlier_members
     group by
         kanon_entity
 ),
 
 release_several as (
     select distinct
-        memberships.kanon_entity,
-        memberships.kanon_class
-    from memberships
-    inner join persons
-        on persons.kanon_entity = memberships.kanon_entity
+        release_members.kanon_entity,
+        release_members.kanon_class
+    from release_members
+    inner join release_people
+        on release_people.kanon_entity = release_members.kanon_entity
     where
-        kanon_is_earlier = 0 and persons.kanon_release_first < persons.kanon_release_last
+        release_people.kanon_first < release_people.kanon_last
 ),
 
-release_sets as (
+earlier_several as (
+    select distinct
+        earlier_members.kanon_entity,
+        earlier_members.kanon_class
+    from earlier_members
+    inner join earlier_people
+        on earlier_people.kanon_entity = earlier_members.kanon_entity
+    where
+        earlier_people.kanon_first < earlier_people.kanon_last
+),
+
+people as (
+    select
+        release_people.kanon_entity,
+        release_people.kanon_first as kanon_release_first,
+        earlier_people.kanon_first as kanon_earlier_first
+    from release_people
+    inner join earlier_people
+        on earlier_people.kanon_entity = release_people.kanon_entity
+),
+
+release_numbers as (
     select
         kanon_entity,
         listagg(cast(kanon_class as varchar), ',') within group (order by
@@ -99,18 +129,7 @@ release_sets as (
         kanon_entity
 ),
 
-earlier_several as (
-    select distinct
-        memberships.kanon_entity,
-        memberships.kanon_class
-    from memberships
-    inner join persons
-        on persons.kanon_entity = memberships.kanon_entity
-    where
-        kanon_is_earlier = 1 and persons.kanon_earlier_first < persons.kanon_earlier_last
-),
-
-earlier_sets as (
+earlier_numbers as (
     select
         kanon_entity,
         listagg(cast(kanon_class as varchar), ',') within group (order by
@@ -120,47 +139,113 @@ earlier_sets as (
         kanon_entity
 ),
 
-crowds as (
+release_crowds as (
     select
-        persons.kanon_release_first,
-        release_sets.kanon_numbers as kanon_release_numbers,
-        persons.kanon_earlier_first,
-        earlier_sets.kanon_numbers as kanon_earlier_numbers,
+        release_people.kanon_first,
+        release_numbers.kanon_numbers,
         count(*) as kanon_size
-    from persons
-    left join release_sets
-        on release_sets.kanon_entity = persons.kanon_entity
-    left join earlier_sets
-        on earlier_sets.kanon_entity = persons.kanon_entity
+    from release_people
+    left join release_numbers
+        on release_numbers.kanon_entity = release_people.kanon_entity
     group by
-        persons.kanon_release_first,
-        release_sets.kanon_numbers,
-        persons.kanon_earlier_first,
-        earlier_sets.kanon_numbers
+        release_people.kanon_first,
+        release_numbers.kanon_numbers
+),
+
+earlier_crowds as (
+    select
+        earlier_people.kanon_first,
+        earlier_numbers.kanon_numbers,
+        count(*) as kanon_size
+    from earlier_people
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = earlier_people.kanon_entity
+    group by
+        earlier_people.kanon_first,
+        earlier_numbers.kanon_numbers
 ),
 
 joint_classes as (
     select
+        people.kanon_release_first,
+        release_numbers.kanon_numbers as kanon_release_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+        count(*) as kanon_size
+    from people
+    left join release_numbers
+        on release_numbers.kanon_entity = people.kanon_entity
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = people.kanon_entity
+    group by
+        people.kanon_release_first,
+        release_numbers.kanon_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
+),
+
+joiner_parts as (
+    select
+        kanon_first,
+        kanon_numbers,
         kanon_size
-    from crowds
-    where
-        not kanon_release_first is null and not kanon_earlier_first is null
+    from release_crowds
+    union all
+    select
+        kanon_release_first as kanon_first,
+        kanon_release_numbers as kanon_numbers,
+        -kanon_size as kanon_size
+    from joint_classes
 ),
 
 joiner_classes as (
     select
-        kanon_size
-    from crowds
+        sum(kanon_size) as kanon_size
+    from joiner_parts
+    group by
+        kanon_first,
+        kanon_numbers
+),
+
+joiners as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_joiners,
+        min(kanon_size) as kanon_joiners_k
+    from joiner_classes
     where
-        kanon_earlier_first is null
+        kanon_size > 0
+),
+
+leaver_parts as (
+    select
+        kanon_first,
+        kanon_numbers,
+        kanon_size
+    from earlier_crowds
+    union all
+    select
+        kanon_earlier_first as kanon_first,
+        kanon_earlier_numbers as kanon_numbers,
+        -kanon_size as kanon_size
+    from joint_classes
 ),
 
 leaver_classes as (
     select
-        kanon_size
-    from crowds
+        sum(kanon_size) as kanon_size
+    from leaver_parts
+    group by
+        kanon_first,
+        kanon_numbers
+),
+
+leavers as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_leavers,
+        min(kanon_size) as kanon_leavers_k
+    from leaver_classes
     where
-        kanon_release_first is null
+        kanon_size > 0
 ),
 
 people_in_both as (
@@ -173,27 +258,13 @@ people_in_both as (
     from joint_classes
 ),
 
-joiners as (
-    select
-        coalesce(sum(kanon_size), 0) as kanon_joiners,
-        min(kanon_size) as kanon_joiners_k
-    from joiner_classes
-),
-
-leavers as (
-    select
-        coalesce(sum(kanon_size), 0) as kanon_leavers,
-        min(kanon_size) as kanon_leavers_k
-    from leaver_classes
-),
-
 earlier_parts as (
     select
-        kanon_earlier_first as kanon_class,
+        kanon_first as kanon_class,
         kanon_size
-    from crowds
+    from earlier_crowds
     where
-        not kanon_earlier_first is null and kanon_earlier_numbers is null
+        kanon_numbers is null
     union all
     select
         kanon_class,
@@ -213,6 +284,113 @@ earlier_alone as (
     select
         min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
+),
+
+people_in_pairs as (
+    select
+        people.kanon_entity,
+        coalesce(release_several.kanon_class, people.kanon_release_first) as kanon_release_class,
+        coalesce(earlier_several.kanon_class, people.kanon_earlier_first) as kanon_earlier_class
+    from people
+    left join release_several
+        on release_several.kanon_entity = people.kanon_entity
+    left join earlier_several
+        on earlier_several.kanon_entity = people.kanon_entity
+),
+
+pairs as (
+    select
+        kanon_release_class,
+        kanon_earlier_class,
+        count(*) as kanon_size
+    from people_in_pairs
+    group by
+        kanon_release_class,
+        kanon_earlier_class
+),
+
+memberships as (
+    select
+        sum(kanon_size) as kanon_memberships
+    from pairs
+),
+
+release_values_1 as (
+    select
+        release_classes.kanon_class,
+        release_cells.kanon_value
+    from (
+        select distinct
+            "zip",
+            "age",
+            "diagnosis" as kanon_value
+        from "patients"
+    ) as release_cells
+    inner join release_classes
+        on release_classes."zip" is not distinct from release_cells."zip"
+        and release_classes."age" is not distinct from release_cells."age"
+),
+
+earlier_values_1 as (
+    select
+        earlier_classes.kanon_class,
+        earlier_cells.kanon_value
+    from (
+        select distinct
+            "zip_code" as kanon_earlier_1,
+            "dx" as kanon_value
+        from "patients_before"
+    ) as earlier_cells
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 is not distinct from earlier_cells.kanon_earlier_1
+),
+
+pair_values_1 as (
+    select distinct
+        pairs.kanon_release_class,
+        pairs.kanon_earlier_class,
+        release_values_1.kanon_value
+    from pairs
+    inner join release_values_1
+        on release_values_1.kanon_class = pairs.kanon_release_class
+),
+
+candidates_1 as (
+    select
+        pair_values_1.kanon_release_class,
+        pair_values_1.kanon_earlier_class,
+        count(*) as kanon_candidates
+    from pair_values_1
+    inner join earlier_values_1
+        on earlier_values_1.kanon_class = pair_values_1.kanon_earlier_class
+        and earlier_values_1.kanon_value is not distinct from pair_values_1.kanon_value
+    group by
+        pair_values_1.kanon_release_class,
+        pair_values_1.kanon_earlier_class
+),
+
+measured_pairs_1 as (
+    select
+        pairs.*,
+        coalesce(candidates_1.kanon_candidates, 0) as kanon_candidates
+    from pairs
+    left join candidates_1
+        on candidates_1.kanon_release_class = pairs.kanon_release_class
+        and candidates_1.kanon_earlier_class = pairs.kanon_earlier_class
+),
+
+candidates_in_short_1 as (
+    select
+        min(case when kanon_candidates > 0 then kanon_candidates end) as kanon_least_1,
+        sum(case when kanon_candidates = 1 then 1 else 0 end) as kanon_certain_1_classes,
+        sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_1_people,
+        sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_1_classes,
+        sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_1_people,
+        sum(case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end) as kanon_composed_l_diversity_violated_1_classes,
+        sum(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
+        ) as kanon_composed_l_diversity_violated_1_people
+    from measured_pairs_1
 )
 
 select
@@ -221,8 +399,12 @@ select
     joiners.kanon_joiners_k,
     leavers.kanon_leavers,
     leavers.kanon_leavers_k,
-    earlier_alone.kanon_earlier_k
+    earlier_alone.kanon_earlier_k,
+    memberships.kanon_memberships,
+    candidates_in_short_1.*
 from people_in_both
 cross join joiners
 cross join leavers
 cross join earlier_alone
+cross join memberships
+cross join candidates_in_short_1
