@@ -103,7 +103,7 @@ def anonymize(
                 spec, asked, k, plan, wanted, preferences_of(wanted, plan.bound), database, here,
                 expired, watch, tell or (lambda step: None), deadline, time.monotonic(),
             )  # fmt: skip
-            refuse_to_overwrite([*wanted.files, *writes], database.files_read())
+            refuse_to_overwrite([*wanted.files, *wanted.seeds, *writes], database.files_read())
             result, chain = unless_changed(database, lambda: _made(making, new))
             database.verify_unchanged()
             database.forget_all()

@@ -18,7 +18,8 @@ from kanon_sql.sql.quoting import is_one_line
 
 MOST_PARTS = 50_000
 """Of how many parts views are still made."""
-TOO_MANY = f"The classes were split into more than {MOST_PARTS:,} parts, too many for views"
+MOST_SEEDED = 1_000_000
+"""And how many may stand in a seed, which a dbt model reads."""
 OF_SEVERAL_LINES = (
     "A value that a class was split by has a line break in it, and a view has a line a value"
 )
@@ -72,6 +73,11 @@ class Cuts:
     first: Mapping[int, tuple[Fits, ...]]
     """The classes before the first round, by the labels that tell them apart."""
     rounds: tuple[tuple[Part, ...], ...]
+
+    @property
+    def are_few(self) -> bool:
+        """Whether views can hold them."""
+        return sum(map(len, self.rounds)) <= MOST_PARTS
 
     @cached_property
     def parts(self) -> Mapping[int, tuple[Part, ...]]:
@@ -169,14 +175,19 @@ def label_name(qi: int, level: int) -> str:
     return f"kanon_label_{qi}_{level}"
 
 
-def cuts_of(recoded: RecodedSets) -> Cuts | str:
-    """The cuts of a recoding, or why there are no views of them."""
+def too_many(most: int) -> str:
+    """Why the classes were split too often for anything to say how."""
+    return f"The classes were split into more than {most:,} parts, too many for views"
+
+
+def cuts_of(recoded: RecodedSets, most: int) -> Cuts | str:
+    """The cuts of a recoding, at most so many, or why there are no views of them."""
     sets, recoding = recoded.sets, recoded.recoding
     if recoding.splits:
         sql = render("parts_in_all", splits=list(recoding.splits))
         [found] = sets.ask("parts_in_all", "How many parts are there?", sql)
-        if int(found["kanon_total"]) > MOST_PARTS:
-            return TOO_MANY
+        if int(found["kanon_total"]) > most:
+            return too_many(most)
     sql = render("starts_as_texts", class_levels=recoding.starting_levels, texts=recoded.texts)
     starts = sets.ask("starts_as_texts", "With which labels does each class begin?", sql)
     several = {

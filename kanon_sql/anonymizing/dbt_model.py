@@ -1,12 +1,15 @@
 """A release as a model of a dbt project: its SQL, and the YAML with its roles and tests.
 
 The levels are those that a search chose; `kanon_sql.generalized` builds the table at them, and the
-violating classes are left out by the same statement that the views have.
+violating classes are left out by the same statement that the views have. The classes of a local
+recoding stand in one CASE where they are few, else in a seed that the model reads.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,15 +35,21 @@ GENERALISED = "generalised"
 _SIGNED = "# Written by kanon-sql, which leaves this file alone once it is changed ({}).\n"
 _SUPPRESS = "suppress"
 _READ = f"{PRIVATE}source"
+_SEEDED = f"{PRIVATE}cuts"
 """What stands in SQL for what dbt refers to, until it is written."""
+SEED_COLUMNS = ("kanon_round", "kanon_value", "kanon_label")
+_TEXT = {"bigquery": "string", "databricks": "string", "spark": "string", "clickhouse": "String"}
+_NUMBER = {"clickhouse": "Int32", "bigquery": "int64"}
 
 
 @dataclass(frozen=True)
 class DbtModel:
-    """The two files of a model, as text."""
+    """The files of a model, as text."""
 
     sql: str
     yaml: str
+    seed: str | None = None
+    """The CSV that the model reads, where its classes are many."""
 
 
 def dbt_model(chain: ViewChain, name: str, source: str, levels: Mapping[str, int]) -> DbtModel:
@@ -71,19 +80,56 @@ def dbt_model(chain: ViewChain, name: str, source: str, levels: Mapping[str, int
     demanded = [check for check in chain.bound.checks if check.gates]
     for check in demanded:
         _refuse_untestable(check)
-    properties = as_yaml(_properties(chain, name, demanded))
-    sql = (
-        _sql_of_classes(chain, source)
-        if isinstance(chain, RecodedChain)
-        else _sql(chain, source, levels)
-    )
-    return DbtModel(sql, _signature(properties) + properties)
+    said = _properties(chain, name, demanded)
+    if not isinstance(chain, RecodedChain):
+        return DbtModel(_sql(chain, source, levels), _signed(said))
+    rows = list(chain.seed_rows)
+    if not rows:
+        return DbtModel(_sql_of_classes(chain, source, None), _signed(said))
+    seed = seed_name(name)
+    said |= {"seeds": [_seed_properties(seed, source, chain.dialect)]}
+    return DbtModel(_sql_of_classes(chain, source, seed), _signed(said), _as_csv(rows))
+
+
+def seed_name(model: str) -> str:
+    """What the seed of a model is called."""
+    return f"{model}_cuts"
+
+
+def is_seed(text: str) -> bool:
+    """Whether a file begins as a seed that is written here does."""
+    return text.splitlines()[:1] == _as_csv(()).splitlines()
+
+
+def _as_csv(rows: Iterable[tuple[int, str, str]]) -> str:
+    written = io.StringIO()
+    lines = csv.writer(written, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    lines.writerows([SEED_COLUMNS, *rows])
+    return written.getvalue()
+
+
+def _seed_properties(seed: str, source: str, dialect: str) -> dict[str, Any]:
+    """What dbt must know of the seed: its types, which it would guess."""
+    number, text = _NUMBER.get(dialect, "integer"), _TEXT.get(dialect, "varchar")
+    return {
+        "name": seed,
+        "description": (
+            f"How the classes of a local recoding of {source} were split. It holds values of "
+            f"quasi-identifiers, and is as private as {source}."
+        ),
+        "config": {"column_types": dict(zip(SEED_COLUMNS, (number, text, text), strict=True))},
+    }
 
 
 def is_unchanged(yaml: str) -> bool:
     """Whether a model's YAML is as it was written here, with nothing of a person's in it."""
     first, end, rest = yaml.partition("\n")
     return first + end == _signature(rest)
+
+
+def _signed(said: Mapping[str, Any]) -> str:
+    properties = as_yaml(said)
+    return _signature(properties) + properties
 
 
 def _signature(properties: str) -> str:
@@ -139,18 +185,22 @@ def _sql(chain: ViewChain, source: str, levels: Mapping[str, int]) -> str:
     )
 
 
-def _sql_of_classes(chain: RecodedChain, source: str) -> str:
+def _sql_of_classes(chain: RecodedChain, source: str, seed: str | None) -> str:
     """The views of a local recoding as sets of one statement, which reads what dbt refers to."""
-    [view] = replace(chain, is_single=True, reads=_READ).views
+    read = replace(chain, is_single=True, no_views="", reads=_READ, seed=seed and _SEEDED)
+    [view] = read.views
     comment = [
         f"{source} at the levels that make it {chain.k}-anonymous, each class at its own (local",
         f"recoding), by SQL of {chain.dialect}, where they were found. kanon-sql explain local.",
+        f"Personal data: {f'the seed {seed}' if seed else 'it'} holds the values of",
+        f"quasi-identifiers by which classes were split, and is as private as {source}.",
     ]
     sql = translated(view.sql, chain.dialect)
     _refuse_jinja([*comment, sql])
-    of_dbt = f"{{{{ ref({_jinja(source)}) }}}}"
-    lines = [*(f"-- {line}" for line in comment), re.sub(rf'["`]?{_READ}["`]?', of_dbt, sql)]
-    return "\n".join(lines)
+    for stands, referred in ((_READ, source), (_SEEDED, seed)):
+        of_dbt = f"{{{{ ref({_jinja(referred)}) }}}}"
+        sql = re.sub(rf'["`]?{stands}["`]?', of_dbt, sql)
+    return "\n".join([*(f"-- {line}" for line in comment), sql])
 
 
 def _refuse_jinja(texts: Iterable[str]) -> None:

@@ -7,14 +7,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from kanon_sql.anonymizing.dbt_model import dbt_model, name_of
+from kanon_sql.anonymizing.dbt_model import DbtModel, dbt_model, is_seed, name_of
 from kanon_sql.anonymizing.options import ReleaseOptions
 from kanon_sql.anonymizing.result import AnonymizationResult
 from kanon_sql.anonymizing.views import ViewChain
 from kanon_sql.anonymizing.views_file import as_text
 from kanon_sql.errors import InputError, SpecError, option, plural
 from kanon_sql.results.release import Release
-from kanon_sql.results.writing import beside, put_in_place, write_whole
+from kanon_sql.results.writing import beside, put_in_place, write_together, write_whole
+from kanon_sql.spec.dbt.project import seeds_around
 
 _LEVELS_OF_THEIR_OWN = "Levels: each class has its own, so that a column shows several."
 
@@ -52,7 +53,7 @@ def delivered(
         with _writing(wanted.output):
             put_in_place(new, wanted.output)
         release = Release(str(wanted.output), table.summary.records, len(chain.columns))
-    elif not chain.views:
+    elif not (chain.can_be_modelled if wanted.emit == "dbt-model" else chain.views):
         raise InputError(
             f"{wanted.output} would hold views. {chain.no_views}. Write the release itself, "
             f"{option('output', 'release.parquet')}."
@@ -60,10 +61,12 @@ def delivered(
     elif wanted.emit == "dbt-model":
         source = name_of(chain.bound.spec.name or chain.bound.table.name)
         model = dbt_model(chain, wanted.output.stem, source, result.anonymization.levels or {})
-        result = _with_description_kept(result, wanted)
-        write_whole(wanted.properties, model.yaml)
-        write_whole(wanted.output, model.sql + "\n")
-        release = Release(str(wanted.output), None, None, "dbt-model")
+        result = _with_seed_told(_with_description_kept(result, wanted), wanted, model)
+        seeds = {} if model.seed is None else {wanted.seed: model.seed}
+        files = {wanted.properties: model.yaml, **seeds, wanted.output: model.sql + "\n"}
+        write_together(files, private=seeds)
+        seed = str(wanted.seed) if seeds else None
+        release = Release(str(wanted.output), None, None, "dbt-model", seed)
     else:
         dialect = wanted.dialect or chain.dialect
         text = as_text(chain, result.anonymization.views, _closing(result), dialect)
@@ -74,9 +77,14 @@ def delivered(
 
 def refuse_described(wanted: ReleaseOptions) -> None:
     """Raise `SpecError` for a model that the project has, naming each of its files."""
-    if wanted.emit != "dbt-model" or wanted.output is None or wanted.force:
+    if wanted.emit != "dbt-model" or wanted.output is None:
         return
-    there = [str(path) for path in (wanted.output, wanted.described) if path.is_file()]
+    for seed in wanted.seeds:
+        _refuse_another_seed(seed)
+    if wanted.force:
+        return
+    paths = [wanted.output, wanted.described, *wanted.seeds]
+    there = [str(path) for path in paths if path.is_file()]
     if there:
         kept = (
             f"; what a person wrote in {wanted.described} stays, and the new tests go into "
@@ -84,10 +92,48 @@ def refuse_described(wanted: ReleaseOptions) -> None:
             if wanted.keeps_description
             else ""
         )
+        *others, last = there
+        listed = f"{', '.join(others)} and {last}" if others else last
         raise SpecError(
-            f"{' and '.join(there)} {'is' if len(there) == 1 else 'are'} there already; "
+            f"{listed} {'is' if len(there) == 1 else 'are'} there already; "
             f"{option('force', True)} overwrites {'it' if len(there) == 1 else 'them'}{kept}."
         )
+
+
+def _refuse_another_seed(seed: Path) -> None:
+    """Raise `SpecError` where the name of the seed is taken by what was not written here."""
+    if not seed.exists():
+        return
+    try:
+        with seed.open(encoding="utf-8", newline="") as lines:
+            is_ours = is_seed(lines.readline(200))
+    except (OSError, UnicodeDecodeError):
+        is_ours = False
+    if not is_ours:
+        raise SpecError(
+            f"{seed} is there, and is no seed that kanon-sql wrote for a model: it is left alone, "
+            f"with {option('force', True)} too. Name the model otherwise."
+        )
+
+
+def _with_seed_told(
+    result: AnonymizationResult, wanted: ReleaseOptions, model: DbtModel
+) -> AnonymizationResult:
+    """The result with warnings of what is private in the model's files, and where they belong."""
+    if wanted.algorithm != "local":
+        return result
+    [table] = result.tables
+    holder = wanted.output if model.seed is None else wanted.seed
+    warnings = [
+        f"{holder} holds values of quasi-identifiers, by which classes were split: it is as "
+        "private as the table that was released."
+    ]
+    if model.seed is not None and seeds_around(wanted.seed) is None:
+        warnings.append(
+            f"{wanted.output} lies in no dbt project, so {wanted.seed.name} was written beside it. "
+            "Move it to the project's seeds."
+        )
+    return replace(result, tables=(replace(table, warnings=(*table.warnings, *warnings)),))
 
 
 def _with_description_kept(

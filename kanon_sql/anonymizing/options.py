@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import get_args
 
-from kanon_sql.anonymizing.dbt_model import is_unchanged
+from kanon_sql.anonymizing.dbt_model import is_unchanged, seed_name
 from kanon_sql.anonymizing.view_names import LONGEST_NAME
 from kanon_sql.anonymizing.views import refuse_single_view
 from kanon_sql.errors import SpecError, did_you_mean, found_instead, option, other_than_a_file
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
+from kanon_sql.spec.dbt.project import seeds_around
 from kanon_sql.spec.spec import Unassigned
 
 _RECORDS = (".parquet", ".csv", ".tsv")
@@ -120,10 +123,25 @@ class ReleaseOptions:
 
     @property
     def files(self) -> list[Path]:
-        """Every file that will be written."""
+        """Every file that will be written for certain."""
         if self.output is None:
             return []
         return [self.output, *([self.properties] if self.emit == "dbt-model" else [])]
+
+    @property
+    def seeds(self) -> list[Path]:
+        """The seed that is written too, if the classes are many."""
+        return [self.seed] if self.emit == "dbt-model" and self.algorithm == "local" else []
+
+    @cached_property
+    def seed(self) -> Path:
+        """Where the seed of a dbt model is written: with the seeds of its project, or where there
+        is none around it, beside the model."""
+        assert self.output is not None
+        folder = seeds_around(self.output) or self.output.parent
+        if not self.output.is_absolute():
+            folder = Path(os.path.relpath(folder))
+        return folder / f"{seed_name(self.output.stem)}.csv"
 
     @property
     def described(self) -> Path:

@@ -76,6 +76,8 @@ class RecodedChain(ViewChain):
     """The quasi-identifiers of which some record is shown above its raw value."""
     reads: str | None = None
     """What the first view reads, where it is not the table under its own name."""
+    seed: str | None = None
+    """The table that has the cuts, where the views do not hold them themselves."""
 
     @property
     def generalised(self) -> frozenset[str]:
@@ -83,11 +85,22 @@ class RecodedChain(ViewChain):
 
     @property
     def views(self) -> tuple[View, ...]:
-        return super().views if self.cuts else ()
+        return () if self.no_views else super().views
+
+    @property
+    def can_be_modelled(self) -> bool:
+        return self.cuts is not None
+
+    @property
+    def seed_rows(self) -> Iterator[tuple[int, str, str]]:
+        """What each round makes of each class, as a seed has it; nothing where one CASE does."""
+        if not self._is_short:
+            for number, (_, rows) in enumerate(self._cuts.steps(), start=1):
+                yield from ((number, value, f"to {label}") for value, label in rows)
 
     @property
     def values(self) -> frozenset[str]:
-        if self.cuts is None:
+        if self.cuts is None or self.no_views:
             return frozenset()
         keys = (key for _, rows in self.cuts.steps() for key, _ in rows)
         return (self.cuts.labels | frozenset(keys)) - {"", "*"}
@@ -222,8 +235,6 @@ class RecodedChain(ViewChain):
         before = self.named(LABELS)
         for number, (looks, rows) in enumerate(cuts.steps(), start=1):
             name = self.named(f"round_{number}")
-            in_lines = self.dialect == "duckdb" and not any("\n" in key for key, _ in rows)
-            macro = "table_of_labels" if in_lines else "rows_of_labels"
             yield View(
                 name,
                 (
@@ -235,10 +246,16 @@ class RecodedChain(ViewChain):
                     records=before,
                     number=number,
                     looks=[_Look(mark, label_name(*map(int, mark.split(".")))) for mark in looks],
-                    parts=render(macro, rows=rows),
+                    parts=self._parts_of_round(number, rows),
                 ),
             )
             before = name
+
+    def _parts_of_round(self, number: int, rows: list[tuple[str, str]]) -> str:
+        if self.seed is not None:
+            return render("parts_in_seed", seed=identifier(self.seed), number=number)
+        in_lines = self.dialect == "duckdb" and not any("\n" in key for key, _ in rows)
+        return render("table_of_labels" if in_lines else "rows_of_labels", rows=rows)
 
     @property
     def _going(self) -> Iterator[_Gone]:
@@ -324,7 +341,7 @@ def said_of_recoding(bound: BoundSpec, chain: ViewChain | None) -> Iterator[str]
             f"{' and '.join(dict.fromkeys(compared))}: the release is compared with the raw values "
             "of the reference by containment. A cell at any level stands for every value under it."
         )
-    if isinstance(chain, RecodedChain) and chain.cuts is None:
+    if isinstance(chain, RecodedChain) and chain.no_views:
         yield f"{chain.no_views}, so there are none."
 
 

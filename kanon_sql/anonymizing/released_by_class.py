@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from kanon_sql.anonymizing.alternative import one_level_for_all
-from kanon_sql.anonymizing.cuts import Cuts, cuts_of
+from kanon_sql.anonymizing.cuts import MOST_PARTS, MOST_SEEDED, Cuts, cuts_of, too_many
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.local_recoding import local_recoding
 from kanon_sql.anonymizing.losses import associations, losses, metrics
@@ -149,7 +149,8 @@ def released_by_class(
 
 
 def _chain(making: Making, recoded: RecodedSets) -> RecodedChain:
-    cuts = cuts_of(recoded)
+    cuts = cuts_of(recoded, MOST_SEEDED if making.wanted.emit == "dbt-model" else MOST_PARTS)
+    no_views = too_many(MOST_PARTS) if isinstance(cuts, Cuts) else cuts
     return RecodedChain(
         making.bound,
         recoded.sets.quasi_identifiers,
@@ -165,7 +166,7 @@ def _chain(making: Making, recoded: RecodedSets) -> RecodedChain:
         dialect=making.engine.dialect,
         algorithm="local",
         cuts=cuts if isinstance(cuts, Cuts) else None,
-        no_views="" if isinstance(cuts, Cuts) else cuts,
+        no_views="" if isinstance(cuts, Cuts) and cuts.are_few else no_views,
         mixed=recoded.generalised,
     )
 

@@ -88,6 +88,11 @@ class ViewChain:
     """Why there is nothing to ship, where that is so."""
 
     @property
+    def can_be_modelled(self) -> bool:
+        """Whether enough is known of it for a model of a dbt project."""
+        return True
+
+    @property
     def values(self) -> frozenset[str]:
         """What stands in the views and is of the data, and of no file."""
         return frozenset()

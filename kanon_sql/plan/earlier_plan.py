@@ -1,8 +1,8 @@
 """What a release and an earlier one of the same people say together, as named SELECTs.
 
-One step for each earlier release counts the crowds of people who are in both, and for each sensitive
-attribute that both have the values left by a pair of classes. It reads either release once for the
-people, and once for each attribute.
+One step for each earlier release counts the crowds of people who are in both, and the values of
+each sensitive attribute that a pair of classes leaves. Each person's classes are found once for
+all of them.
 """
 
 from __future__ import annotations

@@ -208,9 +208,15 @@ def _is_embedded(table: TableResult) -> bool:
 def _written(release: Release, views: int, table: TableResult) -> str:
     path = printable(release.path)
     if release.holds == "dbt-model":
+        seed = (
+            f" It reads the seed {printable(release.seed)}, which was written too and is as "
+            "private as the table: it holds values of quasi-identifiers."
+            if release.seed
+            else ""
+        )
         return (
             f"{path} written, and beside it the .yml with its roles and tests: a model that makes "
-            "this release in a dbt project."
+            f"this release in a dbt project.{seed}"
         )
     if release.records is None:
         what_next = (

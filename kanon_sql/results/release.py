@@ -157,6 +157,11 @@ class Release:
     columns: int | None
     """Both None for a file of SQL, which holds no records."""
     holds: Literal["records", "views", "dbt-model"] = "records"
+    seed: str | None = None
+    """The CSV that a dbt model reads, where it does."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "seed" or value}
 
 
 @dataclass(frozen=True)
@@ -268,7 +273,7 @@ class Anonymization:
             "untouched": self.untouched.to_dict(),
             "views": list(self.views_for_reading),
             "before": self.before.to_dict(),
-            "release": vars(self.release) if self.release else None,
+            "release": self.release.to_dict() if self.release else None,
             **self._searched,
         }
 

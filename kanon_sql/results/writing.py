@@ -142,7 +142,21 @@ def write_files(
         raise SpecError(f"{folder} can't be written: {error.strerror}.") from None
 
 
-def _write_all(folder: Path, files: Mapping[Path, str]) -> None:
+def write_together(files: Mapping[Path, str], *, private: Iterable[Path] = ()) -> None:
+    """Write texts by their paths, all of them or none; what is `private` only its owner may read.
+
+    Raises `SpecError` where one can't be written.
+    """
+    first = next(iter(files))
+    try:
+        _write_all(first.parent, files, frozenset(private))
+    except OSError as error:
+        raise SpecError(f"{error.filename or first} can't be written: {error.strerror}.") from None
+
+
+def _write_all(
+    folder: Path, files: Mapping[Path, str], private: frozenset[Path] = frozenset()
+) -> None:
     """Write every file beside its place first; what fails then puts back what was there."""
     made = [each for each in _folders(folder, files) if not each.exists()]
     with ExitStack() as undo:
@@ -156,7 +170,7 @@ def _write_all(folder: Path, files: Mapping[Path, str]) -> None:
                 ready[file].write_text(text, encoding="utf-8", newline="\n")
             for file, new in ready.items():
                 before = file.read_bytes() if file.exists() else None
-                put_in_place(new, file)
+                put_in_place(new, file, private=file in private)
                 undo.callback(_put_back, file, before)
         undo.pop_all()
 

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 import kanon_sql as kanon
+from kanon_sql.anonymizing import recoded_views
 from kanon_sql.sql import macros
 
 PEOPLE = pa.table(
@@ -216,6 +217,8 @@ EMITTED: dict[str, dict[str, Any]] = {
     "starred": {"suppressed": "star", "max_suppressed": 10},
     "diverse": {"sensitive": "diagnosis", "checks": DIVERSE},
     "unknown": {"sensitive": "diagnosis", "checks": DIVERSE, "sensitive_nulls": "unknown"},
+    "by_class": {"algorithm": "local"},
+    "by_many_classes": {"algorithm": "local", "suppressed": "star"},
     "about_people": {"entity": "name", "identifiers": ()},
     "all_known": {
         "sensitive": ["diagnosis", "user"],
@@ -239,7 +242,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "packages.yml").write_text(f"packages: [{{local: '{macros.folder()}'}}]")
     (folder / "models").mkdir()
     for name, parts in EMITTED.items():
-        _anonymized(folder / "models" / f"{name}.sql", emit="dbt-model", **parts)
+        with pytest.MonkeyPatch.context() as few:
+            if name == "by_many_classes":
+                few.setattr(recoded_views, "MOST_CASES", 0)
+            _anonymized(folder / "models" / f"{name}.sql", emit="dbt-model", **parts)
         _anonymized(folder / f"{name}.parquet", **parts)
     pq.write_table(PATIENTS, folder / "raw.parquet")
     (folder / "models" / "patients.sql").write_text("select * from read_parquet('raw.parquet')")
@@ -276,6 +282,10 @@ def test_dbt_makes_the_release_that_was_audited(name: str, project: Path) -> Non
 
     assert in_dbt == released
     assert len(released) > 0
+
+
+def test_the_seed_lies_with_those_of_the_project(project: Path) -> None:
+    assert [file.name for file in (project / "seeds").iterdir()] == ["by_many_classes_cuts.csv"]
 
 
 @pytest.mark.parametrize("name", EMITTED)

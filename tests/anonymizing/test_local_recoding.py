@@ -23,7 +23,7 @@ from real_data import DATA
 from searches import Drawn, anonymize, as_text, questions
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing import recoded_views
+from kanon_sql.anonymizing import cuts, recoded_views
 from kanon_sql.cli.main import main
 
 Cells = Counter[tuple[str | None, ...]]
@@ -228,12 +228,8 @@ def test_other_columns_are_untouched(tmp_path: Path) -> None:
         assert row["country"] in (country, CONTINENTS[country][0])
 
 
-@pytest.mark.parametrize("most_cases", [0, 64], ids=["by rounds", "by case"])
-def test_a_dbt_model(most_cases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recoded_views, "MOST_CASES", most_cases)
-    path = tmp_path / "people_released.sql"
-
-    kanon.anonymize(
+def modelled(path: Path, **parts: Any) -> kanon.AnonymizationResult:
+    return kanon.anonymize(
         people(),
         name="people",
         quasi_identifiers=QUESTION,
@@ -241,15 +237,101 @@ def test_a_dbt_model(most_cases: int, tmp_path: Path, monkeypatch: pytest.Monkey
         algorithm="local",
         output=path,
         emit="dbt-model",
+        **parts,
     )
 
-    model = path.read_text(encoding="utf-8")
-    assert model.count('{{ ref("people") }}') == 1
+
+def built(folder: Path) -> Cells:
+    """What a model makes of the people, and of its seed where it reads one."""
+    model = (folder / "people_released.sql").read_text(encoding="utf-8")
     connection = duckdb.connect()
     connection.register("people", people())
-    rows = connection.sql(model.replace('{{ ref("people") }}', "people")).fetchall()
-    assert Counter((age, country) for age, country, _ in rows) == RELEASED
-    assert "kanon_sql.k_anonymity" in path.with_suffix(".yml").read_text(encoding="utf-8")
+    seed = next(folder.rglob("*.csv"), None)
+    model = model.replace('{{ ref("people") }}', "people")
+    model = model.replace('{{ ref("people_released_cuts") }}', f"read_csv('{seed}')")
+    rows = connection.sql(model).fetchall()
+    return Counter((age, country) for age, country, _ in rows)
+
+
+def test_a_dbt_model_of_few_classes(tmp_path: Path) -> None:
+    result = modelled(tmp_path / "people_released.sql")
+
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "people_released.sql", "people_released.yml",
+    }  # fmt: skip
+    assert built(tmp_path) == RELEASED
+    assert "kanon_sql.k_anonymity" in (tmp_path / "people_released.yml").read_text()
+    assert "people_released.sql holds values of quasi-identifiers" in result.tables[0].warnings[-1]
+
+
+@pytest.fixture
+def no_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No class is told from others by a CASE."""
+    monkeypatch.setattr(recoded_views, "MOST_CASES", 0)
+
+
+@pytest.mark.usefixtures("no_cases")
+def test_a_dbt_model_with_a_seed(tmp_path: Path) -> None:
+    result = modelled(tmp_path / "people_released.sql")
+
+    seed = tmp_path / "people_released_cuts.csv"
+    assert seed.stat().st_mode & 0o777 == 0o600
+    first, *lines = seed.read_text(encoding="utf-8").splitlines()
+    assert first == '"kanon_round","kanon_value","kanon_label"'
+    assert lines[0] == '1,"1 by 1.1=30s","to 2 by 2.1"'
+    assert "people_released_cuts" in (tmp_path / "people_released.yml").read_text()
+    assert built(tmp_path) == RELEASED
+    told = " ".join(result.tables[0].warnings)
+    assert f"{seed} holds values of quasi-identifiers" in told
+    assert "lies in no dbt project, so people_released_cuts.csv was written beside it" in told
+    assert result.to_dict()["anonymization"]["release"]["seed"] == str(seed)
+
+
+@pytest.mark.usefixtures("no_cases")
+def test_the_seed_of_a_project(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("name: clinic\nseed-paths: [data/seeds, more]\n")
+    (tmp_path / "models").mkdir()
+
+    modelled(tmp_path / "models" / "people_released.sql")
+
+    assert (tmp_path / "data" / "seeds" / "people_released_cuts.csv").is_file()
+
+
+@pytest.mark.usefixtures("no_cases")
+def test_of_the_files_of_a_model_all_are_written_or_none(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("{name: clinic, seed-paths: [taken/seeds]}")
+    (tmp_path / "taken").write_text("a file")
+    before = {file.name for file in tmp_path.iterdir()}
+
+    with pytest.raises(kanon.SpecError, match="can't be written"):
+        modelled(tmp_path / "people_released.sql")
+    assert {file.name for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.usefixtures("no_cases")
+def test_no_seed_of_a_person_is_replaced(tmp_path: Path) -> None:
+    modelled(tmp_path / "people_released.sql")
+    with pytest.raises(kanon.SpecError, match=r"yml and \S+_cuts\.csv are there already; force=T"):
+        modelled(tmp_path / "people_released.sql")
+    modelled(tmp_path / "people_released.sql", force=True)
+
+    seed = tmp_path / "people_released_cuts.csv"
+    seed.write_text("country,continent\nFR,Europe\n")
+    with pytest.raises(kanon.SpecError, match="is no seed that kanon-sql wrote"):
+        modelled(tmp_path / "people_released.sql", force=True)
+    assert seed.read_text() == "country,continent\nFR,Europe\n"
+
+
+@pytest.mark.usefixtures("no_cases")
+def test_a_model_of_more_parts_than_views_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuts, "MOST_PARTS", 1)
+
+    result = modelled(tmp_path / "people_released.sql")
+
+    assert built(tmp_path) == RELEASED
+    assert result.anonymization.views == ()
 
 
 # --- preferences ----------------------------------------------------------------------------

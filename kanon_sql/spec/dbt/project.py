@@ -89,6 +89,16 @@ class Project:
         return self.documents[file]
 
 
+def seeds_around(file: Path) -> Path | None:
+    """The folder of the seeds of the project that a file lies in, if it lies in one."""
+    folder = next((each for each in file.absolute().parents if _is_project(each, None)), None)
+    if folder is None:
+        return None
+    said = mapping(YamlDocument.read_as_dbt_does(folder / PROJECT).value).get("seed-paths")
+    paths = [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
+    return folder / (paths or ["seeds"])[0]
+
+
 def _is_project(folder: Path, name: str | None) -> bool:
     file = folder / PROJECT
     if not file.is_file():

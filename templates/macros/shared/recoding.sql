@@ -99,6 +99,19 @@ left join parts as rests
 {%- endmacro %}
 
 
+{# What a round makes of each class, where a seed of a dbt project has that of every round: its
+   labels begin with `to`, so that nobody takes one of digits alone for a number. #}
+{% macro parts_in_seed(seed, number) -%}
+(
+    select
+        kanon_value,
+        substring(kanon_label, 4) as kanon_label
+    from {{ seed }}
+    where kanon_round = {{ number }}
+)
+{%- endmacro %}
+
+
 {# What may be published: each record at its levels. Those without any are suppressed. #}
 {% macro records_at_their_levels(records, columns, levels, digits, star=false) %}
 select
