@@ -367,8 +367,8 @@ _OF_PEOPLE = (
 
 ENGINES = {
     "postgres": EngineUnderTest(postgres),
-    "clickhouse": EngineUnderTest(clickhouse, examples=15),
-    "spark": EngineUnderTest(spark, examples=5),
+    "clickhouse": EngineUnderTest(clickhouse, examples=10),
+    "spark": EngineUnderTest(spark, examples=3),
     "mariadb": EngineUnderTest(mariadb, lacks=("any value known", "any value sensitive")),
     "sqlite": EngineUnderTest(
         sqlite,
