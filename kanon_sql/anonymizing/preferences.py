@@ -22,8 +22,17 @@ class Preferences:
     """The weight of those that weigh something else than 1."""
 
     def highest(self, name: str, height: int) -> int:
-        """The highest level that a quasi-identifier may have."""
-        return min(height, self.at_most.get(name, height))
+        """The highest level that a quasi-identifier may have, of so many.
+
+        Raises `SpecError` for a bound above the top, which would bound nothing.
+        """
+        bound = self.at_most.get(name, height)
+        if bound > height:
+            raise SpecError(
+                f'at_most: "{name}" has no level {bound}: its top is level {height}. Name that or '
+                "a lower one, or leave it out."
+            )
+        return bound
 
     def bounded(self, attribute: Attribute) -> Attribute:
         """The same quasi-identifier with no level above the highest that it may have."""

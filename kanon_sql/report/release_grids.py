@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from kanon_sql.report.document import NONE, Grid, Row
@@ -31,6 +32,8 @@ _MIXED_LEVELS = (
     "A column that shows several levels can't be grouped by as it is: see kanon-sql explain local."
 )
 _LONGEST_BAR = 12
+_OF_A_FILE = re.compile(r"^(column (?:\d+(?= of )|.+(?= of \S+$))).*")
+"""A level of a hierarchy that a file has, which is named elsewhere."""
 
 
 def grids(result: ReleaseFindings) -> Iterator[Grid]:
@@ -189,7 +192,7 @@ def _levels_of(
             (
                 printable(name),
                 f"{level:>2} {_bar(records, whole):<{_LONGEST_BAR}}",
-                printable(labels[level]),
+                printable(_OF_A_FILE.sub(r"\1", labels[level])),
             ),
             (
                 number(records),

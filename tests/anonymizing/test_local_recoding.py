@@ -569,6 +569,27 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ]
 
 
+def test_a_level_is_told_without_the_name_of_its_file(tmp_path: Path) -> None:
+    """A line holds the quasi-identifier, the level, a bar and three figures."""
+    hierarchy = tmp_path / "countries of the world, by continent.csv"
+    hierarchy.write_text("".join(f"{name},{','.join(each)}\n" for name, each in CONTINENTS.items()))
+
+    told = str(
+        kanon.anonymize(
+            people(),
+            quasi_identifiers={**QUESTION, "country": {"hierarchy": str(hierarchy)}},
+            k=2,
+            algorithm="local",
+        )
+    )
+
+    lines = [" ".join(line.split()) for line in told.splitlines()]
+    countries = [line for line in lines if line.startswith("country")]
+    assert [line.rpartition("█")[2] for line in countries] == [
+        " raw value 2 20 % 42.5 %", " column 1 8 80 %",
+    ]  # fmt: skip
+
+
 # --- values of the data ---------------------------------------------------------------------
 
 

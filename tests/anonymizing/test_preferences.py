@@ -50,7 +50,18 @@ def test_what_is_kept_stays_raw(people: str) -> None:
 
 
 def test_a_bound_is_never_passed(people: str) -> None:
-    assert levels_of(people, at_most={"age": 1, "zip": 9}) == {"zip": 2, "age": 1, "sex": 1}
+    assert levels_of(people, at_most={"age": 1, "zip": 3}) == {"zip": 2, "age": 1, "sex": 1}
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "optimal", "local"])
+def test_a_bound_above_the_top_is_refused(algorithm: str, people: str) -> None:
+    with pytest.raises(SpecError, match=r'"zip" has no level 4: its top is level 3\. Name that'):
+        levels_of(people, at_most={"zip": 4}, algorithm=algorithm)
+
+    asked = ["--qi", "zip,age", "--hierarchy", "age=width:10", "--k", "2", "--at-most", "age=2"]
+    found = run("anonymize", people, *asked, "--algorithm", algorithm)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "has no level 2: its top is level 1" in found.stderr
 
 
 def test_the_spec_says_so_too(people: str) -> None:
