@@ -128,7 +128,7 @@ class TradeoffResult:
 
     def chart(self, name: str = "cost") -> dict[str, Any]:
         """What each k costs as a Vega-Lite dictionary. Raises `SpecError` for another name."""
-        from kanon_sql.report.signed.figures import cost_chart
+        from kanon_sql.report.signed.costs import cost_chart
         from kanon_sql.results.stored import costs_of
 
         if name != "cost":

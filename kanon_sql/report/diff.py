@@ -134,9 +134,7 @@ def _share(value: Any) -> str:
 
 
 def _check_word(check: CheckDiff) -> str:
-    """How a check is marked: worse before new, since a new one may be violated."""
-    if check.change in ("worse", "better"):
-        return check.change
+    """How a check is marked. A new one can be violated, and has not become so."""
     return {"appeared": "new", "vanished": "gone", "in_both": check.change}[check.presence]
 
 
@@ -202,14 +200,28 @@ def _outcome(diff: Diff) -> str:
     """What got worse, what is gone, and of what less is asked, which makes nothing better."""
     less = [table for table in diff.tables if table.new and table.asks_less]
     other = [table for table in diff.tables if table.new and not table.is_comparable]
-    worse = [table for table in diff.tables if table.new and table.got_worse]
+    failing = [table for table in diff.tables if table.new and table.got_worse]
+    more = [table for table in failing if _only_new_ones_fail(table)]
+    worse = [table for table in failing if table not in more]
     said = [
         ("Something got worse in {}.", worse),
+        ("What is newly asked of {} is violated.", more),
         ("Vanished, so nothing is shown of it any more: {}.", diff.gone),
         ("Less is demanded of {} than before.", less),
-        ("Another question was asked of {}, so whether it got worse can't be seen.", other),
-    ]
+        ("Another question was asked of {}, so whether it got worse can't be seen.",
+         [table for table in other if table not in worse]),
+        ("Another question was asked of {}, so what else got worse can't be seen.",
+         [table for table in other if table in worse]),
+    ]  # fmt: skip
     sentences = [words.format(", ".join(map(_names, tables))) for words, tables in said if tables]
-    if not (worse or diff.gone or other):
+    if not (failing or diff.gone or other):
         sentences.insert(0, "Nothing that these models judge got worse.")
     return " ".join(sentences)
+
+
+def _only_new_ones_fail(table: TableDiff) -> bool:
+    """Whether nothing got worse but for checks that were not asked before."""
+    known = {each.change for each in (*table.summary, *table.risks)}
+    known |= {check.change for check in table.checks if check.presence == "in_both"}
+    appeared = {check.change for check in table.checks if check.presence == "appeared"}
+    return table.presence == "in_both" and "worse" not in known and "worse" in appeared

@@ -513,10 +513,15 @@ def test_the_command_of_a_release_and_of_costs_is_on_their_pages(clinic, capsys)
     run(capsys, "tradeoff", *how, "--k", "2,3", "--output", "costs.json")
     told = {name: run(capsys, "report", f"{name}.json")[1] for name in ("made", "costs")}
     assert (
-        "kanon-sql anonymize patients.parquet --qi zip,born --hierarchy zip=mask:right --k 3 "
-        "--untouched drop --output release.csv" in html_as_text(told["made"])
+        "kanon-sql anonymize patients.parquet \\ --qi zip,born \\ --hierarchy zip=mask:right \\ "
+        "--k 3 \\ --untouched drop \\ --output release.csv" in html_as_text(told["made"])
     )
-    assert "kanon-sql tradeoff patients.parquet --qi zip,born" in html_as_text(told["costs"])
+    assert "kanon-sql tradeoff patients.parquet \\ --qi zip,born" in html_as_text(told["costs"])
+    run(capsys, "anonymize", *how, "--k", "3", "--algorithm", "local", "--untouched", "drop",
+        "--output", "local.csv", "--result", "local.json")  # fmt: skip
+    _, beside, _ = run(capsys, "report", "local.json", "--tradeoff", "costs.json")
+    assert "this k was demanded" in html_as_text(beside)
+    assert "The release is none of these: local made it, and it lost" in html_as_text(beside)
     costs = kanon.from_json("costs.json")
     assert f"{costs.to_html()}\n" == told["costs"]
     assert re.search(r"Audited \d{4}-\d\d-\d\d By", html_as_text(told["costs"]))

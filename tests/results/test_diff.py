@@ -663,6 +663,17 @@ def test_a_narrower_question_makes_nothing_better():
     assert "Nothing that these models judge got worse." not in said
 
 
+def test_what_is_newly_asked_and_violated_did_not_get_worse():
+    asked = dataclasses.replace(CLOSER, holds=False, achieved=0.4, violating_records=30)
+    more = dataclasses.replace(HOLDS, checks=(*HOLDS.checks, asked), status="violated")
+    found = between(audited(HOLDS), audited(more))
+    said = " ".join(as_text(found).split())
+    assert "new t-closeness diagnosis VIOLATED" in said
+    assert f"What is newly asked of {HOLDS.name} is violated." in said
+    assert "worse" not in said
+    assert found.is_worse  # a pipeline that asks for it is told
+
+
 def test_a_wider_question_is_worse_by_its_verdict_alone():
     found = between(audited(NARROWER), audited(WIDER))
     assert (found.is_worse, found.tables[0].left_out) == (False, ())

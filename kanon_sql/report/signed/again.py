@@ -13,6 +13,26 @@ _UNSAID = {"match": "containment", "missing": "strict", "distance": "equal",
 """What is so without a word."""
 
 
+def folded(command: str) -> str:
+    """A command with a line for each option, which a shell takes for one.
+
+    >>> print(folded("kanon-sql audit t.csv --qi 'a b' --k 5"))
+    kanon-sql audit t.csv \\
+        --qi 'a b' \\
+        --k 5
+    """
+    try:
+        given = shlex.split(command)
+    except ValueError:  # nobody typed that: the file was changed
+        return command
+    lines: list[list[str]] = [[]]
+    for word in given:
+        if word.startswith("--"):
+            lines.append([])
+        lines[-1].append(shlex.quote(word))
+    return " \\\n    ".join(" ".join(words) for words in lines)
+
+
 def command_of(table: TableResult) -> str:
     """The command line. Values that a check names are not told."""
     return " \\\n    ".join(["kanon-sql audit " + _quoted(table.name), *_options(table)])

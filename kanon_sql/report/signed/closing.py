@@ -15,7 +15,7 @@ from kanon_sql.report.document import (
     Points,
     Prose,
 )
-from kanon_sql.report.signed.again import command_of
+from kanon_sql.report.signed.again import command_of, folded
 from kanon_sql.report.signed.subject import Signed, digest_of
 from kanon_sql.report.words.numbers import counted, printable
 from kanon_sql.results.table import TableResult
@@ -32,6 +32,15 @@ _MADE_UP = (
     "The result does not keep the command that was given, as one written by --output or --result "
     "does. This command is made up from the result and asks the same. Where the table has its name "
     "from a spec, write what is the source there; one in memory is asked from Python."
+)
+_OF_COMPILE = "kanon-sql compile, with the same options, prints the SQL without asking anything."
+_OF_THE_VIEWS = (
+    "The statements audited the release, and the views are how it was made: --output release.sql "
+    "writes them to be run."
+)
+_OF_STATEMENTS = (
+    "Each statement can be pasted into the database's own shell. Beside it stands how the SHA-256 "
+    "of its text begins."
 )
 _OF_THE_RELEASE = "It asks the release; the views below are how that was made."
 BESIDE_THE_MODELS = (
@@ -78,13 +87,7 @@ def evidence(signed: Signed) -> Iterator[Block]:
     yield from _command(signed)
     if not signed.result.tables:
         return
-    yield Prose(
-        [
-            "kanon-sql compile, with the same options, prints the SQL without asking anything, and "
-            "each statement can be pasted into the database's own shell. Beside a statement "
-            "stands how the SHA-256 of its text begins."
-        ]
-    )
+    yield Prose([_OF_THE_VIEWS if signed.made else _OF_COMPILE, _OF_STATEMENTS])
     left = _MOST_SQL
     for table in signed.result.tables:
         blocks = list(_statements(table, signed, left))
@@ -97,7 +100,7 @@ def _command(signed: Signed) -> Iterator[Block]:
     result = signed.result
     if result.asked:
         yield Prose([_ASKED])
-        yield Command(printable(result.asked))
+        yield Command(folded(printable(result.asked)))
     elif result.tables:
         yield Prose([_MADE_UP, *([_OF_THE_RELEASE] if signed.made else [])])
         for table in result.tables:

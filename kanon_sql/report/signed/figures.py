@@ -11,11 +11,9 @@ from kanon_sql.report.document import NONE, Bars, Block, Curve, Facts, Grid, Poi
 from kanon_sql.report.identifying import in_turn
 from kanon_sql.report.plots import (
     Chart,
-    CostPoint,
     RiskPoint,
     SizeBin,
     class_sizes,
-    cost_of_k,
     risk_curve,
 )
 from kanon_sql.report.signed.subject import Signed
@@ -24,7 +22,6 @@ from kanon_sql.report.words.numbers import KEPT_TOGETHER, TO, listed, number, pe
 from kanon_sql.report.words.phrases import members
 from kanon_sql.report.words.sensitive import in_order, told
 from kanon_sql.report.words.tables import Bin, demanded_k, histogram, histogram_title
-from kanon_sql.results.costs import CostOfK, Costs
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import HistogramBin, TableResult
 
@@ -401,87 +398,3 @@ def sensitive(signed: Signed) -> Iterator[Block]:
                 sentences.append(f"{title(check)}: {said}")
         if sentences:
             yield from signed.under_its_name(table, iter([Points(sentences)]))
-
-
-# --- 9 ----------------------------------------------------------------------------------------
-
-
-def costs(signed: Signed) -> Iterator[Block]:
-    """What each k would lose, the chosen one marked."""
-    for found in signed.costs:
-        points = [each for each in found.points if each.lost is not None]
-        if not points:
-            continue
-        chosen = chosen_k(signed)
-        of_table = f" of {printable(found.table)}" if found.table else ""
-        caption = (
-            f"What each k{of_table} loses, by {found.metric.replace('_', ' ')} ({found.algorithm})."
-        )
-        yield Curve(
-            cost_chart(found, chosen),
-            f"{caption} {_cheapest(points, found)}"
-            + (f" The diamond is the k that was demanded, {number(chosen)}." if chosen else ""),
-            Grid("", Row(("",), ()), ()),
-            WITHOUT_THE_EXTRA,
-        )
-        yield Bars(
-            caption,
-            ("k", "suppressed", "lost"),
-            [_cost(each, found, signed, each.k == chosen) for each in points],
-        )
-        beside = [each for each in found.optimal if each.lost is not None]
-        if beside:
-            yield Bars(
-                f"What one level for all{of_table} would lose (optimal).",
-                ("k", "suppressed", "lost"),
-                [_cost(each, found, signed, is_chosen=False) for each in beside],
-            )
-
-
-def chosen_k(signed: Signed) -> int | None:
-    """The k that was demanded of the release."""
-    return next((k for k in map(demanded_k, signed.result.tables) if k), None)
-
-
-def cost_chart(found: Costs, chosen: int | None = None) -> Chart:
-    """What each k loses, as Vega-Lite."""
-    points = [
-        CostPoint(each.k, each.lost, each.suppressed or 0, each.classes or 0, each.k == chosen)
-        for each in found.points
-        if each.lost is not None
-    ]
-    if found.optimal:
-        own = [point._replace(algorithm=found.algorithm) for point in points]
-        points = [*own, *_beside(found)]
-    return cost_of_k(points, found.metric.replace("_", " "), are_shares=found.are_shares)
-
-
-def _beside(found: Costs) -> Iterator[CostPoint]:
-    for each in found.optimal:
-        if each.lost is not None:
-            yield CostPoint(
-                each.k, each.lost, each.suppressed or 0, each.classes or 0, algorithm="optimal"
-            )
-
-
-def _lost(each: CostOfK, found: Costs) -> str:
-    return percent(each.lost or 0.0) if found.are_shares else number(each.lost or 0.0)
-
-
-def _cost(each: CostOfK, found: Costs, signed: Signed, is_chosen: bool) -> Bin:
-    lost = each.lost or 0.0
-    most = max(point.lost or 0.0 for point in found.points) or 1.0
-    levels = ", ".join(f"{printable(name)} {level}" for name, level in (each.levels or {}).items())
-    note = " · ".join(part for part in ("chosen" if is_chosen else "", levels) if part)
-    few = signed.cell(each.suppressed or 0)
-    return Bin(
-        number(each.k), each.suppressed or 0, _lost(each, found), lost / most, False, note, few
-    )
-
-
-def _cheapest(points: Sequence[CostOfK], found: Costs) -> str:
-    first, last = points[0], points[-1]
-    return (
-        f"From {_lost(first, found)} at k = {number(first.k)} to {_lost(last, found)} at "
-        f"k = {number(last.k)}."
-    )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from kanon_sql.report import html
 from kanon_sql.report.document import Block, Section, Status
-from kanon_sql.report.signed import closing, figures, opening
+from kanon_sql.report.signed import closing, costs, figures, opening
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import listed
@@ -20,7 +20,7 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("Risk curve", figures.curve),
     ("What each column adds", figures.columns),
     ("Sensitive attributes", figures.sensitive),
-    ("What k costs", figures.costs),
+    ("What k costs", costs.costs),
     ("Since the last release", closing.changes),
     ("What this page does not show", closing.limits),
     ("Evidence", closing.evidence),

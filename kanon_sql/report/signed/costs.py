@@ -1,0 +1,120 @@
+"""What each k costs, with the k that was demanded marked, and what the release itself lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kanon_sql.report.document import Bars, Block, Curve, Grid, Prose, Row
+from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
+from kanon_sql.report.signed.figures import WITHOUT_THE_EXTRA
+from kanon_sql.report.signed.subject import Signed
+from kanon_sql.report.words.numbers import number, percent, printable
+from kanon_sql.report.words.tables import Bin, demanded_k
+from kanon_sql.results.costs import CostOfK, Costs
+
+
+def costs(signed: Signed) -> Iterator[Block]:
+    """What each k would lose, the chosen one marked."""
+    for found in signed.costs:
+        points = [each for each in found.points if each.lost is not None]
+        if not points:
+            continue
+        chosen = chosen_k(signed)
+        of_table = f" of {printable(found.table)}" if found.table else ""
+        caption = (
+            f"What each k{of_table} loses, by {found.metric.replace('_', ' ')} ({found.algorithm})."
+        )
+        yield Curve(
+            cost_chart(found, chosen),
+            f"{caption} {_cheapest(points, found)}"
+            + (f" The diamond is the k that was demanded, {number(chosen)}." if chosen else ""),
+            Grid("", Row(("",), ()), ()),
+            WITHOUT_THE_EXTRA,
+        )
+        yield Bars(
+            caption,
+            ("k", "suppressed", "lost"),
+            [_cost(each, found, signed, _mark_of(each, chosen, signed)) for each in points],
+        )
+        yield from _made_otherwise(points, found, signed)
+        beside = [each for each in found.optimal if each.lost is not None]
+        if beside:
+            yield Bars(
+                f"What one level for all{of_table} would lose (optimal).",
+                ("k", "suppressed", "lost"),
+                [_cost(each, found, signed) for each in beside],
+            )
+
+
+def chosen_k(signed: Signed) -> int | None:
+    """The k that was demanded of the release."""
+    return next((k for k in map(demanded_k, signed.result.tables) if k), None)
+
+
+def cost_chart(found: Costs, chosen: int | None = None) -> Chart:
+    """What each k loses, as Vega-Lite."""
+    points = [
+        CostPoint(each.k, each.lost, each.suppressed or 0, each.classes or 0, each.k == chosen)
+        for each in found.points
+        if each.lost is not None
+    ]
+    if found.optimal:
+        own = [point._replace(algorithm=found.algorithm) for point in points]
+        points = [*own, *_beside(found)]
+    return cost_of_k(points, found.metric.replace("_", " "), are_shares=found.are_shares)
+
+
+def _beside(found: Costs) -> Iterator[CostPoint]:
+    for each in found.optimal:
+        if each.lost is not None:
+            yield CostPoint(
+                each.k, each.lost, each.suppressed or 0, each.classes or 0, algorithm="optimal"
+            )
+
+
+def _lost(each: CostOfK, found: Costs) -> str:
+    return percent(each.lost or 0.0) if found.are_shares else number(each.lost or 0.0)
+
+
+def _mark_of(each: CostOfK, chosen: int | None, signed: Signed) -> str:
+    """What is said of the k that was demanded: a release may be at other levels."""
+    if each.k != chosen:
+        return ""
+    made = signed.made
+    is_other = made is not None and (made.levels != each.levels or made.levels is None)
+    return "this k was demanded" if is_other else "chosen"
+
+
+def _made_otherwise(points: Sequence[CostOfK], found: Costs, signed: Signed) -> Iterator[Prose]:
+    """What the release lost, where it is none of these."""
+    made = signed.made
+    if made is None or any(each.levels == made.levels and each.levels for each in points):
+        return
+    lost = made.metrics.to_dict().get(found.metric)
+    if lost is not None:
+        own = CostOfK(made.k or 0, 1 - lost if found.metric == "precision" else lost, 0, 0, None)
+        yield Prose(
+            [
+                f"The release is none of these: {made.algorithm} made it, and it lost "
+                f"{_lost(own, found)}."
+            ]
+        )
+
+
+def _cost(each: CostOfK, found: Costs, signed: Signed, mark: str = "") -> Bin:
+    lost = each.lost or 0.0
+    most = max(point.lost or 0.0 for point in found.points) or 1.0
+    levels = ", ".join(f"{printable(name)} {level}" for name, level in (each.levels or {}).items())
+    note = " · ".join(part for part in (mark, levels) if part)
+    few = signed.cell(each.suppressed or 0)
+    return Bin(
+        number(each.k), each.suppressed or 0, _lost(each, found), lost / most, False, note, few
+    )
+
+
+def _cheapest(points: Sequence[CostOfK], found: Costs) -> str:
+    first, last = points[0], points[-1]
+    return (
+        f"From {_lost(first, found)} at k = {number(first.k)} to {_lost(last, found)} at "
+        f"k = {number(last.k)}."
+    )
