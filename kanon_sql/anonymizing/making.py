@@ -48,10 +48,10 @@ from kanon_sql.results.table import TableResult
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
-from kanon_sql.sql.dialects.spelling import without_texts
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Table, find
+from kanon_sql.sql.withheld import without_texts
 
 Tell = Callable[[GeneralizationStep], None]
 """Is told each step as it is taken."""

@@ -37,9 +37,9 @@ from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.column_types import family
-from kanon_sql.sql.dialects.spelling import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
+from kanon_sql.sql.withheld import without_texts
 
 if TYPE_CHECKING:
     from kanon_sql.results.expected import ExpectedTable

@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kanon_sql.auditing.facts import HierarchyReading, read_facts
 from kanon_sql.engines import connect, is_embedded
@@ -21,8 +20,7 @@ from kanon_sql.plan.roles import resolve
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 
-@dataclass(frozen=True)
-class OpenTable:
+class OpenTable(NamedTuple):
     """A table's question, complete, the engine that answers it, and the seconds it took."""
 
     bound: BoundSpec
@@ -118,8 +116,7 @@ def opening(
         yield engine_of
 
 
-@dataclass(frozen=True)
-class PlannedTable:
+class PlannedTable(NamedTuple):
     """A table's plan, the engine that answers it, and the seconds it took to open them."""
 
     plan: Plan

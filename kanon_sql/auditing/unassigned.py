@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import plural
@@ -20,8 +20,7 @@ _MOST_SENTENCES = 3
 """How many columns have a sentence each."""
 
 
-@dataclass(frozen=True)
-class TellingApart:
+class TellingApart(NamedTuple):
     """Columns that tell nearly all records (people) apart, of which each is alone with its own."""
 
     columns: tuple[str, ...]

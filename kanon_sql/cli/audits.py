@@ -12,8 +12,8 @@ import click
 from kanon_sql.cli.asked import command_asked
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.flags import with_flags
-from kanon_sql.cli.group import main, say_error
 from kanon_sql.cli.help import Grouped
+from kanon_sql.cli.main import main, say_error
 from kanon_sql.cli.option_kinds import PIPELINE_FORMATS
 from kanon_sql.cli.options import (
     audit_options,

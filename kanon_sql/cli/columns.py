@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.group import main
 from kanon_sql.cli.help import Grouped
+from kanon_sql.cli.main import main
 from kanon_sql.cli.options import hierarchy_options, init_options, profile_options
 from kanon_sql.cli.output import (
     bounds_of,

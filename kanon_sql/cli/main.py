@@ -1,13 +1,172 @@
 """The command line. It parses, calls, prints and exits; whatever is heavy is imported when used.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 nothing demanded fails, 1 a check
-is violated, 2 a bad question or input, 3 the engine failed, 4 no data, 130 interrupted.
+Results go to stdout, everything else to stderr. What a command returns or raises becomes words and
+an exit code: 0 nothing demanded fails, 1 a check is violated, 2 a bad question or input, 3 the
+engine failed, 4 no data, 130 interrupted.
 """
 
 from __future__ import annotations
 
-from kanon_sql.cli import audits, columns, manual, releases, results
-from kanon_sql.cli.group import main
+import gc
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any
 
-# Each of these hands its commands to the group.
-__all__ = ["audits", "columns", "main", "manual", "releases", "results"]
+import click
+
+from kanon_sql.cli.asked import ARGUMENTS
+from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.flags import with_flags
+from kanon_sql.cli.option_kinds import VERBOSITY
+from kanon_sql.cli.output import ENGINE_FAILED, Failure
+from kanon_sql.cli.stops import INTERRUPTED, end_process, stops
+from kanon_sql.errors import KanonError, did_you_mean
+
+COMMANDS = {
+    "audits": ("audit", "compile", "validate", "baseline", "worksheet"),
+    "columns": ("profile", "init", "hierarchy"),
+    "releases": ("anonymize", "tradeoff"),
+    "results": ("diff", "report"),
+    "manual": ("schema", "explain", "dbt-package", "demo"),
+}
+"""By the file in which they are: one is loaded when it is asked for."""
+
+
+class CommandLine(click.Group):
+    """A group whose commands return their exit code and whose errors all look alike."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(name for names in COMMANDS.values() for name in names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for room, names in COMMANDS.items():
+            if cmd_name in names:
+                import_module(f"kanon_sql.cli.{room}")
+        return super().get_command(ctx, cmd_name)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        CLOCK.begin(time.monotonic())
+        is_process = args is None and standalone_mode
+        if is_process:
+            # Hardly anything that a command makes is a circle: don't look for them all the while.
+            gc.set_threshold(100_000)
+            # Nobody else has a say in how a question is read, and to look for plugins is to read
+            # what every installed package says of itself.
+            os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        with stops.heard():
+            stops.code = _exit_code_of(run)
+        if is_process:
+            end_process(stops.code)
+        return sys.exit(stops.code)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        given = tuple(args)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[ARGUMENTS] = given
+        return context
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (Failure, click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if ctx.meta.get(VERBOSITY, 0) > 1:
+                traceback.print_exc()
+            raise _failure(error) from error
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            known = self.list_commands(ctx)
+            raise click.UsageError(
+                f'there is no command "{args[0]}".{did_you_mean(args[0], known)}', ctx
+            )
+        return super().resolve_command(ctx, args)
+
+
+def _exit_code_of(run: Callable[[], Any]) -> int:
+    """What the command ends with, after saying what went wrong, if anything did."""
+    try:
+        code = int(run() or 0)
+        # What calls back from C may lose an interrupt.
+        return INTERRUPTED if stops.came and stops.code is None else code
+    except Failure as failure:
+        if stops.came and stops.code is None:
+            click.echo("Interrupted; nothing was written.", err=True)
+            return INTERRUPTED
+        say_error(str(failure))
+        return failure.exit_code
+    except click.ClickException as error:
+        say_error(error.format_message())
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(f"{error.ctx.command_path} --help tells how it is used.", err=True)
+        return error.exit_code
+    except click.Abort as error:
+        if stops.code is not None:
+            return stops.code
+        notes = getattr(error.__cause__, "__notes__", [])
+        click.echo(" ".join(["Interrupted; nothing was written.", *notes]), err=True)
+        return INTERRUPTED
+
+
+def _failure(error: Exception) -> Failure:
+    """The error in words. One that nobody foresaw keeps its own: they could hold data."""
+    if isinstance(error, KanonError):
+        return Failure(with_flags(str(error)), error.exit_code)
+    if isinstance(error, RecursionError):
+        return Failure(
+            "a part of the question is nested too deeply to be read. Write it with fewer levels.", 2
+        )
+    kind = type(error).__name__
+    return Failure(
+        f"something unforeseen went wrong ({kind}). -vv shows where, and may show values.",
+        ENGINE_FAILED,
+    )
+
+
+def say_error(message: str) -> None:
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(message, err=True)
+
+
+@click.group(
+    cls=CommandLine,
+    name="kanon-sql",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Every option of a command can be set by its environment variable, as in "
+    "KANON_SQL_MEMORY_LIMIT=2GB; one that may be repeated has a value a line.\n\nA shell completes "
+    'names after eval "$(_KANON_SQL_COMPLETE=bash_source kanon-sql)", or zsh_source, fish_source.',
+)
+@click.version_option(package_name="kanon-sql", prog_name="kanon-sql")
+@click.pass_context
+def main(context: click.Context, /) -> None:
+    """Audit the privacy of a table where it lies, by SQL.
+
+    Begin with kanon-sql demo.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

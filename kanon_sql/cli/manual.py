@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kanon_sql.cli.group import main
+from kanon_sql.cli.main import main
 from kanon_sql.cli.options import demo_options
 from kanon_sql.cli.output import deliver, rendered, watching
 

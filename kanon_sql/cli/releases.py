@@ -10,8 +10,8 @@ import click
 
 from kanon_sql.cli.asked import command_asked
 from kanon_sql.cli.clock import CLOCK
-from kanon_sql.cli.group import main
 from kanon_sql.cli.help import Grouped
+from kanon_sql.cli.main import main
 from kanon_sql.cli.options import anonymize_options, tradeoff_options
 from kanon_sql.cli.output import (
     bounds_of,

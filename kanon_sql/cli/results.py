@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kanon_sql.cli.group import main
+from kanon_sql.cli.main import main
 from kanon_sql.cli.options import diff_options, report_options
 from kanon_sql.cli.output import deliver, form_of, rendered, report_file_of, result_file_of
 

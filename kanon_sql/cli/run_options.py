@@ -20,7 +20,7 @@ from kanon_sql.cli.option_kinds import (
     format_option,
     run,
 )
-from kanon_sql.results.release import Algorithm
+from kanon_sql.results.algorithms import Algorithm
 
 KNOWLEDGE = (
     run(

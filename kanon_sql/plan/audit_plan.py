@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kanon_sql.plan.bound import BoundCheck, BoundSpec
 from kanon_sql.plan.check_sql import (
@@ -60,8 +60,7 @@ SURVEY_CLASSES = 1_000_000
 """How many kinds of classes, by size and weight, may come back for the individual risk."""
 
 
-@dataclass(frozen=True)
-class ReferenceStep:
+class ReferenceStep(NamedTuple):
     """The step that matches the release with one reference, and the checks it answers."""
 
     reference: str

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundSpec
@@ -26,8 +25,7 @@ class Named(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True)
-class LabelledCheck:
+class LabelledCheck(NamedTuple):
     """A check with the label that its columns begin with."""
 
     check: BoundCheck

@@ -8,8 +8,7 @@ all of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundSpec
 from kanon_sql.plan.check_sql import LabelledCheck, Named, labelled
@@ -20,8 +19,7 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
 
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(NamedTuple):
     """A sensitive attribute that both releases have, and the checks on the values left of it."""
 
     place: int
@@ -32,8 +30,7 @@ class Candidates:
     checks: tuple[LabelledCheck, ...]
 
 
-@dataclass(frozen=True)
-class EarlierStep:
+class EarlierStep(NamedTuple):
     """What is asked of a release together with one earlier release."""
 
     earlier: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kanon_sql.spec.hierarchy import (
     DATES,
@@ -21,16 +20,14 @@ from kanon_sql.spec.hierarchy import (
 )
 
 
-@dataclass(frozen=True)
-class Masked:
+class Masked(NamedTuple):
     """So many characters become `*`, of texts as long as the longest."""
 
     side: Literal["left", "right"]
     characters: int
 
 
-@dataclass(frozen=True)
-class Ancestor:
+class Ancestor(NamedTuple):
     """A column of a hierarchy's table; 0 would be the raw value."""
 
     column: int

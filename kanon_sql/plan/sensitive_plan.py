@@ -5,8 +5,8 @@ must be known of its values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundSpec
 from kanon_sql.plan.check_sql import (
@@ -43,8 +43,7 @@ from kanon_sql.sql.quoting import value_as_text
 from kanon_sql.sql.statement import Statement
 
 
-@dataclass(frozen=True)
-class SensitiveStep:
+class SensitiveStep(NamedTuple):
     """The step that measures one sensitive attribute, with the checks that it answers."""
 
     column: BoundColumn
@@ -56,8 +55,7 @@ class SensitiveStep:
     """Counts the people in violating classes, where some are in several of its classes."""
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """The steps that find out whether a sensitive attribute is what it seems."""
 
     column: BoundColumn
@@ -68,8 +66,7 @@ class Look:
     by_spelling: Statement | None = None
 
 
-@dataclass(frozen=True)
-class DistanceStep:
+class DistanceStep(NamedTuple):
     """The step that measures one distance of t-closeness that is not the equal one."""
 
     labelled: LabelledCheck
@@ -78,8 +75,7 @@ class DistanceStep:
     """Counts the people in violating classes, where there is an entity."""
 
 
-@dataclass(frozen=True)
-class NamedValuesStep:
+class NamedValuesStep(NamedTuple):
     """The step that says how many of the values that a check names occur in the table."""
 
     check: BoundCheck

@@ -6,7 +6,7 @@ Here too are the records that a step reads, and the way in which it speaks of co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundReference, BoundSpec
 from kanon_sql.sql.macros import render
@@ -18,8 +18,7 @@ _READ = ("records", "other_records")
 """What the sets are called in which text files are read."""
 
 
-@dataclass(frozen=True)
-class Precaution:
+class Precaution(NamedTuple):
     """A step whose one row says whether the question can be asked at all."""
 
     step: Statement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.columns import bound_column
@@ -22,16 +22,14 @@ _COUNTED = ("text", "number", "time", "boolean")
 """The values that every database tells apart, as Postgres does not those of a JSON column."""
 
 
-@dataclass(frozen=True)
-class FirstLook:
+class FirstLook(NamedTuple):
     """Counts the different values that the first records have in each column, and in all."""
 
     step: Statement
     columns: tuple[BoundColumn, ...]
 
 
-@dataclass(frozen=True)
-class AloneStep:
+class AloneStep(NamedTuple):
     """Counts the records (people, where there is an entity) that are alone with their values."""
 
     step: Statement

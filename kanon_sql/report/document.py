@@ -8,7 +8,6 @@ folded is `\\u00a0`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kanon_sql.report.words.models import Verdict
@@ -18,8 +17,7 @@ NONE = "\u2013"
 """What stands where there is no figure."""
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """What the next blocks are about. The first part is its name, the others follow it."""
 
     parts: Sequence[str]
@@ -27,51 +25,44 @@ class Heading:
     """Whether it is the heading of all that follows, and not of one table."""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A part of the page begins: all blocks up to the next one are in it."""
 
     title: str
 
 
-@dataclass(frozen=True)
-class Prose:
+class Prose(NamedTuple):
     """Sentences that belong together."""
 
     sentences: Sequence[str]
     indented: bool = True
 
 
-@dataclass(frozen=True)
-class Strong:
+class Strong(NamedTuple):
     """A sentence that must not be overlooked."""
 
     sentence: str
 
 
-@dataclass(frozen=True)
-class Warnings:
+class Warnings(NamedTuple):
     """What to be careful about before the figures are believed."""
 
     sentences: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Verdicts:
+class Verdicts(NamedTuple):
     """A line a check."""
 
     checks: Sequence[Verdict]
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """What each model that holds does not promise: its title, and a sentence."""
 
     of_models: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True)
-class Bars:
+class Bars(NamedTuple):
     """How many there are of each size, with a bar for each share."""
 
     title: str
@@ -92,8 +83,7 @@ class Row(NamedTuple):
     figures: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """A table between two sentences. A heading of several lines stands on the last of them."""
 
     title: str
@@ -126,8 +116,7 @@ class Change(NamedTuple):
     word: str
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(NamedTuple):
     """Figures then and now."""
 
     title: str
@@ -143,60 +132,52 @@ class ChangedCheck(NamedTuple):
     figures: str
 
 
-@dataclass(frozen=True)
-class ChangedChecks:
+class ChangedChecks(NamedTuple):
     """Checks then and now."""
 
     checks: Sequence[ChangedCheck]
 
 
-@dataclass(frozen=True)
-class Values:
+class Values(NamedTuple):
     """Rows of values that were asked for, under a warning; each with what they are."""
 
     warning: str
     lists: Sequence[tuple[str, Sequence[Sequence[str]]]]
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """A name, and sentences about it."""
 
     name: str
     sentences: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """What came of it all, in a word."""
 
     status: str
     word: str
 
 
-@dataclass(frozen=True)
-class Points:
+class Points(NamedTuple):
     """Sentences that each stand for themselves."""
 
     sentences: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """Terms with what they are; None is a line to fill in by hand."""
 
     facts: Sequence[tuple[str, str | None]]
 
 
-@dataclass(frozen=True)
-class Choices:
+class Choices(NamedTuple):
     """What one of is to be ticked by hand."""
 
     names: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """A chart, and the same figures as a table for who can't draw it."""
 
     chart: Mapping[str, Any]
@@ -206,8 +187,7 @@ class Curve:
     """What is said where the table stands alone."""
 
 
-@dataclass(frozen=True)
-class Folded:
+class Folded(NamedTuple):
     """A text to unfold, as it was written, with something short beside its title."""
 
     title: str
@@ -215,15 +195,13 @@ class Folded:
     aside: str = ""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command as it was given or can be."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Footer:
+class Footer(NamedTuple):
     """How the figures above were come by."""
 
     text: str

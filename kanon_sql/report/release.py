@@ -150,7 +150,7 @@ def _compared(check: CheckResult, result: ReleaseFindings) -> Verdict:
             whole = replace(table, summary=before.summary)
             found, _, _ = models.verdict(earlier, whole).achieved.partition(", asked for ")
             parts = (verdict.extent, f"before: {found}")
-            return replace(verdict, extent="; ".join(part for part in parts if part))
+            return verdict._replace(extent="; ".join(part for part in parts if part))
     return verdict
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kanon_sql.results.algorithms import Algorithm as Algorithm
 from kanon_sql.results.table import AuditFindings, CheckResult, Rows, Summary
 
-Algorithm = Literal["datafly", "optimal", "local"]
 MetricName = Literal[
     "loss",
     "loss_geometric",

@@ -26,8 +26,7 @@ FaultKind = Literal["duplicate", "two parents", "not nested", "unequal", "empty"
 Faults = Literal["error", "warn"]
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """What is wrong with a hierarchy at one place."""
 
     kind: FaultKind
@@ -41,8 +40,7 @@ class Fault:
         return self.sentence
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A raw value and its ancestors, from the nearest to the farthest."""
 
     line: int

@@ -7,7 +7,7 @@ aggregate, a function that is not on the list or a name that is no column is ref
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlglot
 from sqlglot import exp
@@ -71,16 +71,14 @@ MOST_LEVELS = 30
 down into itself."""
 
 
-@dataclass(frozen=True)
-class TextCast:
+class TextCast(NamedTuple):
     """A text column whose values a condition takes for numbers or dates, and so casts."""
 
     column: str
     type: str
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """A checked condition: its SQL, the columns it reads and the casts it makes."""
 
     sql: str

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -36,8 +36,7 @@ _MACRO = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class _Source:
+class _Source(NamedTuple):
     """Where a macro is written: its own text, with as many empty lines above it as the file has,
     so that an error tells the line."""
 
@@ -61,6 +60,15 @@ def _sources() -> dict[str, _Source]:
     return found
 
 
+@cache
+def _names_by_file() -> dict[Path, list[str]]:
+    """The macros that each file holds."""
+    found: dict[Path, list[str]] = {}
+    for name, source in _sources().items():
+        found.setdefault(source.path, []).append(name)
+    return found
+
+
 class _Macros(dict[str, Any]):
     """Host functions and macros by name: what `kanon_sql.name` finds in a macro.
 
@@ -77,11 +85,7 @@ class _Macros(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         source = _sources()[name]
-        beside = {
-            each: partial(self._called, each)
-            for each, other in _sources().items()
-            if other.path is source.path
-        }
+        beside = {each: partial(self._called, each) for each in _names_by_file()[source.path]}
         code = compiled(
             name,
             source.text,

@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +18,7 @@ from places import ROOT
 from pyarrow import csv
 
 from kanon_sql.cli.help import GROUPS
-from kanon_sql.cli.main import main
+from kanon_sql.cli.main import COMMANDS, main
 from kanon_sql.results.release import Algorithm
 
 
@@ -49,6 +51,16 @@ def test_audit_has_its_options_in_groups_and_two_examples(capsys):
     assert [line.split()[0] for line in messages.splitlines() if line.startswith("  -")] == [
         "-v,", "-q,", "-h,",
     ]  # fmt: skip
+
+
+def test_every_command_is_in_the_file_that_is_said():
+    context = click.Context(main)
+    for room, names in COMMANDS.items():
+        import_module(f"kanon_sql.cli.{room}")
+        of_the_room = f"kanon_sql.cli.{room}"
+        found = [main.get_command(context, name) for name in names]
+        assert {getattr(each.callback, "__module__", None) for each in found} == {of_the_room}
+    assert sorted(main.commands) == main.list_commands(context)
 
 
 def test_every_algorithm_stands_in_the_help(capsys):

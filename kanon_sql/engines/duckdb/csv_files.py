@@ -16,6 +16,7 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import duckdb
 
@@ -45,8 +46,7 @@ NOT_QUOTE_OR_BREAK = bytes(set(range(256)) - set(b'"\r\n'))
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """The first record: the column names, and where and how it ends."""
 
     names: tuple[str, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import zlib
 from collections.abc import Iterator
@@ -81,14 +80,24 @@ def open_bytes(file: str, run: Run) -> Iterator[IO[bytes]]:
     try:
         with io.BufferedReader(Stoppable(file, run), CHUNK >> 4) as packed:
             if file.lower().endswith(".gz"):
-                with gzip.open(packed) as raw:
-                    yield cast("IO[bytes]", raw)
+                with _unpacked(file, packed) as raw:
+                    yield raw
             else:
                 yield packed
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(f"{file} is not a whole gzip file. Fetch or pack it again.") from None
     except OSError as error:
         raise InputError(f"{file} can't be read: {error.strerror}.") from None
+
+
+@contextmanager
+def _unpacked(file: str, packed: IO[bytes]) -> Iterator[IO[bytes]]:
+    """What was gzipped."""
+    import gzip
+
+    try:
+        with gzip.open(packed) as raw:
+            yield cast("IO[bytes]", raw)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{file} is not a whole gzip file. Fetch or pack it again.") from None
 
 
 @contextmanager

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kanon_sql.errors import EngineError
 from kanon_sql.files import first_bytes
 
 
-@dataclass(frozen=True)
-class FileEvidence:
+class FileEvidence(NamedTuple):
     """A file as it was when the audit opened it."""
 
     path: str

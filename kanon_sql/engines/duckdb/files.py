@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from importlib import import_module
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -36,8 +35,7 @@ from kanon_sql.sql.quoting import literal
 JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "VARCHAR", "JSON"}
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A FROM expression, and how the file is read."""
 
     sql: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from kanon_sql.report.words.numbers import figure, figure_name, percent, printable
 from kanon_sql.report.words.phrases import phrases
@@ -24,8 +23,7 @@ STATUS_WORDS = {
 VerdictStatus = Literal["holds", "violated", "accepted", "measured"]
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """One check in words."""
 
     status: VerdictStatus

@@ -7,7 +7,7 @@ who writes plain text turns it into a space at the end, with `plain`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kanon_sql.report.words.models import STATUS_WORDS, Verdict, title, verdict
@@ -80,7 +80,7 @@ def verdicts(table: TableResult) -> list[Verdict]:
 def _in_sentences(check: CheckResult, table: TableResult) -> Verdict:
     found = told(check, table)
     line = verdict(check, table)
-    return replace(line, extent=f"{found.sentence} {found.caution}".strip()) if found else line
+    return line._replace(extent=f"{found.sentence} {found.caution}".strip()) if found else line
 
 
 def warnings(table: TableResult) -> list[str]:

@@ -16,7 +16,6 @@ import sqlglot
 from sqlglot import exp
 
 from kanon_sql.errors import SpecError, did_you_mean
-from kanon_sql.sql.dialects.mariadb import MariaDB as MariaDB
 from kanon_sql.sql.dialects.rules import Rules, is_some_records
 from kanon_sql.sql.dialects.spelling import in_lower_case, with_comments, with_needed_quotes
 from kanon_sql.sql.dialects.traits import TRAITS
@@ -175,7 +174,10 @@ def _keep_what_is_read_twice(tree: exp.Expr) -> None:
 
 @cache
 def rules_of(dialect: str) -> Rules:
-    """What a dialect says otherwise than sqlglot does. Raises `SpecError` for no such dialect."""
+    """What a dialect says otherwise than sqlglot does, which then knows the dialect's name too.
+
+    Raises `SpecError` for no such dialect.
+    """
     if dialect not in DIALECTS:
         raise SpecError(
             f"there is no dialect {dialect}; there are {', '.join(DIALECTS)}."
@@ -193,6 +195,7 @@ def type_of_templates(type: str, dialect: str) -> str:
     >>> [type_of_templates(type, "postgres") for type in ("character varying(20)", "int8")]
     ['VARCHAR', 'BIGINT']
     """
+    rules_of(dialect)
     if dialect == "tsql" and type.casefold() == "float":
         # sqlglot takes it for one of 32 bits, which there is a real.
         return "DOUBLE"
