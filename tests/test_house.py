@@ -26,7 +26,7 @@ from kanon_sql.engines import SCHEMES
 from kanon_sql.report.words.phrases import has_phrases
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.sql import host, macros
-from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.dialects.traits import TRAITS, Traits
 
 RULE = (
     "errors files | spec sql | plan engines results | report | auditing | anonymizing profiling"
@@ -287,7 +287,7 @@ def test_nothing_of_an_engine_is_missing(scheme: str) -> None:
     engine = getattr(importlib.import_module(f"kanon_sql.engines.{room}"), name)
     rules = HOUSE / "sql" / "dialects" / f"{engine.dialect}.py"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    is_embedded = engine.name == "duckdb"
+    is_embedded = TRAITS.get(engine.dialect, Traits()).embedded
     missing = {
         f"sql/dialects/traits.py: {engine.dialect}": engine.dialect not in TRAITS,
         f"sql/dialects/{engine.dialect}.py": not (is_embedded or rules.exists()),

@@ -19,6 +19,7 @@ from kanon_sql.errors import SpecError, did_you_mean, found_instead, option, oth
 from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
 from kanon_sql.spec.dbt.project import seeds_around
 from kanon_sql.spec.spec import Unassigned
+from kanon_sql.sql.quoting import DIALECT
 
 _RECORDS = (".parquet", ".csv", ".tsv")
 ALGORITHMS: tuple[Algorithm, ...] = ("datafly", "optimal", "local")
@@ -111,7 +112,7 @@ class ReleaseOptions:
 
     @property
     def is_translated(self) -> bool:
-        return self.dialect not in (None, "duckdb")
+        return self.dialect not in (None, DIALECT)
 
     @property
     def writes_views(self) -> bool:

@@ -21,6 +21,7 @@ from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.bound import BoundSpec, JoinedLabels
 from kanon_sql.plan.violating_classes import sensitive_demands
 from kanon_sql.spec.models.base import ReferenceModel
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column
@@ -298,7 +299,7 @@ class RecodedChain(ViewChain):
             is_text = each.column.type == "VARCHAR"
             text = value if is_text else render("raw_as_text", value=value, type=each.column.type)
             return _LabelColumn(name, text, None)
-        label = label_of(each.levels, level, value, portable=self.dialect != "duckdb")
+        label = label_of(each.levels, level, value, portable=not TRAITS[self.dialect].embedded)
         if label.joined is None:
             return _LabelColumn(name, label.sql, None)
         joined = replace(label.joined, name=f"kanon_hierarchy_{place}_{level}")

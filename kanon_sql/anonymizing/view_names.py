@@ -40,7 +40,7 @@ def view_name(name: str) -> str:
 def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
     """Raise `SpecError` for a column that is called as the views call one of their own, or for a
     table that would be taken for one of the views of the release `name`: for lack of a schema,
-    or where the views are `shipped`, to be created beside it."""
+    or where the views are `shipped`, to be created beside it and whatever else is stored there."""
     table = bound.table
     ours = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
     for each in (table, *(other.table for other in bound.beside)):
@@ -51,6 +51,13 @@ def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
                 f"{each.name} is called as a view of the release {name} is, and would be taken "
                 f"for it. Call the views something else: {option('view_name')}."
             )
+    created = re.compile(rf"{re.escape(name)}(_{_STEPS})?", re.IGNORECASE)
+    stored = (bound.spec.name or "", *sorted(table.stored_beside)) if shipped else ()
+    if taken := next(filter(created.fullmatch, stored), None):
+        raise SpecError(
+            f"{taken} is a table of the database, and a view of the release {name} would be called "
+            f"that too. Call the views something else: {option('view_name')}."
+        )
     needed = {"kanon_donated", "kanon_number"}
     needed |= {f"{RAW}{column.name}".casefold() for column in table.columns}
     for column in table.columns:

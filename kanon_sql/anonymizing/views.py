@@ -29,7 +29,7 @@ from kanon_sql.plan.violating_classes import violating_classes
 from kanon_sql.results.release import Algorithm, GeneralizationStep, Suppressed
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.quoting import DIALECT, identifier
 from kanon_sql.sql.tables import Column, Table, find
 
 
@@ -81,7 +81,7 @@ class ViewChain:
     kept: bool = False
     """Whether the views are for this run: under names of their own, with the labels of large
     hierarchies kept beside them."""
-    dialect: str = "duckdb"
+    dialect: str = DIALECT
     algorithm: Algorithm = "datafly"
     """How the levels were found."""
     no_views: str = ""
@@ -406,7 +406,7 @@ class ViewChain:
                 step.to_level,
                 f"records.{value}" if joined else value,
                 kept_labels(place, step.to_level) if joined and self.kept else None,
-                portable=self.dialect != "duckdb",
+                portable=not TRAITS[self.dialect].embedded,
             )
             yield View(
                 self.named(f"step_{number}"),

@@ -28,6 +28,7 @@ from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.excerpt import named_sets, until
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Table
 
@@ -38,7 +39,7 @@ class CompiledTable:
 
     name: str
     steps: Mapping[str, str]
-    dialect: str = "duckdb"
+    dialect: str = DIALECT
 
     def __str__(self) -> str:
         return "\n\n\n".join(f"{text};" for text in self.steps.values())
@@ -175,7 +176,7 @@ class _Written:
 
 def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> CompiledTable:
     asked = spec.tables[place]
-    dialect = how.dialect or "duckdb"
+    dialect = how.dialect or DIALECT
     named_alone = _is_named_alone(asked, asked.source, engine) and how.dialect is not None
     with nullcontext() if named_alone else opened(asked, engine) as hub:
         if hub is not None and how.dialect in (None, hub.dialect):

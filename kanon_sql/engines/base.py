@@ -31,6 +31,10 @@ class Engine(Protocol):
     def can_cancel(self) -> bool:
         """Whether `cancel` stops what runs."""
 
+    @property
+    def why_no_limit(self) -> str:
+        """Of what no time limit can be kept where nothing is stopped, and what to do instead."""
+
     def limit(self, seconds: float) -> None:
         """Have the server stop each statement after so many seconds, if it can."""
 

@@ -297,7 +297,13 @@ class ClickHouse(Catalogued):
             self._client.close()
 
     def _tables(self) -> Sequence[tuple[str, ...]]:
-        return [tuple(row) for row in self._asked(render("clickhouse_tables"))[1]]
+        rows = self._asked(render("clickhouse_tables"))[1]
+        self._no_views = {(database, name) for _, database, name, is_view in rows if not is_view}
+        return [tuple(row[:3]) for row in rows]
+
+    def _stored_beside(self) -> frozenset[str]:
+        _, here = self._place()
+        return frozenset(name for database, name in self._no_views if database == here)
 
     def _place(self) -> tuple[str, str]:
         functions = ("'clickhouse'", "currentDatabase()")

@@ -108,13 +108,7 @@ def refuse_time_limit(engine: Engine, seconds: float | None) -> None:
     """Raise `SpecError` for a limit that is none, or that the engine can't keep."""
     refuse_no_time(seconds)
     if seconds is not None and not engine.can_cancel:
-        raise SpecError(
-            "a time limit can't be kept for a DuckDB relation. Pass its connection and the name "
-            "of a table, or leave out timeout."
-            if engine.name == "duckdb"
-            else f"a time limit can't be kept in {engine.name}, whose driver can't stop a query. "
-            "Set one in the database, and leave out timeout."
-        )
+        raise SpecError(f"a time limit can't be kept {engine.why_no_limit}")
 
 
 def asked_within(

@@ -42,6 +42,14 @@ class Warehouse(Definitions, ABC):
         """Whether `cancel` stops what runs."""
         return True
 
+    @property
+    def why_no_limit(self) -> str:
+        """What is said where it does not."""
+        return (
+            f"in {self.name}, whose driver can't stop a query. Set one in the database, and leave "
+            "out timeout."
+        )
+
     def query(self, sql: str) -> list[Row]:
         """The rows of one SELECT of the templates.
 
@@ -174,6 +182,7 @@ class Catalogued(Warehouse):
             columns,
             ordered=False,
             embedded=False,
+            stored_beside=self._stored_beside(),
             exact=not TRAITS[self.dialect].rounds,
         )
         self._types[table.sql] = table.types
@@ -187,6 +196,11 @@ class Catalogued(Warehouse):
     @abstractmethod
     def _tables(self) -> Sequence[tuple[str, ...]]:
         """Every table and view that may be read: database, schema, name."""
+
+    def _stored_beside(self) -> frozenset[str]:
+        """What is stored where the session creates things, if a view that is created would replace
+        it there: nearly all databases refuse that themselves."""
+        return frozenset()
 
     def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:
         """The parts of the name by which a table is read: its database goes without saying."""

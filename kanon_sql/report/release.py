@@ -21,6 +21,7 @@ from kanon_sql.report.words.numbers import (
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, Release, ReleaseFindings
 from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.sql.dialects.traits import TRAITS, Traits
 
 _HOW_TO_WRITE = (
     "Nothing was asked to be written. --output release.parquet writes the release, --output "
@@ -202,7 +203,7 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
 
 def _is_embedded(table: TableResult) -> bool:
     """Whether the records were read where a file of them can be written."""
-    return table.engine == "duckdb"
+    return TRAITS.get(table.engine, Traits()).embedded
 
 
 def _written(release: Release, views: int, table: TableResult) -> str:

@@ -44,6 +44,9 @@ class Table:
     """Whether DuckDB reads it, in its own words."""
     left_out: tuple[str, ...] = ()
     """The files that a glob leaves out as a shell does, for their names begin with a dot."""
+    stored_beside: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """The names of what is stored where the session creates things, itself included, and is no
+    view: what is created under one of them would stand in its place."""
     exact: bool = True
     """Whether sums and products of decimals are exact there, as they are in DuckDB."""
 

@@ -3,12 +3,16 @@
     have to be put right. It is sent as it stands here.
 #}
 
-{# Every table and view that may be read, with its database; a temporary table is in none. #}
+{#
+    Every table and view that may be read, with its database, of which a temporary table is in none,
+    and whether it is a view.
+#}
 {% macro clickhouse_tables() %}
 select
     'clickhouse',
     database,
-    name
+    name,
+    engine = 'View'
 from system.tables
 where lower(database) not in ('system', 'information_schema')
 {%- endmacro %}

@@ -81,6 +81,43 @@ def test_a_table_called_like_a_view_of_ours(tmp_path: Path, name: str) -> None:
         kanon.anonymize("people", **asked, output=tmp_path / "views.sql")
 
 
+@pytest.mark.parametrize("name", ["visits", "Visits", "people", "stay"])
+def test_no_view_is_called_as_a_table_of_the_database(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("given", people())
+        connection.execute("create table stored as from given")
+        connection.execute("create view people as from stored")
+        connection.execute("create table visits as select 1 as a; create table stay_step_0 (a int)")
+    asked: dict[str, Any] = {"quasi_identifiers": "q", "engine": f"duckdb:{path}", "k": 5}
+
+    with pytest.raises(kanon.SpecError, match=r"Call the views something else: view_name\."):
+        kanon.anonymize("people", **asked, view_name=name, output=tmp_path / "views.sql")
+    written = kanon.anonymize("people", **asked, view_name=name, output=tmp_path / "people.csv")
+
+    assert written.status == "holds"
+
+
+def test_views_replace_those_of_an_earlier_release(tmp_path: Path) -> None:
+    path, views = tmp_path / "clinic.duckdb", tmp_path / "views.sql"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("given", people())
+        connection.execute("create table people as from given")
+    for _ in range(2):
+        kanon.anonymize(
+            "people", "q", k=5, engine=f"duckdb:{path}", view_name="open", output=views, force=True
+        )
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(views.read_text())
+
+
+def test_no_view_is_called_as_the_table_that_a_frame_will_be(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"quasi_identifiers": "q", "k": 5, "output": tmp_path / "views.sql"}
+
+    with pytest.raises(kanon.SpecError, match="a view of the release people would be called"):
+        kanon.anonymize(people(), **asked, name="people", view_name="people")
+
+
 @pytest.mark.parametrize("name", ["kanon_donated", "kanon_number", "KANON_RAW_q"])
 def test_a_column_that_the_views_need_is_refused(name: str) -> None:
     table = people().append_column(name, [list(range(len(ROWS)))])

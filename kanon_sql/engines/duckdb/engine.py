@@ -31,7 +31,7 @@ from kanon_sql.engines.duckdb.written import as_files_have_them
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.files import file_kind
 from kanon_sql.sql.macros import render
-from kanon_sql.sql.quoting import identifier, literal
+from kanon_sql.sql.quoting import DIALECT, identifier, literal
 from kanon_sql.sql.statement import Estimate
 from kanon_sql.sql.tables import Column, Row, Table
 
@@ -47,7 +47,10 @@ class DuckDBEngine:
     """
 
     name = "duckdb"
-    dialect = "duckdb"
+    dialect = DIALECT
+    why_no_limit = (
+        "for a DuckDB relation. Pass its connection and the name of a table, or leave out timeout."
+    )
 
     def __init__(
         self,

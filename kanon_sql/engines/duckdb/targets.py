@@ -22,7 +22,7 @@ from kanon_sql.engines.duckdb.files import (
 )
 from kanon_sql.engines.duckdb.frames import frame_name, readable_frame, scanned_files
 from kanon_sql.engines.duckdb.hub import ctrl_c
-from kanon_sql.engines.duckdb.views import definitions_read, paths_in
+from kanon_sql.engines.duckdb.views import definitions_read, paths_in, stored_in
 from kanon_sql.engines.failures import NO_URL_OF_SQLITE, stopped
 from kanon_sql.engines.names import name_parts, named, shortened
 from kanon_sql.engines.readers import Run, as_pattern, require_usable_names
@@ -179,7 +179,13 @@ class Targets:
         read = definitions_read(found, definitions)
         self._open_files_in(read)
         try:
-            return Table(found[-1], sql, self.columns(sql), ordered=False)
+            return Table(
+                found[-1],
+                sql,
+                self.columns(sql),
+                ordered=False,
+                stored_beside=frozenset(stored_in(schema, definitions)),
+            )
         except duckdb.Error as error:
             raise explained(error) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlglot
@@ -16,8 +16,24 @@ from kanon_sql.files import file_kind
 def definitions_read(found: tuple[str, ...], definitions: Sequence[tuple[Any, ...]]) -> list[str]:
     """A table's definition; for a view all definitions, since it may read any table or view."""
     own = [str(sql) for *place, sql in definitions if place == list(found[1:])]
-    is_view = any(sql.lower().startswith("create view") for sql in own)
+    is_view = any(map(_is_of_view, own))
     return [str(sql) for *_, sql in definitions] if is_view else own
+
+
+def stored_in(schema: str, definitions: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+    """The tables of a schema that are no views.
+
+    >>> view, table = "CREATE VIEW v AS SELECT * FROM t", "CREATE TABLE t(a INTEGER)"
+    >>> list(stored_in("main", [("main", "v", view), ("main", "t", table), ("m", "u", table)]))
+    ['t']
+    """
+    for place, name, sql in definitions:
+        if place == schema and not _is_of_view(str(sql)):
+            yield str(name)
+
+
+def _is_of_view(definition: str) -> bool:
+    return definition.lower().startswith("create view")
 
 
 def paths_in(definition: str) -> set[str]:

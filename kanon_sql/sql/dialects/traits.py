@@ -9,6 +9,9 @@ from dataclasses import dataclass
 class Traits:
     """How a dialect differs; what is not said of one is as most databases have it."""
 
+    embedded: bool = False
+    """Whether its database runs here: it reads the templates in their own words, text files and a
+    text of many lines at once, and writes files."""
     executed: bool = False
     """Whether the tests run its SQL on a database of that name."""
     collates: bool = False
@@ -34,7 +37,7 @@ class Traits:
 
 
 TRAITS = {
-    "duckdb": Traits(executed=True, bytewise=True),
+    "duckdb": Traits(embedded=True, executed=True, bytewise=True),
     "postgres": Traits(executed=True, collates=True),
     "spark": Traits(executed=True),
     "clickhouse": Traits(executed=True, bytewise=True, rounds=True),
