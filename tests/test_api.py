@@ -251,6 +251,7 @@ def test_a_result_is_read_back(made: str, tmp_path: Path) -> None:
 
     for source in (file, str(file), result.to_json(), result.to_dict()):
         read = kanon.from_json(source)
+        assert read == result
         assert (type(read), read.to_dict()) == (type(result), result.to_dict())
         assert str(read).splitlines()[:-1] == str(result).splitlines()[:-1]
 

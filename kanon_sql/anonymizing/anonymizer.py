@@ -256,7 +256,9 @@ def the_table(spec: AuditSpec) -> TableSpec:
 def _demanded_k(asked: TableSpec) -> int:
     sizes = [check.k for check in asked.checks if isinstance(check, KAnonymity) and check.k]
     if not sizes:
-        raise SpecError("say how many records each class of the release must have, as in --k 5.")
+        raise SpecError(
+            f"say how many records each class of the release must have, as in {option('k', 5)}."
+        )
     return max(sizes)
 
 

@@ -255,7 +255,7 @@ class RecodedChain(ViewChain):
     def _parts_of_round(self, number: int, rows: list[tuple[str, str]]) -> str:
         if self.seed is not None:
             return render("parts_in_seed", seed=identifier(self.seed), number=number)
-        in_lines = self.dialect == "duckdb" and not any("\n" in key for key, _ in rows)
+        in_lines = TRAITS[self.dialect].embedded and not any("\n" in key for key, _ in rows)
         return render("table_of_labels" if in_lines else "rows_of_labels", rows=rows)
 
     @property

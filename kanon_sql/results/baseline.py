@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kanon_sql.errors import SpecError, plural
+from kanon_sql.errors import SpecError, option, plural
 from kanon_sql.results.comparison import (
     QUESTION,
     VIOLATING,
@@ -67,7 +67,7 @@ class Baseline:
         if not any(table.checks for table in tables):
             raise SpecError(
                 "nothing was demanded, so there is nothing to accept. Give a threshold, as in "
-                "--k 5, or checks in a spec."
+                f"{option('k', 5)}, or checks in a spec."
             )
         baseline = cls(tables)
         baseline._refuse_twins("")

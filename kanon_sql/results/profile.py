@@ -108,7 +108,7 @@ class TableProfile:
     """Every small set of columns, the worst first, where that is asked."""
     special_uniques: SpecialUniques | None = None
     sql: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     error: str | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -223,7 +223,7 @@ class Anonymization:
     classes: int | None
     metrics: Metrics
     associations: tuple[Association, ...]
-    views: tuple[str, ...] = field(repr=False)
+    views: tuple[str, ...] = field(repr=False, compare=False)
     """What makes the release, to be run: with the values of its hierarchies. None of them where
     the result was read from JSON."""
     before: Before
@@ -236,7 +236,7 @@ class Anonymization:
     """How the best levels were found; None for Datafly."""
     minimal_nodes: tuple[MinimalNode, ...] | None = None
     """All levels that satisfy and could not be lowered; None where nobody asked."""
-    views_without_values: tuple[str, ...] | None = None
+    views_without_values: tuple[str, ...] | None = field(default=None, compare=False)
     """The views for reading: the values of a hierarchy's file or table are withheld. None where
     nobody withheld any."""
     recoded: Recoded | None = None

@@ -196,7 +196,7 @@ class TableResult:
     checks: Rows[CheckResult] = field(default_factory=Rows)
     risk: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(ATTACKERS))
     sql: Mapping[str, str] = field(default_factory=dict, repr=False)
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     error: str | None = None
     shown: Mapping[str, list[dict[str, Any]]] | None = field(default=None, repr=False)
     numbers: tuple[str, ...] = ()

@@ -78,7 +78,7 @@ class Tradeoff:
     points: tuple[Point, ...]
     search: Search | None
     """None of a table without records, and of a local recoding, which searches no levels."""
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     warnings: tuple[str, ...] = ()
     optimal: Curve | None = None
     """Beside a local recoding what the best levels for the whole table would cost."""

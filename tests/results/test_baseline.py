@@ -558,7 +558,7 @@ def test_some_accepted_and_some_not():
         ),
         (
             with_checks(VIOLATED.checks[1]),
-            "nothing was demanded, so there is nothing to accept. Give a threshold, as in --k 5, "
+            "nothing was demanded, so there is nothing to accept. Give a threshold, as in k=5, "
             "or checks in a spec.",
         ),
     ],
