@@ -113,6 +113,14 @@ class CellCosts:
     metric: MetricName
     weights: Mapping[int, float]
     """By the place of a quasi-identifier; 1 for those that are not named."""
+    stay_suppressed: bool = False
+    """Whether what a node suppresses is suppressed below it too, where no record's label stands
+    for more than above."""
+
+    @property
+    def needs_only_count(self) -> bool:
+        """Whether a suppressed record costs the same whichever it is."""
+        return self.metric == "precision"
 
     def base(self, lattice: Lattice) -> Sequence[float]:
         by_place = {each.place: each for each in self.columns}
@@ -130,6 +138,15 @@ class CellCosts:
 
     def more(self, node: Node, suppressed: int) -> float:
         return math.fsum(self._more(each, node[each.place], suppressed) for each in self.columns)
+
+    def more_below(self, node: Node, cost: float) -> float:
+        # The same records are suppressed there, and each loses no less by it: its own label
+        # stands for no more. A concave score grows no less where less is lost.
+        if not self.stay_suppressed:
+            return 0.0
+        return cost - math.fsum(
+            self._score(each, self.kept(each, node[each.place]).lost) for each in self.columns
+        )
 
     def least_above(self, node: Node) -> float:
         return 0.0
@@ -269,6 +286,9 @@ class ClassCosts:
             return 0.0
         # A record of a class of f < k costs n, and not f.
         return float(suppressed * (self.records - self.least_size + 1))
+
+    def more_below(self, node: Node, cost: float) -> float:
+        return 0.0
 
     def least_above(self, node: Node) -> float:
         sizes = self.sizes.get(node)

@@ -51,6 +51,8 @@ RAW = f"{PRIVATE}raw_frequency_set"
 RECORDS = f"{PRIVATE}frequency_set"
 """The set of all records by the places of their raw values, with every sensitive attribute."""
 MARKED = f"{PRIVATE}marked_records"
+_FEW = 2**15
+"""So many places don't fit in a small number."""
 
 
 class LevelsOf(NamedTuple):
@@ -149,7 +151,17 @@ class FrequencySets(Keeping):
         return self.keep(
             name,
             "What is each combination of values at every level?",
-            render("set_at_all_levels", set=raw, sets=self.levels_up_to(highest), carried=carried),
+            render(
+                "set_at_all_levels",
+                set=raw,
+                sets=self.levels_up_to(highest),
+                carried=carried,
+                small=[
+                    each.key
+                    for each in self.quasi_identifiers
+                    if self._ask.engine.keeps_rows and each.attribute.distinct[0] < _FEW
+                ],
+            ),
         )
 
     def levels_up_to(self, highest: Levels) -> list[LevelsOf]:

@@ -25,6 +25,8 @@ AT_ONCE = 16
 """How many nodes are asked for in one question."""
 TIE = 1e-12
 """By how much costs that are taken as equal may differ, of the cost or of 1."""
+_COSTED = 8
+"""Of how many nodes that may be the best it is asked at once what they cost."""
 _SAMPLED = 48
 """Among how many nodes the next one is looked for, before its neighbours are."""
 _FLAGS = bytes.maketrans(b"01", b"\0\1")
@@ -52,6 +54,10 @@ class Costs(Protocol):
     def more(self, node: Node, suppressed: int) -> float:
         """How much more than its base a node costs at least, if it or any finer one suppresses
         so many records."""
+
+    def more_below(self, node: Node, cost: float) -> float:
+        """How much more than its base every finer node costs at least, where this one satisfies
+        and costs so much."""
 
     def least_above(self, node: Node) -> float:
         """What a node that was looked at and every coarser one cost at least."""
@@ -248,30 +254,38 @@ class _Search:
         if least > self._base[0]:
             for rank in _ranks(self.open & self._sets.above(node)):
                 self._least[rank] = max(self._least[rank], least)
-        more = self._costs.more(node, suppressed) if suppressed else 0.0
+        self._raise_below(node, self._costs.more(node, suppressed) if suppressed else 0.0)
+
+    def _raise_below(self, node: Node, more: float) -> None:
         if more > 0:
             for rank in _ranks(self.open & self._sets.below(node)):
                 self._more[rank] = max(self._more[rank], more)
 
     def _choose(self, found: Mapping[Node, Found]) -> None:
-        candidates = [
-            node
+        """See what those cost that might be the best, the most promising first."""
+        least = {
+            node: self._least_of(node, each.violating)
             for node, each in found.items()
-            if each.satisfies and self._may_be_best(node, each.violating)
-        ]
-        for node, cost in self._explorer.costs(candidates).items() if candidates else ():
-            if cost <= self._cost + _tie(self._cost):
-                self._cost = min(self._cost, cost)
-                best = _Best(found[node].violating, sum(node), node, cost)
-                self._bests = [
-                    each
-                    for each in (*self._bests, best)
-                    if each.cost <= self._cost + _tie(self._cost)
-                ]
+            if each.satisfies
+        }
+        candidates = sorted(least, key=least.__getitem__)
+        while candidates := [node for node in candidates if least[node] <= self._worst_that_ties]:
+            asked, candidates = candidates[:_COSTED], candidates[_COSTED:]
+            for node, cost in self._explorer.costs(asked).items():
+                self._raise_below(node, self._costs.more_below(node, cost))
+                if cost <= self._cost + _tie(self._cost):
+                    self._cost = min(self._cost, cost)
+                    best = _Best(found[node].violating, sum(node), node, cost)
+                    self._bests = [
+                        each
+                        for each in (*self._bests, best)
+                        if each.cost <= self._cost + _tie(self._cost)
+                    ]
 
-    def _may_be_best(self, node: Node, suppressed: int) -> bool:
+    def _least_of(self, node: Node, suppressed: int) -> float:
+        """What a node that was looked at costs at least."""
         least = self._base[self._rank_of(node)] + self._costs.more(node, suppressed)
-        return max(least, self._costs.least_above(node)) <= self._worst_that_ties
+        return max(least, self._costs.least_above(node))
 
     @property
     def _worst_that_ties(self) -> float:
@@ -335,6 +349,9 @@ class _Heights:
         return [float(sum(node)) for node in lattice.nodes()]
 
     def more(self, node: Node, suppressed: int) -> float:
+        return 0.0
+
+    def more_below(self, node: Node, cost: float) -> float:
         return 0.0
 
     def least_above(self, node: Node) -> float:

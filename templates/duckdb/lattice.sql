@@ -9,13 +9,15 @@
 
 {#
     Each combination of places with the place at every level that may be chosen. `sets` are the
-    quasi-identifiers: their key, their table of values, and the highest level.
+    quasi-identifiers: their key, their table of values, and the highest level; `small` are the
+    columns that hold few places, in which rows are compared faster.
 #}
-{% macro set_at_all_levels(set, sets, carried) %}
+{% macro set_at_all_levels(set, sets, carried, small=[]) %}
 select
 {% for each in sets %}
 {% for level in range(each.highest + 1) %}
-    {{ each.values }}.kanon_place_{{ level }} as {{ each.key }}_{{ level }},
+{% set place = each.values ~ ".kanon_place_" ~ level %}
+    {{ "cast(" ~ place ~ " as smallint)" if each.key in small else place }} as {{ each.key }}_{{ level }},
 {% endfor %}
 {% endfor %}
 {% for column in carried %}
@@ -26,27 +28,6 @@ from {{ set }} as held
 {% for each in sets %}
 inner join {{ each.values }} as {{ each.values }}
     on {{ each.values }}.kanon_place_0 = held.{{ each.key }}
-{% endfor %}
-{%- endmacro %}
-
-
-{# A coarser set of the same kind: of the levels that are left, with the classes of some node. #}
-{% macro set_from_levels(set, columns, carried) %}
-select
-{% for column in columns %}
-    {{ column }},
-{% endfor %}
-{% for column in carried %}
-    {{ kanon_sql.alias(column) }},
-{% endfor %}
-    cast(sum(kanon_records) as bigint) as kanon_records
-from {{ set }}
-group by
-{% for column in columns %}
-    {{ column }}{{ "," if not loop.last or carried }}
-{% endfor %}
-{% for column in carried %}
-    {{ kanon_sql.alias(column) }}{{ "," if not loop.last }}
 {% endfor %}
 {%- endmacro %}
 
