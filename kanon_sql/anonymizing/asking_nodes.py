@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kanon_sql.anonymizing.costs import Portion, Suppressed
+from kanon_sql.anonymizing.earlier_sets import EarlierSets
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.lattice import PRIVATE, Levels, QuasiIdentifier
 from kanon_sql.anonymizing.nodes import Node
@@ -108,6 +109,7 @@ class NodeQuestions:
                 statements=[
                     self.sets.violating_among(keys, of_nodes, k),
                     *self._references.violating(of_nodes, keys, asked),
+                    *self._earlier.violating(of_nodes, keys),
                 ],
             ),
         )
@@ -137,12 +139,16 @@ class NodeQuestions:
         return Judged({nodes[int(row["kanon_node"])]: row for row in rows}, suppressed)
 
     def violating_beside(self, node: Node) -> list[str]:
-        """The classes of the set at a node of which a reference has too few people, by their
-        places: a SELECT for each reference."""
+        """The classes of the set at a node of which a reference has too few people, or in which
+        someone has too small a crowd together with an earlier release, by their places: a SELECT
+        for each reference and release."""
         keys = [each.key for each in self.sets.quasi_identifiers]
         names = (each.name for each in self.sets.quasi_identifiers)
         found = self.sets.at(dict(zip(names, node, strict=True))).name
-        return self._references.violating(found, keys, [NodeOfSet(0, node)])
+        return [
+            *self._references.violating(found, keys, [NodeOfSet(0, node)]),
+            *self._earlier.violating(found, keys),
+        ]
 
     def portions(self, each: QuasiIdentifier) -> list[list[Portion]]:
         """The records of a quasi-identifier at each level, by what they lose."""
@@ -229,6 +235,10 @@ class NodeQuestions:
     @cached_property
     def _references(self) -> ReferenceSets:
         return ReferenceSets(self.sets, self.highest)
+
+    @cached_property
+    def _earlier(self) -> EarlierSets:
+        return EarlierSets(self.sets)
 
     @cached_property
     def _set(self) -> str:

@@ -22,6 +22,7 @@ from kanon_sql.anonymizing.optimal import AT_ONCE, Found
 from kanon_sql.anonymizing.preferences import Preferences
 from kanon_sql.plan.violating_classes import (
     class_size,
+    crowds_demanded,
     grows_never,
     holds_together,
     reference_demands,
@@ -55,7 +56,11 @@ class Nodes:
         self._sizes = sorted(sizes | thresholds)
         highest = {each.name: each.highest for each in self.lattice.ladders}
         self._questions = NodeQuestions(sets, highest)
-        self.asks_more = bool([*sensitive_demands(sets.bound), *reference_demands(sets.bound)])
+        self.asks_more = bool(
+            sensitive_demands(sets.bound)
+            or reference_demands(sets.bound)
+            or crowds_demanded(sets.bound)
+        )
         """Whether more is demanded of a class than its size."""
         self._rows: dict[Node, Row] = {}
         self._counted: dict[tuple[Node, int], Counted] = {}
@@ -122,8 +127,8 @@ class Nodes:
         return {node: self._suppressed[node, k] for node in nodes}
 
     def violating_beside(self, node: Node) -> list[str]:
-        """The classes of the set at a node of which a reference has too few people, by their
-        places: a SELECT for each reference."""
+        """The classes of the set at a node that violate a demand beside another table, by their
+        places: a SELECT for each such table."""
         return self._questions.violating_beside(node)
 
     # --- what can be lost -------------------------------------------------------------------
@@ -159,7 +164,11 @@ class Nodes:
             )
         places = {each.name: each.place - 1 for each in self.sets.quasi_identifiers}
         return CellCosts(
-            self.columns, metric, {places[name]: weight for name, weight in weights.items()}
+            self.columns,
+            metric,
+            {places[name]: weight for name, weight in weights.items()},
+            grows_never(self.bounds[k])
+            and not any(each.levels.faults for each in self._questions.lossy),
         )
 
     def metrics(self, node: Node, k: int, weights: Mapping[str, float]) -> Metrics:
@@ -278,7 +287,11 @@ class DemandExplorer:
         if isinstance(self.of, ClassCosts):
             by_node = {node: self.of.cost(node) for node in nodes}
             return {node: cost for node, cost in by_node.items() if cost is not None}
-        suppressed = self.nodes.suppressed(nodes, self.k)
+        if self.of.needs_only_count:
+            counts = {node: self.nodes.counted(node, self.k).violating for node in nodes}
+            suppressed = {node: Suppressed(count, {}, {}) for node, count in counts.items()}
+        else:
+            suppressed = self.nodes.suppressed(nodes, self.k)
         return {node: self.of.cost(node, suppressed[node]) for node in nodes}
 
     def known(self) -> dict[Node, Found]:
@@ -300,10 +313,15 @@ class DemandExplorer:
         prunes = grows_never(bound) or (not self.max_suppressed and holds_together(bound))
         return Found(violating if prunes else below, violating, self._satisfies(counted))
 
+    def _is_no_class(self, counted: Counted) -> bool:
+        """Whether what is suppressed might be no class that may stay: it is too small, or leaves
+        someone too small a crowd together with an earlier release."""
+        return counted.violating < self.k or bool(crowds_demanded(self.nodes.sets.bound))
+
     def _satisfies(self, counted: Counted) -> bool:
         if counted.violating > self.max_suppressed:
             return False
-        if self.suppressed_as == "star" and 0 < counted.violating < self.k:
+        if self.suppressed_as == "star" and counted.violating and self._is_no_class(counted):
             return False
         return not counted.kept or all(each.holds(counted) for each in self.nodes.whole)
 

@@ -113,8 +113,5 @@ class Keeping:
         return sorted(rows, key=lambda row: int(row["kanon_question"]))
 
     def _step(self, name: str, question: str, sql: str) -> Statement:
-        references = self.bound.references.values()
-        tables = frozenset(
-            [self.bound.table.sql, *(each.table.sql for each in references), *self._kept]
-        )
+        tables = frozenset([*(each.sql for each in self.bound.tables), *self._kept])
         return Statement(name, question, sql, tables=tables)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from kanon_sql.anonymizing.costs import Sizes
 from kanon_sql.anonymizing.estimated_sizes import estimates_searched
 from kanon_sql.plan.bound import BoundCheck, BoundSpec
-from kanon_sql.plan.violating_classes import reference_demands
+from kanon_sql.plan.violating_classes import is_about_crowds, reference_demands
 from kanon_sql.spec.models.risk import ProsecutorRisk, SampleUniqueness
 from kanon_sql.sql.thresholds import exactly
 
@@ -58,9 +58,11 @@ def bounds_of_all(bound: BoundSpec) -> list[AtMost]:
 
 def searched_beside(bound: BoundSpec) -> list[BoundCheck]:
     """The demands that an optimal search looks for beside those that any class fails or not by
-    itself: of all classes together, and of what a reference has of each."""
+    itself: of all classes together, of what a reference has of each, and of who shares the
+    classes of two releases."""
     of_all = [check for check in bound.checks if check.gates and bounds_of(bound, check)]
-    return [*of_all, *reference_demands(bound), *estimates_searched(bound)]
+    crowds = [check for check in bound.checks if check.gates and is_about_crowds(check)]
+    return [*of_all, *reference_demands(bound), *crowds, *estimates_searched(bound)]
 
 
 def bounds_of(bound: BoundSpec, check: BoundCheck) -> list[AtMost]:

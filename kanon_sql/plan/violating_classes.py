@@ -18,6 +18,7 @@ from kanon_sql.plan.check_sql import (
 from kanon_sql.plan.sensitive_plan import order_of_values
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.models.composition import ComposedKAnonymity
 from kanon_sql.spec.models.diversity import (
     Homogeneity,
 )
@@ -76,6 +77,23 @@ def _is_judged_beside(bound: BoundSpec, check: BoundCheck) -> bool:
     return False
 
 
+def crowds_demanded(bound: BoundSpec) -> dict[str, int]:
+    """By earlier release: how many people who are in both must share their classes in either."""
+    found: dict[str, int] = {}
+    for check in bound.checks:
+        if check.gates and is_about_crowds(check):
+            model = check.model
+            assert isinstance(model, ComposedKAnonymity)
+            assert model.earlier is not None
+            found[model.earlier] = max(found.get(model.earlier, 0), model.k or 0)
+    return found
+
+
+def is_about_crowds(check: BoundCheck) -> bool:
+    """Whether a check is about those who share their classes here and in an earlier release."""
+    return isinstance(check.model, ComposedKAnonymity)
+
+
 def too_rare(check: BoundCheck) -> str:
     """The condition on a class, of which both sizes are known, that it fails such a demand."""
     model = check.model
@@ -101,8 +119,14 @@ def grows_never(bound: BoundSpec) -> bool:
     passes every demand still passes it together with any other, whether that one passes or not.
 
     Of sizes and of how many values a class has this is so (LeFevre, DeWitt, Ramakrishnan 2005;
-    Machanavajjhala et al. 2007, section 4); of how they are spread it is not.
+    Machanavajjhala et al. 2007, section 4); of how they are spread it is not. A crowd that two
+    releases leave may be small in a class that is otherwise fine.
     """
+    return not crowds_demanded(bound) and _grows_never_alone(bound)
+
+
+def _grows_never_alone(bound: BoundSpec) -> bool:
+    """The same of what the release by itself and its references are asked."""
     return all(
         isinstance(check.model, SensitiveModel)
         and check.model.only_grows
@@ -117,9 +141,10 @@ def holds_together(bound: BoundSpec) -> bool:
 
     It is so of shares and distances, which a union has between those of its parts (Machanavajjhala
     et al. 2007, section 4; Li, Li, Venkatasubramanian 2007, section 4.2). People are no shares:
-    someone in two classes counts once in their union.
+    someone in two classes counts once in their union. Whoever shares the classes of two releases
+    shares coarser ones too.
     """
-    if grows_never(bound):
+    if _grows_never_alone(bound):
         return True
     by_share = [each for each in reference_demands(bound) if not isinstance(each.model, KMap)]
     entities = [bound.entity, *(reference_of(bound, each).entity for each in by_share)]

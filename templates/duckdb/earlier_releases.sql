@@ -1,0 +1,154 @@
+{#
+    An earlier release beside the nodes of a lattice. The crowd of a person are the people who are
+    in exactly the same classes of either release; coarser levels only make crowds larger. A class
+    of the table may not be released if anyone in it has too small a crowd: once all such classes
+    are left out, everyone who is left has the whole crowd still, as it is in the same classes.
+
+    Ganta, Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
+    privacy, ACM KDD, section 2; the levels as in lattice.sql.
+#}
+
+{# Everyone of an earlier release with the numbers of their classes there, as one text. `columns` are
+   its quasi-identifiers, `entities` its entity and how it is compared. #}
+{% macro people_before(set, columns, entities) %}
+with
+
+earlier_classes as (
+    select
+{% for column in columns %}
+        kanon_referred_{{ loop.index }},
+{% endfor %}
+        row_number() over (
+            order by
+{% for column in columns %}
+                kanon_referred_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+        ) as kanon_class
+    from {{ set }}
+    group by
+{% for column in columns %}
+        kanon_referred_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+memberships as (
+    select distinct
+        {{ kanon_sql.cell(
+            entities, "held.kanon_entity", kanon_sql.type_of(entities.reference)
+        ) }} as kanon_entity,
+        earlier_classes.kanon_class
+    from {{ set }} as held
+    inner join earlier_classes
+{% for column in columns %}
+{% set name = "kanon_referred_" ~ loop.index %}
+        {{ "on" if loop.first else "and" }} {{ kanon_sql.same("earlier_classes." ~ name, "held." ~ name) }}
+{% endfor %}
+)
+
+select
+    kanon_entity,
+    {{ kanon_sql.texts_in_order(
+        "cast(kanon_class as " ~ kanon_sql.text_type() ~ ")", "kanon_class"
+    ) }} as kanon_before
+from memberships
+group by kanon_entity
+{%- endmacro %}
+
+
+{# The classes of a set in which someone has a crowd of fewer than k. `keys` tell its classes apart,
+   those of several nodes too; `before` are the people of the earlier release. #}
+{% macro classes_beside_earlier(set, keys, before, entities, k) %}
+{% set node = ["kanon_at_node"] if "kanon_at_node" in keys else [] %}
+{% set entity = kanon_sql.alias(entities.column) %}
+with
+
+held_classes as (
+    select
+{% for key in keys %}
+        {{ key }},
+{% endfor %}
+        sum(kanon_records) as kanon_records,
+        row_number() over (
+            order by
+{% for key in keys %}
+                {{ key }}{{ "," if not loop.last }}
+{% endfor %}
+        ) as kanon_class
+    from {{ set }}
+    group by
+{% for key in keys %}
+        {{ key }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+memberships as (
+    select distinct
+{% for name in node %}
+        held.{{ name }},
+{% endfor %}
+        people_before.kanon_entity,
+        people_before.kanon_before,
+        held_classes.kanon_class
+    from {{ set }} as held
+    inner join held_classes
+{% for key in keys %}
+        {{ "on" if loop.first else "and" }} held_classes.{{ key }} = held.{{ key }}
+{% endfor %}
+    inner join {{ before }} as people_before
+        on people_before.kanon_entity = {{ kanon_sql.cell(
+            entities, "held." ~ entity, kanon_sql.type_of(entities.column)
+        ) }}
+),
+
+persons as (
+    select
+{% for name in node %}
+        {{ name }},
+{% endfor %}
+        kanon_entity,
+        kanon_before,
+        {{ kanon_sql.texts_in_order(
+            "cast(kanon_class as " ~ kanon_sql.text_type() ~ ")", "kanon_class"
+        ) }} as kanon_now
+    from memberships
+    group by
+{% for name in node %}
+        {{ name }},
+{% endfor %}
+        kanon_entity,
+        kanon_before
+),
+
+small_crowds as (
+    select
+        kanon_before,
+        kanon_now
+    from persons
+    group by
+        kanon_before,
+        kanon_now
+    having count(*) < {{ kanon_sql.positive_int(k, "k") }}
+),
+
+exposed_classes as (
+    select distinct memberships.kanon_class
+    from memberships
+    inner join persons
+        on persons.kanon_entity = memberships.kanon_entity
+{% for name in node %}
+        and persons.{{ name }} = memberships.{{ name }}
+{% endfor %}
+    inner join small_crowds
+        on small_crowds.kanon_before = persons.kanon_before
+        and small_crowds.kanon_now = persons.kanon_now
+)
+
+select
+{% for key in keys %}
+    held_classes.{{ key }},
+{% endfor %}
+    held_classes.kanon_records
+from held_classes
+inner join exposed_classes
+    on exposed_classes.kanon_class = held_classes.kanon_class
+{%- endmacro %}
