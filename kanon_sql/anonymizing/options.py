@@ -174,8 +174,8 @@ class ReleaseOptions:
         percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(asked))
         if percent is None or Fraction(percent[1]) > 100:
             raise SpecError(
-                "max_suppressed must be a number of records, or a share of them as in 5%; found "
-                f"{asked!r}."
+                f"{option('max_suppressed')} must be a number of records, or a share of them as in "
+                f"5%; found {asked!r}."
             )
         return int(Fraction(records) * Fraction(percent[1]) / 100)
 
@@ -190,12 +190,13 @@ class ReleaseOptions:
             )
         if self.algorithm == "datafly":
             raise SpecError(
-                "Datafly chooses by no metric. Leave out metric, or ask for the algorithm optimal."
+                f"Datafly chooses by no metric. Leave out {option('metric')}, or ask for "
+                f"{option('algorithm', 'optimal')}."
             )
         if self.algorithm == "local" and self.metric != "loss":
             raise SpecError(
-                f"local recoding goes by the metric loss, not by {self.metric}. Leave out metric, "
-                "or ask for the algorithm optimal."
+                f"local recoding goes by the metric loss, not by {self.metric}. Leave out "
+                f"{option('metric')}, or ask for {option('algorithm', 'optimal')}."
             )
 
     @property
@@ -210,16 +211,16 @@ class ReleaseOptions:
         for name, given in (("gap", self.gap is not None), ("minimal_nodes", self.minimal_nodes)):
             if given and self.algorithm != "optimal":
                 raise SpecError(
-                    f"{name} is for the algorithm optimal; {self.algorithm} has no such search. "
-                    "Leave out one of the two."
+                    f"{option(name)} is for the algorithm optimal; {self.algorithm} has no such "
+                    "search. Leave out one of the two."
                 )
 
     def _refuse_levels(self) -> None:
         for name, level in self.at_most.items():
             if isinstance(level, bool) or not isinstance(level, int) or level < 0:
                 raise SpecError(
-                    f'at_most: "{name}" must have the number of a level, 0 or more; found '
-                    f"{found_instead(level)}."
+                    f'{option("at_most")}: "{name}" must have the number of a level, 0 or more; '
+                    f"found {found_instead(level)}."
                 )
 
     def _refuse_weights(self) -> None:
@@ -232,8 +233,8 @@ class ReleaseOptions:
                 )
         if self.weights and self.metric not in (None, "loss"):
             raise SpecError(
-                f"weights are for the metric loss; {self.metric} has none. Leave out one of the "
-                "two."
+                f"{option('weights')}: they are for the metric loss; {self.metric} has none. "
+                "Leave out one of the two."
             )
 
 
@@ -242,7 +243,7 @@ def _share(gap: str) -> float:
     percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(gap))
     if percent is None or not 0 < Fraction(percent[1]) < 100:
         raise SpecError(
-            "gap must be a share above 0% and below 100%, as in 3%: that which may be left to "
-            f"save at most. Found {gap!r}; leave it out for the best there is."
+            f"{option('gap')} must be a share above 0% and below 100%, as in 3%: that which may be "
+            f"left to save at most. Found {gap!r}; leave it out for the best there is."
         )
     return float(Fraction(percent[1]) / 100)

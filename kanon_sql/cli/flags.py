@@ -12,6 +12,7 @@ _CALLED = {
     "earlier_releases": "earlier",
     "quasi_identifiers": "qi",
     "view_name": "name",
+    "weights": "weight_of",
 }
 """The options that are not called as their parameters are."""
 

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import asking
@@ -574,3 +575,34 @@ def test_a_table_is_the_same_wherever_it_lies(lying: Any, tmp_path: Path) -> Non
 def test_pandas_and_polars_are_what_they_say() -> None:
     assert isinstance(PATIENTS.to_pandas(), pandas.DataFrame)
     assert isinstance(polars.from_arrow(PATIENTS), polars.DataFrame)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_is_looked_for_in_a_reference_counts_once(seed):
+    """People of the release by the class with the fewest people there; classes as they are."""
+    random = Random(seed)
+    people = [(f"p{random.randrange(9)}", random.choice("abc")) for _ in range(25)]
+    others = {(person, cell) for person, cell in people}
+    others |= {(f"q{random.randrange(12)}", random.choice("abcd")) for _ in range(40)}
+    reference = sorted(others)
+    found = {cell: len({who for who, at in reference if at == cell}) for cell in "abcd"}
+    classes = {cell for _, cell in people}
+    least = [min(found[cell] for who, cell in people if who == person) for person in dict(people)]
+    marketer = sum(1 / size for size in least) / len(least)
+
+    def table(records):
+        return pyarrow.table(
+            {"person": [who for who, _ in records], "cell": [at for _, at in records]}
+        )
+
+    risk = kanon.audit(
+        table(people),
+        ["cell"],
+        entity="person",
+        references={"r": {"source": table(reference), "entity": "person"}},
+        checks=[kanon.JournalistRisk(max_average=1), kanon.MarketerRisk(max_average=1)],
+    ).tables[0].risk  # fmt: skip
+    assert risk["marketer"]["average"] == pytest.approx(marketer)
+    of_classes = len(classes) / sum(found[cell] for cell in classes)
+    assert risk["journalist"]["average"] == pytest.approx(max(of_classes, marketer))
+    assert risk["journalist"]["highest"] == pytest.approx(1 / min(least))

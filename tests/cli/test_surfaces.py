@@ -134,3 +134,19 @@ def test_a_shell_completes_names():
     )
     assert told.stdout.split() == ["plain,report"]
     assert "_KANON_SQL_COMPLETE=bash_source" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--max-suppressed", "0.05"], "--max-suppressed must be a number of records"),
+        (["--metric", "loss"], "Leave out --metric, or ask for --algorithm optimal."),
+        (["--gap", "3%"], "--gap is for the algorithm optimal"),
+        (["--algorithm", "optimal", "--gap", "3"], "--gap must be a share above 0%"),
+        (["--algorithm", "optimal", "--metric", "precision", "--weight-of", "zip=2"],
+         "--weight-of: they are for the metric loss"),
+    ],
+)  # fmt: skip
+def test_an_error_of_a_search_names_the_option(given, said, capsys):
+    code, _, told = run(capsys, "anonymize", *AUDIT[1:4], "--k", "2", *given)
+    assert (code, said in told) == (2, True), told
