@@ -22,7 +22,9 @@ from places import HOUSE, ROOT, TESTS
 from warehouses import ENGINES
 
 import kanon_sql
-from kanon_sql.engines import SCHEMES
+from kanon_sql.engines import SCHEMES, connect
+from kanon_sql.engines.dbapi import DBAPI
+from kanon_sql.engines.servers import SERVERS
 from kanon_sql.report.words.phrases import has_phrases
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.sql import host, macros
@@ -288,7 +290,26 @@ def test_nothing_of_an_engine_is_missing(scheme: str) -> None:
     rules = HOUSE / "sql" / "dialects" / f"{engine.dialect}.py"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     is_embedded = TRAITS.get(engine.dialect, Traits()).embedded
+    schemes = [each for each, place in SCHEMES.items() if place == SCHEMES[scheme]]
+    title = getattr(engine, "title", "") or name.removesuffix("Engine")
+    page = (HOUSE / "report" / "pages" / "warehouses.md").read_text(encoding="utf-8")
+    in_dialects = (TESTS / "sql" / "test_dialects.py").read_text(encoding="utf-8")
+    in_connect = (TESTS / "engines" / "test_connect.py").read_text(encoding="utf-8")
     missing = {
+        "engines/servers.py: SERVERS": issubclass(engine, DBAPI) and engine not in SERVERS,
+        f"engines/__init__.py: {scheme}: in the words of connect": not any(
+            f"`{each}:" in (connect.__doc__ or "") for each in schemes
+        ),
+        f"report/pages/warehouses.md: {title}": title not in page,
+        f"tests/sql/test_dialects.py: LACKING of {engine.dialect}": not (
+            is_embedded or f'    "{engine.dialect}": ' in in_dialects
+        ),
+        f"tests/support/warehouses.py: {engine.dialect}, or tests/engines/test_connect.py: URLS": (
+            not is_embedded
+            and engine.dialect not in ENGINES
+            and f'    "{scheme}": f"{scheme}:' not in in_connect
+            and f'    "{scheme}": "{scheme}:' not in in_connect
+        ),
         f"sql/dialects/traits.py: {engine.dialect}": engine.dialect not in TRAITS,
         f"sql/dialects/{engine.dialect}.py": not (is_embedded or rules.exists()),
         f"tests/golden/{engine.dialect}": not (TESTS / "golden" / engine.dialect).is_dir(),

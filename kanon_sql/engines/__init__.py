@@ -5,13 +5,17 @@ To add one:
 
 1. its class, made after those in `servers` (a server with DB-API 2.0, which goes into `SERVERS`
    there), after `postgres` where it needs more, or after `spark`; what it can is said in it;
-2. what its URL begins with, in `SCHEMES` below;
-3. its dialect: a line in `sql/dialects/traits`, and a file beside it for what sqlglot leaves wrong;
+2. what its URL begins with, in `SCHEMES` below and in what `connect` says of itself;
+3. its dialect: a line in `sql/dialects/traits`, a file beside it for what sqlglot leaves wrong, and
+   in `tests/sql/test_dialects.LACKING` the words that the database does not know;
 4. its driver as an extra in `pyproject.toml`;
 5. where the tests can start it, how, in `tests/support/warehouses.ENGINES`: the conformance tests
-   then ask it everything.
+   then ask it everything; else a URL of it in `tests/engines/test_connect.URLS`, which a stand-in
+   for its driver answers;
+6. its name in `report/pages/warehouses.md`, with how it is connected to and what was executed.
 
-`tests/test_house` says what is missing, and KANON_SQL_UPDATE_GOLDEN=1 writes its golden SQL. Where
+`tests/test_house` says what is missing. Golden SQL is written by `tests/sql/test_dialects` under
+KANON_SQL_UPDATE_GOLDEN=1; a dialect without rules of its own has its file all the same. Where
 its errors have codes of their own `failures` is told them, and what it alone may do that would make
 an audit wrong is asked in `trust` and `templates/warehouses/canaries.sql`.
 """
