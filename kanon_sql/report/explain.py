@@ -35,7 +35,7 @@ from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.models.composition import ComposedLDiversity, ComposedModel
+from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.models.described import descriptions
 from kanon_sql.spec.models.examples import ALONE, PERSON, QUASI_IDENTIFIERS, Example
 from kanon_sql.spec.models.reference import DeltaPresence
@@ -406,16 +406,14 @@ def _sql(name: str, example: Example) -> Statement:
         {"before": Table("before", '"before"', columns)} if example.earlier else {},
     )
     plan = plan_audit(bind(roles))
-    wanted = _step(name, model, example)
+    wanted = _step(model, example)
     return next(step for step in plan.steps if step.name == wanted)
 
 
-def _step(name: str, model: type[Model], example: Example) -> str:
+def _step(model: type[Model], example: Example) -> str:
     """The step of the plan that a model is read off."""
-    if issubclass(model, ComposedLDiversity):
-        return f"{name}_before_{example.sensitive}"
     if example.earlier:
-        return f"{name}_before"
+        return "composed_before"
     if example.reference:
         return "delta_presence_register" if issubclass(model, DeltaPresence) else "k_map_register"
     return "classes"
