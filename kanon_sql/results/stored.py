@@ -1,7 +1,9 @@
 """Reads what an audit wrote with `--format json`, and refuses what is something else.
 
 An error says which part of the file is wrong and what kind of value stands there, never the value:
-the file may be anything, somebody's data too.
+the file may be anything, somebody's data too. It is read by hand, as what comes of it are the same
+plain dataclasses that an audit makes: pydantic would want a second class for each of them, and its
+faults, which quote what they found, would have to be told anew one by one.
 """
 
 from __future__ import annotations
