@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -16,6 +19,20 @@ _ABOUT_THE_RESULT = ("format", "result", "force", "verbose", "quiet")
 """Options that say where and how a result is told; the question is the same without them."""
 _NAME_VALUES = ("values", "allowed", "order")
 """Parameters of checks that hold values of a sensitive attribute."""
+
+
+Result = TypeVar("Result")
+
+
+def with_command(result: Result, context: click.Context, output: Path | None) -> Result:
+    """The result with the command, where a file keeps it; what --format says is the result alone,
+    wherever it goes."""
+    asked = context.get_parameter_source("format")
+    if output is None or asked is not click.core.ParameterSource.DEFAULT:
+        return result
+    whole: Any = result
+    kept: Result = replace(whole, asked=command_asked(context))
+    return kept
 
 
 def command_asked(context: click.Context) -> str:

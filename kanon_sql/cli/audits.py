@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.cli.asked import command_asked
+from kanon_sql.cli.asked import with_command
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.help import Grouped
@@ -95,8 +94,7 @@ def audit(context: click.Context, /, target: str | None, **values: Any) -> int:
         return 0 if spec else NO_DATA
     with watching(context) as watch:
         result = CLOCK.told(_audit_of(spec, watch, values, files_of(output)))
-    if output:
-        result = replace(result, asked=command_asked(context))
+    result = with_command(result, context, output)
     if chosen:
         result = result.noted(chosen.notes)
     if baseline:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kanon_sql.cli.asked import command_asked
+from kanon_sql.cli.asked import with_command
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
@@ -33,30 +32,18 @@ from kanon_sql.cli.stops import stops
 from kanon_sql.cli.targets import only_one
 from kanon_sql.errors import SpecError
 
+_SEARCH = ("algorithm", "metric", "max_suppressed", "gap", "pull_frequencies")
+"""Options by which levels are chosen."""
+_RELEASE = ("minimal_nodes", "suppressed", "dialect", "emit", "view_name", "single_view",
+            "keep_order", "untouched", "force")  # fmt: skip
+"""Options by which they are told and released."""
+
 
 @main.command(cls=Grouped)
 @click.argument("target", nargs=-1, required=True, callback=only_one)
 @anonymize_options
 @click.pass_context
-def anonymize(
-    context: click.Context,
-    /,
-    target: str,
-    algorithm: Any,
-    metric: Any,
-    max_suppressed: str | None,
-    suppressed: Any,
-    gap: str | None,
-    minimal_nodes: bool,
-    pull_frequencies: bool,
-    dialect: str | None,
-    emit: Any,
-    view_name: str | None,
-    single_view: bool,
-    keep_order: bool,
-    untouched: Any,
-    **values: Any,
-) -> int:
+def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     """Generalise and suppress until the demands hold.
 
     TARGET is as for audit. A quasi-identifier without a hierarchy can only be suppressed. The
@@ -72,22 +59,10 @@ def anonymize(
     spec = question(context, target, values)
     result_file = result_file_of(context, values["result"], spec.files(), values)
     wanted = ReleaseOptions(
-        algorithm=algorithm,
-        metric=metric,
-        max_suppressed=max_suppressed,
+        **{key: values[key] for key in _SEARCH},
+        **{key: values[key] for key in _RELEASE},
         **preferences(values),
-        gap=gap,
-        minimal_nodes=minimal_nodes,
-        suppressed=suppressed,
-        pull_frequencies=pull_frequencies,
         output=writable(values["output"], spec.files(), values),
-        dialect=dialect,
-        emit=emit,
-        view_name=view_name,
-        single_view=single_view,
-        keep_order=keep_order,
-        untouched=untouched,
-        force=values["force"],
     )
     if wanted.output is not None and wanted.output == result_file:
         raise SpecError("--output and --result name the same file. Give each its own.")
@@ -104,8 +79,7 @@ def anonymize(
         result = CLOCK.told(
             run(spec, wanted, watch=watch, tell=tell, writes=writes, **bounds_of(values))
         )
-    if result_file:
-        result = replace(result, asked=command_asked(context))
+    result = with_command(result, context, result_file)
     if result.anonymization.release:
         stops.code = result.exit_code
     form = form_of(context, values, result_file)
@@ -137,18 +111,10 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     ks = sizes(values) or KS
     spec = question(context, target, {**values, "k": None})
     output = output_of(context, spec, values)
-    wanted = ReleaseOptions(
-        algorithm=values["algorithm"],
-        metric=values["metric"],
-        max_suppressed=values["max_suppressed"],
-        **preferences(values),
-        gap=values["gap"],
-        pull_frequencies=values["pull_frequencies"],
-    )
+    wanted = ReleaseOptions(**{key: values[key] for key in _SEARCH}, **preferences(values))
     with watching(context) as watch:
         result = run(spec, wanted, ks, watch=watch, writes=files_of(output), **bounds_of(values))
-    if output:
-        result = replace(result, asked=command_asked(context))
+    result = with_command(result, context, output)
     form = form_of(context, values, output)
     text = rendered(result, result.page(), form, to_terminal=output is None)
     deliver(text, output)

@@ -81,7 +81,7 @@ def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int =
         (
             f"{place:>4}",
             printable(step.attribute),
-            f"{from_level} → {step.to_level}",
+            KEPT_TOGETHER.join((str(from_level), "→", str(step.to_level))),
             printable(step.label),
         ),
         (

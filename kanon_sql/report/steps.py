@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kanon_sql.report.lines import INDENT, padded
 from kanon_sql.report.release_grids import step_row
+from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.release import GeneralizationStep
 
 _LIVE = (4, 12, 5, 22, 9, 11)
@@ -30,4 +31,5 @@ def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
     *sizes, of_distinct, of_violating = _LIVE
     cells = [padded(word, size) for word, size in zip(words, sizes, strict=True)]
     figures = (f"{distinct:>{of_distinct}}", f"{violating:>{of_violating}}")
-    return f"{INDENT}{INDENT.join(cells)}{INDENT}{INDENT.join(figures)}"
+    line = f"{INDENT}{INDENT.join(cells)}{INDENT}{INDENT.join(figures)}"
+    return line.replace(KEPT_TOGETHER, " ")

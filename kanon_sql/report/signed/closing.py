@@ -29,9 +29,10 @@ _ASKED = (
     "database, and values that a check names."
 )
 _MADE_UP = (
-    "The result does not keep the command that was given, as one written by --output or --result "
-    "does. This command is made up from the result and asks the same. Where the table has its name "
-    "from a spec, write what is the source there; one in memory is asked from Python."
+    "The result does not keep the command that was given, as one that --output result.json or "
+    "--result wrote does. This command is made up from the result and asks the same. Where the "
+    "table has its name from a spec, write what is the source there; one in memory is asked from "
+    "Python."
 )
 _OF_COMPILE = "kanon-sql compile, with the same options, prints the SQL without asking anything."
 _OF_THE_VIEWS = (
