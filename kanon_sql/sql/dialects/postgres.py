@@ -53,7 +53,29 @@ def _year(node: exp.Extract) -> exp.Expr:
     return _phrase("case when isfinite(x) then y end", x=node.expression, y=node.copy())
 
 
+def _whole_classes(node: exp.Join) -> exp.Join:
+    """A record's class in two releases, found by all columns at once: of several conditions
+    Postgres expects next to no records to fulfil them all, and then loops over all that do."""
+    conditions = list(node.args["on"].flatten()) if isinstance(node.args.get("on"), exp.And) else []
+    if node.alias_or_name not in _NUMBERED or not conditions:
+        return node
+    sides = [[each.unnest() for each in one.iter_expressions()] for one in conditions]
+    if not all(isinstance(side, exp.Array) for both in sides for side in both):
+        return node
+    one, other = (
+        exp.Anonymous(this="row", expressions=[side.expressions[0].copy() for side in each])
+        for each in zip(*sides, strict=True)
+    )
+    node.set("on", _phrase("array[a] = array[b]", a=one, b=other))
+    return node
+
+
+_NUMBERED = ("release_classes", "earlier_classes")
+"""The sets that have a release's columns as they are, so that each has one type on both sides."""
+
+
 RULES: Rules = {
+    exp.Join: _whole_classes,
     exp.TimeToStr: _date_text,
     exp.Extract: _year,
     exp.Year: _written("case when isfinite(x) then extract(year from x) end", x="this"),
