@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from kanon_sql.anonymizing.coarse_sets import CoarseSets
 from kanon_sql.anonymizing.costs import Portion, Suppressed
 from kanon_sql.anonymizing.earlier_sets import EarlierSets
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
@@ -63,7 +64,8 @@ class NodeQuestions:
     def sizes(self, nodes: Sequence[Node], below: Sequence[int], saying: str) -> dict[Node, Row]:
         """How large the classes of some nodes are, and how many lie below some sizes."""
         asked = [
-            _Asked(number, self._set, self._columns(node)) for number, node in enumerate(nodes)
+            _Asked(number, found, self._columns(node))
+            for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True))
         ]
         rows = self.sets.ask(
             "sizes_of_nodes",
@@ -75,13 +77,13 @@ class NodeQuestions:
     def small(self, nodes: Sequence[Node], size: int) -> dict[Node, Suppressed]:
         """What those classes of some nodes have that are below a size."""
         asked = []
-        for number, node in enumerate(nodes):
+        for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True)):
             levels = [node[each.place - 1] for each in self.lossy]
             constant = [
                 each.attribute.distinct[level] <= 1
                 for each, level in zip(self.lossy, levels, strict=True)
             ]
-            asked.append(_Asked(number, self._set, self._columns(node), levels, constant, size))
+            asked.append(_Asked(number, found, self._columns(node), levels, constant, size))
         entity = self.sets.bound.entity
         return self._lost(
             nodes,
@@ -244,6 +246,10 @@ class NodeQuestions:
     def _set(self) -> str:
         """The set that sizes are read off: it holds the people, and no sensitive value."""
         return self.sets.at_all_levels(_LEVELS, self.highest, self.sets.by_people)
+
+    @cached_property
+    def _sets(self) -> CoarseSets:
+        return CoarseSets(self.sets, self._set, self.highest)
 
     @cached_property
     def _searched_set(self) -> str:

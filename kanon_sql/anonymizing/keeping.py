@@ -42,6 +42,11 @@ class Keeping:
         return self._records.engine.keeps_rows
 
     @property
+    def are_rows(self) -> bool:
+        """Whether what is kept is kept as rows, to be read as often as it takes."""
+        return self._ask.engine.keeps_rows
+
+    @property
     def dialect(self) -> str:
         """That of the engine that the sets are in."""
         return self._ask.engine.dialect

@@ -32,6 +32,32 @@ inner join {{ each.values }} as {{ each.values }}
 {%- endmacro %}
 
 
+{# How many rows a set has. #}
+{% macro rows_of_set(set) %}
+select count(*) as kanon_rows
+from {{ set }}
+{%- endmacro %}
+
+
+{# A coarser set of the same kind: of the classes of a node, each with its places at the `higher`
+   levels, which follow from its own. #}
+{% macro coarser_set(set, columns, higher) %}
+select
+{% for column in columns %}
+    {{ column }},
+{% endfor %}
+{% for column in higher %}
+    max({{ column }}) as {{ column }},
+{% endfor %}
+    cast(sum(kanon_records) as bigint) as kanon_records
+from {{ set }}
+group by
+{% for column in columns %}
+    {{ column }}{{ "," if not loop.last }}
+{% endfor %}
+{%- endmacro %}
+
+
 {# The classes of some nodes, each with its records and its size: people, where an entity is set. #}
 {% macro classes_of_nodes(nodes, entity=none) %}
 {% for node in nodes %}

@@ -23,6 +23,7 @@ from commands import run
 from oracle_optimal import Hierarchy, Problem
 
 import kanon_sql as kanon
+from kanon_sql.anonymizing import coarse_sets
 from kanon_sql.anonymizing.options import METRIC_NAMES
 from kanon_sql.errors import EngineError, SpecError
 
@@ -582,3 +583,44 @@ def test_a_limit_ends_with_a_release_or_with_3(people: Path, tmp_path: Path) -> 
         search = json.loads(done.stdout)["anonymization"]["search"]
         assert search["optimal"] is (search["gap"] == 0)
         assert kanon.audit(output, ["zip", "age"], k=3).holds
+
+
+@pytest.mark.parametrize("metric", ["loss", "non_uniform_entropy", "discernibility"])
+def test_coarser_sets_that_are_made_on_purpose_change_nothing(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(metric)
+    rows = [
+        (rng.choice(["10", "12", "23", None]), rng.randrange(9), rng.choice("xy"))
+        for _ in range(90)
+    ]
+    table = pyarrow.table(
+        {name: list(each) for name, each in zip("abc", zip(*rows, strict=True), strict=True)}
+    )
+    # The second level of b does not follow from the first.
+    crossing = {value: [value // 2, value % 2, "*"] for value in range(9)}
+    levels = {"a": {"levels": [{"mask": "right"}]}, "b": {"hierarchy": crossing}, "c": {}}
+    made: list[object] = []
+    make = coarse_sets.CoarseSets._make
+
+    def counted(self: coarse_sets.CoarseSets, *asked: Any) -> None:
+        made.append(asked)
+        make(self, *asked)
+
+    monkeypatch.setattr(coarse_sets.CoarseSets, "_make", counted)
+
+    def found() -> Any:
+        made = kanon.anonymize(
+            table, levels, k=3, max_suppressed=4, algorithm="optimal", metric=metric,
+            minimal_nodes=True, hierarchy_faults="warn",
+        )  # fmt: skip
+        one = made.anonymization
+        return one.levels, one.suppressed, one.metrics, one.minimal_nodes
+
+    expected = found()
+    assert not made
+    monkeypatch.setattr(coarse_sets, "LARGE", 1)
+    monkeypatch.setattr(coarse_sets, "_SMALLER", 1)
+
+    assert found() == expected
+    assert made
