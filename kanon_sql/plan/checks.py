@@ -132,8 +132,8 @@ def _composed(
     if name not in release.sensitive:
         raise SpecError(
             f'{model.name()}: {the_earlier(release.name)} has no column "{name}". If it has '
-            f'another name there, say which: columns={{"{name}": …}}. Its columns: '
-            f"{', '.join(release.table.column_names)}."
+            f'another name there, say which: columns={{"{name}": …}}, or '
+            f"--earlier-columns {name}=…. Its columns: {', '.join(release.table.column_names)}."
         )
     column = next(column for column in sensitive if column.name == name)
     return BoundCheck(named.model_copy(update={"sensitive": name}), asked=True, column=column)

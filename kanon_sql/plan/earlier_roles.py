@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kanon_sql.errors import SpecError, did_you_mean, located
+from kanon_sql.errors import SpecError, did_you_mean, located, option
 from kanon_sql.plan.bound import BoundColumn, EarlierRoles, same_name
 from kanon_sql.plan.checks import sensitive_of
 from kanon_sql.plan.columns import (
@@ -40,7 +40,7 @@ def resolve_earlier(
         with located(*here):
             raise SpecError(
                 f"{the_earlier(name)}: nobody knows who is in both. Name the column that says "
-                'which person a record is about: entity="person".'
+                f"which person a record is about: {option('entity', 'person')}."
             )
     owns = [*quasi_identifiers, *sensitive, entity]
     with located(*here, "columns"):
