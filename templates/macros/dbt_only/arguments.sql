@@ -460,7 +460,8 @@
 
 {#
     The same SQL with a blank line between its CTEs and none elsewhere: dbt leaves the line of
-    every block. A text of the user's with lines of its own is left alone, as one may be a value.
+    every block, which no package can have it trim, and `-%}` at each block would have the other host
+    join lines. A text of the user's with lines of its own is left alone, as one may be a value.
 #}
 {% macro tidy(sql, written="") -%}
 {% if "\n" in written | string -%}

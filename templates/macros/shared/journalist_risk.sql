@@ -39,23 +39,9 @@
 {% set ctes %}
 with
 
-{{ kanon_sql.sets_of_k_map(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight,
-    each_person=entity is not none
+{{ kanon_sql.sets_of_matched(
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
 ) }},
-
-matched_classes as (
-    {{ kanon_sql.counts_of_k_map(
-        measures, entity, "classes" if entity is none else "linked_classes"
-    ) | trim | indent(4) }}
-),
-{% if entity is not none %}
-
--- The same of people: the last set above holds each of them as a class of one.
-matched_people as (
-    {{ kanon_sql.counts_of_k_map(measures, entity) | trim | indent(4) }}
-),
-{% endif %}
 
 measured as (
     select

@@ -67,6 +67,30 @@ classes as (
 {%- endmacro %}
 
 
+{# What the classes have together, and besides what the people have, each once, if one is named. #}
+{% macro sets_of_matched(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures
+) %}
+{{ kanon_sql.sets_of_k_map(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight,
+    each_person=entity is not none
+) }},
+
+matched_classes as (
+    {{ kanon_sql.counts_of_k_map(
+        measures, entity, "classes" if entity is none else "linked_classes"
+    ) | trim | indent(4) }}
+)
+{%- if entity is not none %},
+
+-- The same of people: the last set above holds each of them as a class of one.
+matched_people as (
+    {{ kanon_sql.counts_of_k_map(measures, entity) | trim | indent(4) }}
+)
+{%- endif %}
+{%- endmacro %}
+
+
 {# What all of these have together. #}
 {% macro counts_of_k_map(measures, entity=none, classes="classes") %}
 select
