@@ -116,12 +116,13 @@ def label_of(
     kept: str | None = None,
     *,
     portable: bool = False,
+    start: str | None = None,
 ) -> Label:
     """What a raw value becomes at a level, in the sets and in the views alike; `value` is its own
     expression. The labels of a large hierarchy are `kept` under a name, or else stand in the SQL,
-    which may be `portable`."""
+    which may be `portable`. The start of an interval may have the name `start`."""
     if not levels.is_joined(level):
-        return Label(levels.sql(level, value), exact=levels.exact_sql(level, value))
+        return Label(levels.sql(level, value, start), exact=levels.exact_sql(level, value))
     name = f"kanon_hierarchy_{level}"
     joined = JoinedLabels(
         name, kept or levels.labels_sql(level, portable=portable), levels.key(value)

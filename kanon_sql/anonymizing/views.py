@@ -28,6 +28,7 @@ from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.violating_classes import violating_classes
 from kanon_sql.results.release import Algorithm, GeneralizationStep, Suppressed
 from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.folding import folded
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT, identifier
 from kanon_sql.sql.tables import Column, Table, find
@@ -38,6 +39,10 @@ class Ordered(NamedTuple):
 
     name: str
     type: str
+
+
+START = "kanon_start"
+"""What the start of an interval is called in a view."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class View:
     def statement(self, in_own_words: Callable[[str], str], dialect: str) -> str:
         """What creates the view, in the words of an engine of this dialect."""
         create = TRAITS[dialect].create_view
-        return f"{create} {self.name} as\n{in_own_words(self.sql)}"
+        return f"{create} {self.name} as\n{folded(in_own_words(self.sql), dialect)}"
 
 
 @dataclass(frozen=True)
@@ -401,12 +406,14 @@ class ViewChain:
             levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
             value = identifier(f"{RAW}{step.attribute}")
             joined = levels.is_joined(step.to_level)
+            start = self._start(levels, step.to_level, value)
             label = label_of(
                 levels,
                 step.to_level,
                 f"records.{value}" if joined else value,
                 kept_labels(place, step.to_level) if joined and self.kept else None,
                 portable=not TRAITS[self.dialect].embedded,
+                start=start and START,
             )
             yield View(
                 self.named(f"step_{number}"),
@@ -419,9 +426,15 @@ class ViewChain:
                     generalised=step.attribute,
                     label=label.sql,
                     joined=label.joined,
+                    start=start,
                 ),
             )
             reached[step.attribute] = step.to_level
+
+    def _start(self, levels: ColumnLevels, level: int, value: str) -> str | None:
+        """Where an interval begins, to be found once, unless a column is called as it would be."""
+        taken = {column.name.casefold() for column in self.columns}
+        return None if START in taken else levels.start_sql(level, value)
 
     def _words(
         self, number: int, step: GeneralizationStep, level: int, levels: ColumnLevels

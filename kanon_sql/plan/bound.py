@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -33,6 +33,16 @@ class JoinedLabels:
 
 
 @dataclass(frozen=True)
+class StartedInterval:
+    """Where the interval of a value begins, found once, and what it is called."""
+
+    name: str
+    start: str
+    label: str
+    """The label that doesn't read it."""
+
+
+@dataclass(frozen=True)
 class BoundColumn:
     """A column in the part it plays. `alias` is its name in every set above the records."""
 
@@ -45,11 +55,25 @@ class BoundColumn:
     """The SQL of its value at a level, where the table is looked at as it would be."""
     joined: JoinedLabels | None = None
     """What must be joined for `generalised` to be read."""
+    started: StartedInterval | None = None
+    """The start of an interval that `generalised` reads."""
 
     @property
     def is_text(self) -> bool:
         """Whether it holds text, or what nobody has looked up and so may be text."""
         return family(self.type) in ("text", "")
+
+
+def as_read(columns: Sequence[BoundColumn]) -> list[BoundColumn]:
+    """The columns as they are read together: with the start of an interval found once, unless one
+    of them is called as it would be."""
+    names = {column.name.casefold() for column in columns}
+    return [
+        replace(column, generalised=column.started.label, started=None)
+        if column.started and column.started.name in names
+        else column
+        for column in columns
+    ]
 
 
 @dataclass(frozen=True)
@@ -203,11 +227,20 @@ class AtLevel:
         )
 
     @cached_property
+    def started(self) -> StartedInterval | None:
+        """The start of the interval that a value is in at the level."""
+        value = identifier(self.raw.name)
+        start = self.levels.start_sql(self.level, value)
+        label = self.levels.sql(self.level, value)
+        return StartedInterval(f"kanon_start_{self.place}", start, label) if start else None
+
+    @cached_property
     def label(self) -> str:
         """The SQL of the raw value at the level."""
         if self.joined:
             return f"{self.joined.name}.kanon_label"
-        return self.levels.sql(self.level, identifier(self.raw.name))
+        start = self.started.name if self.started else None
+        return self.levels.sql(self.level, identifier(self.raw.name), start)
 
     @property
     def checked_label(self) -> str:
@@ -219,7 +252,13 @@ class AtLevel:
     @property
     def column(self) -> BoundColumn:
         """The column as it would be at the level."""
-        return replace(self.raw, type="VARCHAR", generalised=self.label, joined=self.joined)
+        return replace(
+            self.raw,
+            type="VARCHAR",
+            generalised=self.label,
+            joined=self.joined,
+            started=self.started,
+        )
 
 
 @dataclass(frozen=True)

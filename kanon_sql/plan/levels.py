@@ -163,15 +163,16 @@ class ColumnLevels:
 
     # --- as SQL -----------------------------------------------------------------------------
 
-    def sql(self, level: int, value: str) -> str:
-        """The expression of a raw value at a level; `value` is the raw value's own expression."""
+    def sql(self, level: int, value: str, start: str | None = None) -> str:
+        """The expression of a raw value at a level; `value` is the raw value's own expression, and
+        `start` a name that `start_sql` has already."""
         if level == 0:
             return value
         match self._step(level):
             case "suppress":
                 return "'*'"
             case Width(width=width, origin=origin):
-                return self._interval(value, decimal(width), decimal(origin))
+                return self._interval("interval", value, width, origin, start=start)
             case Round(round=step):
                 return render("truncated", number=self._number(value), kind=self._kind, step=step)
             case Cuts(cuts=cuts):
@@ -203,6 +204,13 @@ class ColumnLevels:
                 )
             case part:
                 return render("period", date=self._date(value), part=part)
+
+    def start_sql(self, level: int, value: str) -> str | None:
+        """Where the interval of a raw value begins, at a level of intervals."""
+        match self._step(level) if level else None:
+            case Width(width=width, origin=origin):
+                return self._interval("start_in_units", value, width, origin)
+        return None
 
     def exact_sql(self, level: int, value: str) -> str | None:
         """Whether the label of a text is that of the number it spells, as a condition that is true
@@ -360,20 +368,22 @@ class ColumnLevels:
     def _date(self, value: str) -> str:
         return render("date_of", value=self._plain(value), type=self.type)
 
-    def _interval(self, value: str, width: Decimal, origin: Decimal) -> str:
+    def _interval(self, macro: str, value: str, width: float, origin: float, **more: Any) -> str:
         """Intervals in whole units of as many digits as the width and the origin have."""
-        digits = max(_digits(width), _digits(origin))
+        wide, first = decimal(width), decimal(origin)
+        digits = max(_digits(wide), _digits(first))
         kind, number = self._kind, self._number(value)
         if digits and kind != "float" and _precision(self.type) + digits > _WIDEST:
             kind, number = "float", render("as_float", number=number)
-        whole = int(width.scaleb(digits))
+        whole = int(wide.scaleb(digits))
         return render(
-            "interval",
+            macro,
             number=number,
             kind=kind,
             width=whole,
-            origin=int(origin.scaleb(digits)) % whole,
+            origin=int(first.scaleb(digits)) % whole,
             digits=digits,
+            **more,
         )
 
     def _coded(self, value: str, comparison: str, bound: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundReference, BoundSpec
+from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundReference, BoundSpec, as_read
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Cited, Statement
@@ -75,7 +75,7 @@ def records(bound: BoundSpec, columns: list[BoundColumn]) -> str:
     return render(
         "records",
         relation=bound.table.sql,
-        columns=columns,
+        columns=as_read(columns),
         where=bound.where.sql if bound.where else None,
         first=bound.spec.first,
         generalised=any(column.generalised for column in columns),
@@ -100,7 +100,7 @@ def _records_beside(beside: BoundReference | BoundEarlier, columns: Sequence[Bou
     return render(
         "records",
         relation=beside.table.sql,
-        columns=read,
+        columns=as_read(read),
         where=beside.where.sql if beside.where else None,
         generalised=any(column.generalised for column in read),
     )

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from kanon_sql.sql.folding import folded
 from kanon_sql.sql.gate import checked_select
+from kanon_sql.sql.quoting import DIALECT
 
 
 class Cited(Protocol):
@@ -34,6 +36,9 @@ class Statement:
     """What it may read, as it stands after FROM."""
     demanded: tuple[str, ...] = ()
     """What its rows must show for the checks to hold, in the words of its columns."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sql", folded(self.sql, DIALECT))
 
     def check(self) -> None:
         """Raise unless the statement is one SELECT that reads nothing but its tables."""

@@ -18,6 +18,7 @@ import pytest
 import sqlglot
 from golden import GOLDEN, TABLES
 from places import TESTS
+from sqlglot import exp
 
 import kanon_sql as kanon
 from kanon_sql.sql import macros
@@ -478,6 +479,30 @@ def test_it_is_one_select(name: str) -> None:
     [statement] = sqlglot.parse((GOLDEN / f"{name}.sql").read_text(encoding="utf-8"), "duckdb")
 
     assert isinstance(statement, sqlglot.exp.Select)
+
+
+@pytest.mark.parametrize("file", sorted(GOLDEN.rglob("*.sql")), ids=lambda file: file.stem)
+def test_no_set_only_hands_on_another(file: Path) -> None:
+    statement = sqlglot.parse_one(file.read_text(encoding="utf-8"), "duckdb")
+
+    assert [cte.alias for cte in statement.find_all(exp.CTE) if hands_on(cte.this)] == []
+
+
+def hands_on(select: exp.Expr) -> bool:
+    """Whether a SELECT says nothing but the columns of one set, as they are there."""
+    if not isinstance(select, exp.Select):
+        return False
+    more = ("where", "group", "joins", "distinct", "having", "limit", "qualify")
+    plain = (exp.Column, exp.Star)
+    return not any(select.args.get(part) for part in more) and all(
+        isinstance(each.unalias(), plain) for each in select.expressions
+    )
+
+
+def test_the_whole_family_is_read_in_a_sitting() -> None:
+    text = (GOLDEN / "whole_family.sql").read_text(encoding="utf-8")
+
+    assert len(text[text.index("\nwith\n") :].strip().splitlines()) <= 160
 
 
 @pytest.mark.parametrize("name", ASKED)

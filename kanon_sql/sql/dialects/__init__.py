@@ -17,8 +17,14 @@ from sqlglot import exp
 
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.sql.dialects.rules import Rules, is_some_records
-from kanon_sql.sql.dialects.spelling import in_lower_case, with_comments, with_needed_quotes
+from kanon_sql.sql.dialects.spelling import (
+    in_lower_case,
+    with_comments,
+    with_needed_quotes,
+    without_names_said_twice,
+)
 from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.folding import folded
 
 DIALECTS = tuple(TRAITS)
 Quote = Literal["always", "needed"]
@@ -84,7 +90,8 @@ def translated(
     except sqlglot.errors.SqlglotError as error:
         reason = str(error).splitlines()[0]
         raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
-    return with_comments(in_lower_case(text, dialect), said)
+    text = without_names_said_twice(in_lower_case(text, dialect), dialect)
+    return with_comments(folded(text, dialect), said)
 
 
 def _comments_taken_off(tree: exp.Expr) -> dict[str, list[str]]:

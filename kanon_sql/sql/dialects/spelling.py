@@ -103,6 +103,26 @@ def in_lower_case(sql: str, dialect: str) -> str:
     return text
 
 
+def without_names_said_twice(sql: str, dialect: str) -> str:
+    """The statement in which no column is called what it is called anyway. One of a set that is
+    named keeps its name, as some databases would call it after the set too.
+
+    >>> without_names_said_twice("select [zip] as [zip], t.[age] as [age], [a] as [b]", "tsql")
+    'select [zip], t.[age] as [age], [a] as [b]'
+    """
+    tokens = _tokens(sql, dialect)
+    parts, place = [], 0
+    for before, column, between, name in zip(
+        tokens, tokens[1:], tokens[2:], tokens[3:], strict=False
+    ):
+        kinds = [each.token_type for each in (column, between, name)]
+        is_renamed = kinds == [TokenType.IDENTIFIER, TokenType.ALIAS, TokenType.IDENTIFIER]
+        if is_renamed and column.text == name.text and before.token_type != TokenType.DOT:
+            parts.append(sql[place : column.end + 1])
+            place = name.end + 1
+    return "".join([*parts, sql[place:]])
+
+
 def with_comments(sql: str, said: Mapping[str, Sequence[str]]) -> str:
     """The statement with what is said above each of its sets, a line each.
 

@@ -35,7 +35,7 @@
 {{ return([{
     "name": "kanon_entropy",
     "expression": "ln(cast(" ~ n ~ " as " ~ float ~ "))\n    - "
-        ~ kanon_sql.quotient(sum_of_each ~ "\n       ", "sum(" ~ counted ~ ")"),
+        ~ kanon_sql.quotient(sum_of_each, "sum(" ~ counted ~ ")"),
 }]) }}
 {%- endmacro %}
 

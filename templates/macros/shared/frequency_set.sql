@@ -1,10 +1,12 @@
 {#
     The records that a question is about: a relation, or those of its records that pass a filter,
     or what they would be with some columns at a level of their hierarchy. A hierarchy of many
-    values is joined as a table of labels; the records are chosen before, in their own order.
+    values is joined as a table of labels, and the start of an interval is found once; the records
+    are chosen before, in their own order.
 #}
 {% macro records(relation, columns, where=none, first=none, generalised=false) %}
 {% set joins = columns | selectattr("joined") | map(attribute="joined") | list %}
+{% set started = columns | selectattr("started") | list %}
 {% if where is none and first is none and not generalised %}
 {{ relation }}
 {%- else %}
@@ -13,10 +15,13 @@
 {% for column in columns %}
         {{ "kanon_raw." if joins and not column.generalised }}{{ kanon_sql.source(column) | indent(8) }}{{ "," if not loop.last }}
 {% endfor %}
-{% if joins %}
+{% if joins or started %}
     from (
         select
-{{ kanon_sql.names(columns) | indent(8, first=true) }}
+{{ kanon_sql.names(columns) | indent(8, first=true) }}{{ "," if started }}
+{% for column in started %}
+            {{ column.started.start | indent(12) }} as {{ column.started.name }}{{ "," if not loop.last }}
+{% endfor %}
         {{ kanon_sql.chosen(relation, where, first) | indent(8) }}
     ) as kanon_raw
 {% for labels in joins %}

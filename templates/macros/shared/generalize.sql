@@ -94,7 +94,10 @@ floor({{ number }})
 {%- endmacro %}
 
 
-{# Where the interval of a number begins, in units. #}
+{#
+    Where the interval of a number begins, in units: the second mod is for numbers below zero, of
+    which the first is below zero too. No floor of a quotient, which would be a float.
+#}
 {% macro start_in_units(number, kind, width, origin, digits) -%}
 {% set units = kanon_sql.floor_in_units(number, kind, digits) %}
 {% if kind == "float" -%}
@@ -115,9 +118,12 @@ cast({{ whole }}{{ " * 0." ~ "0" * (digits - 1) ~ "1" if digits }} as {{ kanon_s
 {%- endmacro %}
 
 
-{# The interval [a, a + width) that a number lies in, where one begins at origin; both in units. #}
-{% macro interval(number, kind, width, origin=0, digits=0) -%}
-{% set start = kanon_sql.start_in_units(number, kind, width, origin, digits) %}
+{#
+    The interval [a, a + width) that a number lies in, where one begins at origin; both in units.
+    `start` is a name that its start has already.
+#}
+{% macro interval(number, kind, width, origin=0, digits=0, start=none) -%}
+{% set start = start or kanon_sql.start_in_units(number, kind, width, origin, digits) %}
 '[' || {{ kanon_sql.units_as_text(start, kind, digits) }}
 || ',' || {{ kanon_sql.units_as_text(start ~ " + " ~ width, kind, digits) }}
 || ')'

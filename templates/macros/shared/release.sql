@@ -28,8 +28,11 @@ limit {{ kanon_sql.positive_int(first, "first") }}
 {%- endmacro %}
 
 
-{# The same records with one column at a level; the labels of a large hierarchy are joined. #}
-{% macro generalised_records(finer, columns, raw, generalised, label, joined=none) %}
+{#
+    The same records with one column at a level; the labels of a large hierarchy are joined, and
+    the start of an interval is found once.
+#}
+{% macro generalised_records(finer, columns, raw, generalised, label, joined=none, start=none) %}
 {% set records = "records." if joined is not none else "" %}
 select
 {% for column in columns %}
@@ -40,7 +43,16 @@ select
 {% for column in raw %}
     {{ records }}{{ kanon_sql.ident("kanon_raw_" ~ column.name) }}{{ "," if not loop.last }}
 {% endfor %}
+{% if start is not none %}
+from (
+    select
+        finer.*,
+        {{ start | indent(8) }} as kanon_start
+    from {{ finer }} as finer
+) as records
+{% else %}
 from {{ finer }}{{ " as records" if joined is not none }}
+{% endif %}
 {% if joined is not none %}
 {{ kanon_sql.join_labels(joined) }}
 {% endif %}

@@ -16,21 +16,23 @@ classes as (
         count(*) as kanon_size
     from (
         select
-            '[' || cast(safe_cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as int64) - mod(
-                mod(
-                    safe_cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as int64),
-                    10
-                ) + 10,
-                10
-            ) as string) || ',' || cast(safe_cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as int64) - mod(
-                mod(
-                    safe_cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as int64),
-                    10
-                ) + 10,
-                10
-            ) + 10 as string) || ')' as `age`,
+            '[' || cast(kanon_start_1 as string) || ',' || cast(kanon_start_1 + 10 as string) || ')' as `age`,
             substring(`zip`, 1, 3) as `zip`
-        from `patients`
+        from (
+            select
+                `age`,
+                `zip`,
+                safe_cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as int64) - mod(
+                    mod(
+                        safe_cast(
+                            case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as int64
+                        ),
+                        10
+                    ) + 10,
+                    10
+                ) as kanon_start_1
+            from `patients`
+        ) as kanon_raw
     ) as kanon_source
     group by
         `age`,

@@ -18,7 +18,10 @@ release_classes as (
         `zip`,
         `age`,
         row_number() over (
-            order by case when `zip` is null then 1 else 0 end, `zip`, case when `age` is null then 1 else 0 end, `age`
+            order by case when `zip` is null then 1 else 0 end,
+                `zip`,
+                case when `age` is null then 1 else 0 end,
+                `age`
         ) as kanon_class
     from `patients`
     group by
@@ -245,7 +248,10 @@ judged_pairs as (
         measured_pairs_1.*,
         case when kanon_candidates = 1 then 1 else 0 end as kanon_certain_1,
         case when kanon_candidates = 0 then 1 else 0 end as kanon_changed_1,
-        case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end as kanon_composed_l_diversity_violated_1
+        case
+            when kanon_candidates > 0 and kanon_candidates < 2 then 1
+            else 0
+        end as kanon_composed_l_diversity_violated_1
     from measured_pairs_1
 ),
 

@@ -22,7 +22,10 @@ release_classes as (
         `zip`,
         `age`,
         row_number() over (
-            order by case when `zip` is null then 1 else 0 end, `zip`, case when `age` is null then 1 else 0 end, `age`
+            order by case when `zip` is null then 1 else 0 end,
+                `zip`,
+                case when `age` is null then 1 else 0 end,
+                `age`
         ) as kanon_class
     from `patients`
     group by
@@ -426,7 +429,9 @@ candidates_in_short_1 as (
         sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_1_people,
         sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_1_classes,
         sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_1_people,
-        sum(case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end) as kanon_composed_l_diversity_violated_1_classes,
+        sum(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
+        ) as kanon_composed_l_diversity_violated_1_classes,
         sum(
             case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
         ) as kanon_composed_l_diversity_violated_1_people

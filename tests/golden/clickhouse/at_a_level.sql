@@ -16,13 +16,25 @@ classes as (
         toInt64(count(*)) as kanon_size
     from (
         select
-            '[' || cast(accurateCastOrNull(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end, 'Int64') - (
-                accurateCastOrNull(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end, 'Int64') % 10 + 10
-            ) % 10 as Nullable(String)) || ',' || cast(accurateCastOrNull(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end, 'Int64') - (
-                accurateCastOrNull(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end, 'Int64') % 10 + 10
-            ) % 10 + 10 as Nullable(String)) || ')' as "age",
+            '['
+                || cast(kanon_start_1 as Nullable(String))
+                || ','
+                || cast(kanon_start_1 + 10 as Nullable(String))
+                || ')' as "age",
             substringUTF8("zip", 1, 3) as "zip"
-        from "patients"
+        from (
+            select
+                "age",
+                "zip",
+                accurateCastOrNull(
+                    case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end, 'Int64'
+                ) - (
+                    accurateCastOrNull(
+                        case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end, 'Int64'
+                    ) % 10 + 10
+                ) % 10 as kanon_start_1
+            from "patients"
+        ) as kanon_raw
     ) as kanon_source
     group by
         "age",

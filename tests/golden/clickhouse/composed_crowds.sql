@@ -267,7 +267,9 @@ people_in_both as (
         toInt64(count(*)) as kanon_classes,
         coalesce(sum(kanon_size), 0) as kanon_in_both,
         min(kanon_size) as kanon_least,
-        sum(toInt64(case when kanon_size < 2 then 1 else 0 end)) as kanon_composed_k_anonymity_violated_classes,
+        sum(
+            toInt64(case when kanon_size < 2 then 1 else 0 end)
+        ) as kanon_composed_k_anonymity_violated_classes,
         sum(case when kanon_size < 2 then kanon_size else 0 end) as kanon_composed_k_anonymity_violated_people
     from joint_classes
 ),

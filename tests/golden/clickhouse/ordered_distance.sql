@@ -38,7 +38,8 @@ ranked_values as (
         toInt64(
             (
                 dense_rank() over (
-                    order by toInt64(case when kanon_sensitive_1 is null then 1 else 0 end), value_totals.kanon_sensitive_1
+                    order by toInt64(case when kanon_sensitive_1 is null then 1 else 0 end),
+                        value_totals.kanon_sensitive_1
                 )
             )
         ) as kanon_rank
@@ -97,13 +98,23 @@ class_steps as (
         table_steps.kanon_table_total as kanon_table_total,
         table_steps.kanon_ranks as kanon_ranks,
         table_steps.kanon_sum as kanon_sum,
-        cast(sum(kanon_held) over (partition by class_ranks."zip" order by table_steps.kanon_rank) as Nullable(Float64)) / nullIf(sum(kanon_held) over (partition by class_ranks."zip"), 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        cast(
+            sum(kanon_held) over (
+                partition by class_ranks."zip" order by table_steps.kanon_rank
+            ) as Nullable(Float64)
+        )
+            / nullIf(sum(kanon_held) over (partition by class_ranks."zip"), 0)
+            * table_steps.kanon_table_total as kanon_class_up_to,
         coalesce(
-            lead(toNullable(table_steps.kanon_rank)) over (partition by class_ranks."zip" order by table_steps.kanon_rank),
+            lead(toNullable(table_steps.kanon_rank)) over (
+                partition by class_ranks."zip" order by table_steps.kanon_rank
+            ),
             table_steps.kanon_ranks + 1
         ) as kanon_next_rank,
         coalesce(
-            lead(toNullable(table_steps.kanon_sum_before)) over (partition by class_ranks."zip" order by table_steps.kanon_rank),
+            lead(toNullable(table_steps.kanon_sum_before)) over (
+                partition by class_ranks."zip" order by table_steps.kanon_rank
+            ),
             table_steps.kanon_sum
         ) as kanon_next_sum_before,
         toInt64(
@@ -249,7 +260,11 @@ select
     toInt64(count(*)) as kanon_classes,
     sum(kanon_size) as kanon_records,
     max(kanon_distance) as kanon_t_closeness,
-    sum(toInt64(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end)) as kanon_t_closeness_violated_classes,
-    sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end) as kanon_t_closeness_violated_records
+    sum(
+        toInt64(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end)
+    ) as kanon_t_closeness_violated_classes,
+    sum(
+        case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end
+    ) as kanon_t_closeness_violated_records
 from classes
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1

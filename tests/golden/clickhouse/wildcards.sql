@@ -13,7 +13,8 @@ patterns as (
     select
         "zip",
         "age",
-        case when "zip" is null then '1' else '0' end || case when "age" is null then '1' else '0' end as kanon_mask,
+        case when "zip" is null then '1' else '0' end
+            || case when "age" is null then '1' else '0' end as kanon_mask,
         toInt64(count(*)) as kanon_records
     from "patients"
     group by

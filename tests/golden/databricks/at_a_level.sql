@@ -16,25 +16,29 @@ classes as (
         count(*) as kanon_size
     from (
         select
-            '[' || cast(case
-                when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end < try_cast(9.223372036854775807E18 as double)
-                then try_cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as bigint)
-            end - (
-                case
-                    when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end < try_cast(9.223372036854775807E18 as double)
-                    then try_cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as bigint)
-                end % 10 + 10
-            ) % 10 as string) || ',' || cast(case
-                when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end < try_cast(9.223372036854775807E18 as double)
-                then try_cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as bigint)
-            end - (
-                case
-                    when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end < try_cast(9.223372036854775807E18 as double)
-                    then try_cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as bigint)
-                end % 10 + 10
-            ) % 10 + 10 as string) || ')' as `age`,
+            '[' || cast(kanon_start_1 as string) || ',' || cast(kanon_start_1 + 10 as string) || ')' as `age`,
             substring(`zip`, 1, 3) as `zip`
-        from `patients`
+        from (
+            select
+                `age`,
+                `zip`,
+                case
+                    when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end
+                        < try_cast(9.223372036854775807E18 as double)
+                    then try_cast(
+                        case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as bigint
+                    )
+                end - (
+                    case
+                        when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end
+                            < try_cast(9.223372036854775807E18 as double)
+                        then try_cast(
+                            case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as bigint
+                        )
+                    end % 10 + 10
+                ) % 10 as kanon_start_1
+            from `patients`
+        ) as kanon_raw
     ) as kanon_source
     group by
         `age`,

@@ -36,7 +36,8 @@ ranked_values as (
         value_totals.kanon_sensitive_1,
         value_totals.kanon_value_total,
         dense_rank() over (
-            order by case when kanon_sensitive_1 is null then 1 else 0 end nulls last, value_totals.kanon_sensitive_1 nulls last
+            order by case when kanon_sensitive_1 is null then 1 else 0 end nulls last,
+                value_totals.kanon_sensitive_1 nulls last
         ) as kanon_rank
     from value_totals
 ),
@@ -91,16 +92,28 @@ class_steps as (
         table_steps.kanon_table_total,
         table_steps.kanon_ranks,
         table_steps.kanon_sum,
-        cast(sum(kanon_held) over (partition by class_ranks.`zip` order by table_steps.kanon_rank nulls last) as double) / nullif(sum(kanon_held) over (partition by class_ranks.`zip`), 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        cast(
+            sum(kanon_held) over (
+                partition by class_ranks.`zip` order by table_steps.kanon_rank nulls last
+            ) as double
+        )
+            / nullif(sum(kanon_held) over (partition by class_ranks.`zip`), 0)
+            * table_steps.kanon_table_total as kanon_class_up_to,
         coalesce(
-            lead(table_steps.kanon_rank) over (partition by class_ranks.`zip` order by table_steps.kanon_rank nulls last),
+            lead(table_steps.kanon_rank) over (
+                partition by class_ranks.`zip` order by table_steps.kanon_rank nulls last
+            ),
             table_steps.kanon_ranks + 1
         ) as kanon_next_rank,
         coalesce(
-            lead(table_steps.kanon_sum_before) over (partition by class_ranks.`zip` order by table_steps.kanon_rank nulls last),
+            lead(table_steps.kanon_sum_before) over (
+                partition by class_ranks.`zip` order by table_steps.kanon_rank nulls last
+            ),
             table_steps.kanon_sum
         ) as kanon_next_sum_before,
-        row_number() over (partition by class_ranks.`zip` order by table_steps.kanon_rank nulls last) as kanon_step
+        row_number() over (
+            partition by class_ranks.`zip` order by table_steps.kanon_rank nulls last
+        ) as kanon_step
     from class_ranks
     inner join table_steps
         on table_steps.kanon_rank = class_ranks.kanon_rank
@@ -240,5 +253,7 @@ select
     sum(kanon_size) as kanon_records,
     max(kanon_distance) as kanon_t_closeness,
     sum(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end) as kanon_t_closeness_violated_classes,
-    sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end) as kanon_t_closeness_violated_records
+    sum(
+        case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end
+    ) as kanon_t_closeness_violated_records
 from classes

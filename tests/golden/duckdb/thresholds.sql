@@ -127,15 +127,30 @@ classes as (
         count(*) as kanon_distinct,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
         ln(cast(sum(kanon_records) as double))
-            - cast(sum(kanon_records * ln(cast(kanon_records as double)))
-                as double) / nullif(sum(kanon_records), 0) as kanon_entropy,
-        max(case when kanon_sensitive_1 = 'cold' or kanon_sensitive_1 is null then 0 else kanon_records end) as kanon_most_recursive_cl_diversity,
+            - cast(sum(kanon_records * ln(cast(kanon_records as double))) as double)
+                / nullif(sum(kanon_records), 0) as kanon_entropy,
+        max(
+            case when kanon_sensitive_1 = 'cold' or kanon_sensitive_1 is null then 0 else kanon_records end
+        ) as kanon_most_recursive_cl_diversity,
         case
-            when min(case when kanon_sensitive_1 = 'cold' or kanon_sensitive_1 is null then null else kanon_rank end) < 3
+            when min(
+                case
+                    when kanon_sensitive_1 = 'cold' or kanon_sensitive_1 is null then null
+                    else kanon_rank
+                end
+            ) < 3
             then sum(case when kanon_rank >= 3 then kanon_records else 0 end)
-            else sum(case when kanon_rank >= 2 then kanon_records else 0 end) - max(case when kanon_sensitive_1 = 'cold' or kanon_sensitive_1 is null then 0 else kanon_records end)
+            else sum(case when kanon_rank >= 2 then kanon_records else 0 end)
+                - max(
+                    case
+                        when kanon_sensitive_1 = 'cold' or kanon_sensitive_1 is null then 0
+                        else kanon_records
+                    end
+                )
         end as kanon_rest_recursive_cl_diversity,
-        max(case when kanon_sensitive_1 = 'flu' then kanon_records else 0 end) as kanon_most_alpha_k_anonymity,
+        max(
+            case when kanon_sensitive_1 = 'flu' then kanon_records else 0 end
+        ) as kanon_most_alpha_k_anonymity,
         sum(
             case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end
         ) as kanon_distance,
@@ -155,7 +170,8 @@ measured_classes as (
         exp(kanon_entropy) as kanon_entropy_l_diversity,
         case
             when kanon_most_recursive_cl_diversity = 0 then 0
-            else cast(kanon_most_recursive_cl_diversity as double) / nullif(kanon_rest_recursive_cl_diversity, 0)
+            else cast(kanon_most_recursive_cl_diversity as double)
+                / nullif(kanon_rest_recursive_cl_diversity, 0)
         end as kanon_recursive_cl_diversity,
         cast(kanon_most_alpha_k_anonymity as double) / nullif(kanon_size, 0) as kanon_alpha_k_anonymity,
         case
@@ -204,14 +220,22 @@ select
     ) as kanon_recursive_cl_diversity_infinite_classes,
     sum(
         case
-            when not (cast(kanon_most_recursive_cl_diversity as decimal(18, 0)) * 10 < cast(kanon_rest_recursive_cl_diversity as decimal(18, 0)) * 25 or kanon_most_recursive_cl_diversity = 0)
+            when not (
+                cast(kanon_most_recursive_cl_diversity as decimal(18, 0)) * 10
+                    < cast(kanon_rest_recursive_cl_diversity as decimal(18, 0)) * 25
+                or kanon_most_recursive_cl_diversity = 0
+            )
             then 1
             else 0
         end
     ) as kanon_recursive_cl_diversity_violated_classes,
     sum(
         case
-            when not (cast(kanon_most_recursive_cl_diversity as decimal(18, 0)) * 10 < cast(kanon_rest_recursive_cl_diversity as decimal(18, 0)) * 25 or kanon_most_recursive_cl_diversity = 0)
+            when not (
+                cast(kanon_most_recursive_cl_diversity as decimal(18, 0)) * 10
+                    < cast(kanon_rest_recursive_cl_diversity as decimal(18, 0)) * 25
+                or kanon_most_recursive_cl_diversity = 0
+            )
             then kanon_size
             else 0
         end
@@ -219,14 +243,18 @@ select
     max(kanon_alpha_k_anonymity) as kanon_alpha_k_anonymity,
     sum(
         case
-            when kanon_size < 2 or cast(kanon_most_alpha_k_anonymity as decimal(18, 0)) * 10 > cast(kanon_size as decimal(18, 0)) * 6
+            when kanon_size < 2 or cast(
+                kanon_most_alpha_k_anonymity as decimal(18, 0)
+            ) * 10 > cast(kanon_size as decimal(18, 0)) * 6
             then 1
             else 0
         end
     ) as kanon_alpha_k_anonymity_violated_classes,
     sum(
         case
-            when kanon_size < 2 or cast(kanon_most_alpha_k_anonymity as decimal(18, 0)) * 10 > cast(kanon_size as decimal(18, 0)) * 6
+            when kanon_size < 2 or cast(
+                kanon_most_alpha_k_anonymity as decimal(18, 0)
+            ) * 10 > cast(kanon_size as decimal(18, 0)) * 6
             then kanon_size
             else 0
         end

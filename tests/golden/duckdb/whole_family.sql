@@ -116,8 +116,8 @@ classes as (
         count(*) as kanon_distinct,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
         ln(cast(sum(kanon_records) as double))
-            - cast(sum(kanon_records * ln(cast(kanon_records as double)))
-                as double) / nullif(sum(kanon_records), 0) as kanon_entropy,
+            - cast(sum(kanon_records * ln(cast(kanon_records as double))) as double)
+                / nullif(sum(kanon_records), 0) as kanon_entropy,
         max(kanon_records) as kanon_most,
         sum(
             case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end

@@ -162,8 +162,12 @@ values_of_classes as (
         max(kanon_counted) as kanon_most_people,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_distinct,
         ln(cast(nullif(sum(kanon_counted), 0) as double))
-            - cast(sum(case when kanon_counted > 0 then kanon_counted * ln(cast(kanon_counted as double)) end)
-                as double) / nullif(sum(kanon_counted), 0) as kanon_entropy,
+            - cast(
+                sum(
+                    case when kanon_counted > 0 then kanon_counted * ln(cast(kanon_counted as double)) end
+                ) as double
+            )
+                / nullif(sum(kanon_counted), 0) as kanon_entropy,
         max(kanon_counted) as kanon_most,
         sum(
             case when kanon_class_share > kanon_share then kanon_class_share - kanon_share else 0 end

@@ -22,7 +22,10 @@ release_classes as (
         `zip`,
         `age`,
         row_number() over (
-            order by case when `zip` is null then 1 else 0 end, `zip`, case when `age` is null then 1 else 0 end, `age`
+            order by case when `zip` is null then 1 else 0 end,
+                `zip`,
+                case when `age` is null then 1 else 0 end,
+                `age`
         ) as kanon_class
     from `patients`
     group by
@@ -126,11 +129,17 @@ release_numbers as (
         kanon_entity,
         case
             when char_length(
-                group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin order by kanon_class separator ',')
+                group_concat(
+                    cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+                    order by kanon_class separator ','
+                )
             ) = sum(
                 char_length(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin)
             ) + count(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin) - 1
-            then group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin order by kanon_class separator ',')
+            then group_concat(
+                cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+                order by kanon_class separator ','
+            )
             else (
                 select
                     'cut at group_concat_max_len'
@@ -149,11 +158,17 @@ earlier_numbers as (
         kanon_entity,
         case
             when char_length(
-                group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin order by kanon_class separator ',')
+                group_concat(
+                    cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+                    order by kanon_class separator ','
+                )
             ) = sum(
                 char_length(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin)
             ) + count(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin) - 1
-            then group_concat(cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin order by kanon_class separator ',')
+            then group_concat(
+                cast(kanon_class as char character set utf8mb4) collate utf8mb4_nopad_bin
+                order by kanon_class separator ','
+            )
             else (
                 select
                     'cut at group_concat_max_len'
@@ -414,7 +429,9 @@ candidates_in_short_1 as (
         sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_1_people,
         sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_1_classes,
         sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_1_people,
-        sum(case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end) as kanon_composed_l_diversity_violated_1_classes,
+        sum(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
+        ) as kanon_composed_l_diversity_violated_1_classes,
         sum(
             case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
         ) as kanon_composed_l_diversity_violated_1_people

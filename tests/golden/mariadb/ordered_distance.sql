@@ -53,7 +53,9 @@ ranks as (
 cumulated_ranks as (
     select
         kanon_rank,
-        sum(kanon_rank_total) over (order by case when kanon_rank is null then 1 else 0 end, kanon_rank) as kanon_up_to,
+        sum(kanon_rank_total) over (
+            order by case when kanon_rank is null then 1 else 0 end, kanon_rank
+        ) as kanon_up_to,
         sum(kanon_rank_total) over () as kanon_table_total,
         count(*) over () as kanon_ranks
     from ranks
@@ -65,7 +67,8 @@ table_steps as (
         kanon_up_to,
         kanon_table_total,
         kanon_ranks,
-        sum(kanon_up_to) over (order by case when kanon_rank is null then 1 else 0 end, kanon_rank) - kanon_up_to as kanon_sum_before,
+        sum(kanon_up_to) over (order by case when kanon_rank is null then 1 else 0 end, kanon_rank)
+            - kanon_up_to as kanon_sum_before,
         sum(kanon_up_to) over () as kanon_sum
     from cumulated_ranks
 ),
@@ -94,7 +97,9 @@ class_steps as (
         cast(sum(kanon_held) over (
             partition by class_ranks.`zip`
             order by case when table_steps.kanon_rank is null then 1 else 0 end, table_steps.kanon_rank
-        ) as double) / nullif(sum(kanon_held) over (partition by class_ranks.`zip`), 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        ) as double)
+            / nullif(sum(kanon_held) over (partition by class_ranks.`zip`), 0)
+            * table_steps.kanon_table_total as kanon_class_up_to,
         coalesce(
             lead(table_steps.kanon_rank) over (
                 partition by class_ranks.`zip`
@@ -152,11 +157,17 @@ crossed_steps as (
     select
         steps_of_both.*,
         sum(kanon_is_of_table) over (
-            order by case when kanon_position is null then 1 else 0 end, kanon_position, kanon_is_of_table desc
+            order by case
+                when kanon_position is null then 1
+                else 0
+            end, kanon_position, kanon_is_of_table desc
             rows between unbounded preceding and current row
         ) + 1 as kanon_crossing,
         sum(kanon_up_to) over (
-            order by case when kanon_position is null then 1 else 0 end, kanon_position, kanon_is_of_table desc
+            order by case
+                when kanon_position is null then 1
+                else 0
+            end, kanon_position, kanon_is_of_table desc
             rows between unbounded preceding and current row
         ) as kanon_crossing_sum
     from steps_of_both
@@ -252,5 +263,7 @@ select
     sum(kanon_size) as kanon_records,
     max(kanon_distance) as kanon_t_closeness,
     sum(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end) as kanon_t_closeness_violated_classes,
-    sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end) as kanon_t_closeness_violated_records
+    sum(
+        case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end
+    ) as kanon_t_closeness_violated_records
 from classes

@@ -18,33 +18,39 @@ classes as (
         select
             concat(
                 '[',
-                cast((
-                    case
-                        when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end between -9223372036854775808 and 9223372036854774784
-                        then cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed)
-                    end - (
-                        case
-                            when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end between -9223372036854775808 and 9223372036854774784
-                            then cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed)
-                        end % 10 + 10
-                    ) % 10
-                ) as char character set utf8mb4) collate utf8mb4_0900_bin,
+                cast(kanon_start_1 as char character set utf8mb4) collate utf8mb4_0900_bin,
                 ',',
                 cast((
-                    case
-                        when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end between -9223372036854775808 and 9223372036854774784
-                        then cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed)
-                    end - (
-                        case
-                            when case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end between -9223372036854775808 and 9223372036854774784
-                            then cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed)
-                        end % 10 + 10
-                    ) % 10 + 10
+                    kanon_start_1 + 10
                 ) as char character set utf8mb4) collate utf8mb4_0900_bin,
                 ')'
             ) as `age`,
             substring(`zip`, 1, 3) as `zip`
-        from `patients`
+        from (
+            select
+                `age`,
+                `zip`,
+                case
+                    when case
+                        when `age` < 18 then 18
+                        when `age` > 90 then 90
+                        else `age`
+                    end between -9223372036854775808 and 9223372036854774784
+                    then cast(case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed)
+                end - (
+                    case
+                        when case
+                            when `age` < 18 then 18
+                            when `age` > 90 then 90
+                            else `age`
+                        end between -9223372036854775808 and 9223372036854774784
+                        then cast(
+                            case when `age` < 18 then 18 when `age` > 90 then 90 else `age` end as signed
+                        )
+                    end % 10 + 10
+                ) % 10 as kanon_start_1
+            from `patients`
+        ) as kanon_raw
     ) as kanon_source
     group by
         `age`,

@@ -69,11 +69,17 @@ people_of_several_classes as (
         memberships.kanon_entity,
         case
             when char_length(
-                group_concat(cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by classes.kanon_class separator ',')
+                group_concat(
+                    cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin
+                    order by classes.kanon_class separator ','
+                )
             ) = sum(
                 char_length(cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin)
             ) + count(cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin) - 1
-            then group_concat(cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin order by classes.kanon_class separator ',')
+            then group_concat(
+                cast(classes.kanon_class as char character set utf8mb4) collate utf8mb4_0900_bin
+                order by classes.kanon_class separator ','
+            )
             else (
                 select
                     'cut at group_concat_max_len'

@@ -16,25 +16,33 @@ classes as (
         count(*) as kanon_size
     from (
         select
-            '[' || cast(case
-                when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint)
-            end - (
-                case
-                    when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                    then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint)
-                end % 10 + 10
-            ) % 10 as text) || ',' || cast(case
-                when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint)
-            end - (
-                case
-                    when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                    then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint)
-                end % 10 + 10
-            ) % 10 + 10 as text) || ')' as "age",
+            '[' || cast(kanon_start_1 as text) || ',' || cast(kanon_start_1 + 10 as text) || ')' as "age",
             substring("zip" from 1 for 3) as "zip"
-        from "patients"
+        from (
+            select
+                "age",
+                "zip",
+                case
+                    when case
+                        when "age" < 18 then 18
+                        when "age" > 90 then 90
+                        else "age"
+                    end between -9223372036854775808 and 9223372036854774784
+                    then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint)
+                end - (
+                    case
+                        when case
+                            when "age" < 18 then 18
+                            when "age" > 90 then 90
+                            else "age"
+                        end between -9223372036854775808 and 9223372036854774784
+                        then cast(
+                            case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint
+                        )
+                    end % 10 + 10
+                ) % 10 as kanon_start_1
+            from "patients"
+        ) as kanon_raw
     ) as kanon_source
     group by
         "age",

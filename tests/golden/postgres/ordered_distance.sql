@@ -91,13 +91,23 @@ class_steps as (
         table_steps.kanon_table_total,
         table_steps.kanon_ranks,
         table_steps.kanon_sum,
-        cast(sum(kanon_held) over (partition by class_ranks."zip" order by table_steps.kanon_rank) as double precision) / nullif(sum(kanon_held) over (partition by class_ranks."zip"), 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        cast(
+            sum(kanon_held) over (
+                partition by class_ranks."zip" order by table_steps.kanon_rank
+            ) as double precision
+        )
+            / nullif(sum(kanon_held) over (partition by class_ranks."zip"), 0)
+            * table_steps.kanon_table_total as kanon_class_up_to,
         coalesce(
-            lead(table_steps.kanon_rank) over (partition by class_ranks."zip" order by table_steps.kanon_rank),
+            lead(table_steps.kanon_rank) over (
+                partition by class_ranks."zip" order by table_steps.kanon_rank
+            ),
             table_steps.kanon_ranks + 1
         ) as kanon_next_rank,
         coalesce(
-            lead(table_steps.kanon_sum_before) over (partition by class_ranks."zip" order by table_steps.kanon_rank),
+            lead(table_steps.kanon_sum_before) over (
+                partition by class_ranks."zip" order by table_steps.kanon_rank
+            ),
             table_steps.kanon_sum
         ) as kanon_next_sum_before,
         row_number() over (partition by class_ranks."zip" order by table_steps.kanon_rank) as kanon_step
@@ -240,5 +250,7 @@ select
     sum(kanon_size) as kanon_records,
     max(kanon_distance) as kanon_t_closeness,
     sum(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end) as kanon_t_closeness_violated_classes,
-    sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end) as kanon_t_closeness_violated_records
+    sum(
+        case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end
+    ) as kanon_t_closeness_violated_records
 from classes

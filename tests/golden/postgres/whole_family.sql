@@ -108,7 +108,8 @@ table_values as (
 class_shares as (
     select
         class_values.*,
-        cast(kanon_records as double precision) / nullif(sum(kanon_records) over (partition by "zip", "age"), 0) as kanon_class_share
+        cast(kanon_records as double precision)
+            / nullif(sum(kanon_records) over (partition by "zip", "age"), 0) as kanon_class_share
     from class_values
 ),
 
@@ -131,10 +132,14 @@ classes as (
         sum(kanon_records) as kanon_size,
         count(*) as kanon_distinct,
         sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known,
-        ln(cast(sum(kanon_records) as double precision)) - cast(sum(kanon_records * ln(cast(kanon_records as double precision))) as double precision) / nullif(sum(kanon_records), 0) as kanon_entropy,
+        ln(cast(sum(kanon_records) as double precision))
+            - cast(sum(kanon_records * ln(cast(kanon_records as double precision))) as double precision)
+                / nullif(sum(kanon_records), 0) as kanon_entropy,
         max(kanon_records) as kanon_most,
         sum(kanon_records) - max(kanon_records) as kanon_rest_recursive_cl_diversity,
-        max(case when kanon_sensitive_1 = 'flu' then kanon_records else 0 end) as kanon_most_alpha_k_anonymity,
+        max(
+            case when kanon_sensitive_1 = 'flu' then kanon_records else 0 end
+        ) as kanon_most_alpha_k_anonymity,
         sum(
             case
                 when kanon_class_share > kanon_share
@@ -144,7 +149,9 @@ classes as (
         ) as kanon_distance,
         max(cast(kanon_class_share as double precision) / nullif(kanon_share, 0)) as kanon_highest_ratio,
         min(cast(kanon_class_share as double precision) / nullif(kanon_share, 0)) as kanon_lowest_ratio,
-        max(cast(kanon_class_share as double precision) / nullif(kanon_allowed_share, 0)) as kanon_highest_of_allowed
+        max(
+            cast(kanon_class_share as double precision) / nullif(kanon_allowed_share, 0)
+        ) as kanon_highest_of_allowed
     from compared_values
     group by
         "zip",
@@ -156,8 +163,10 @@ measured_classes as (
         classes.*,
         table_values.kanon_table_values,
         exp(kanon_entropy) as kanon_entropy_l_diversity,
-        cast(kanon_most as double precision) / nullif(kanon_rest_recursive_cl_diversity, 0) as kanon_recursive_cl_diversity,
-        cast(kanon_most_alpha_k_anonymity as double precision) / nullif(kanon_size, 0) as kanon_alpha_k_anonymity,
+        cast(kanon_most as double precision)
+            / nullif(kanon_rest_recursive_cl_diversity, 0) as kanon_recursive_cl_diversity,
+        cast(kanon_most_alpha_k_anonymity as double precision)
+            / nullif(kanon_size, 0) as kanon_alpha_k_anonymity,
         case
             when kanon_distinct < kanon_table_values
             then null
@@ -196,10 +205,16 @@ select
     sum(case when kanon_distinct < 2 then 1 else 0 end) as kanon_l_diversity_violated_classes,
     sum(case when kanon_distinct < 2 then kanon_size else 0 end) as kanon_l_diversity_violated_records,
     min(kanon_entropy_l_diversity) as kanon_entropy_l_diversity,
-    sum(case when kanon_entropy < ln(1.5) - 1e-12 then 1 else 0 end) as kanon_entropy_l_diversity_violated_classes,
-    sum(case when kanon_entropy < ln(1.5) - 1e-12 then kanon_size else 0 end) as kanon_entropy_l_diversity_violated_records,
+    sum(
+        case when kanon_entropy < ln(1.5) - 1e-12 then 1 else 0 end
+    ) as kanon_entropy_l_diversity_violated_classes,
+    sum(
+        case when kanon_entropy < ln(1.5) - 1e-12 then kanon_size else 0 end
+    ) as kanon_entropy_l_diversity_violated_records,
     max(kanon_recursive_cl_diversity) as kanon_recursive_cl_diversity,
-    sum(case when kanon_recursive_cl_diversity is null then 1 else 0 end) as kanon_recursive_cl_diversity_infinite_classes,
+    sum(
+        case when kanon_recursive_cl_diversity is null then 1 else 0 end
+    ) as kanon_recursive_cl_diversity_infinite_classes,
     sum(
         case
             when not (
@@ -222,7 +237,8 @@ select
     sum(
         case
             when kanon_size < 2
-            or cast(kanon_most_alpha_k_anonymity as decimal(18, 0)) * 10 > cast(kanon_size as decimal(18, 0)) * 5
+            or cast(kanon_most_alpha_k_anonymity as decimal(18, 0)) * 10
+                > cast(kanon_size as decimal(18, 0)) * 5
             then 1
             else 0
         end
@@ -230,17 +246,22 @@ select
     sum(
         case
             when kanon_size < 2
-            or cast(kanon_most_alpha_k_anonymity as decimal(18, 0)) * 10 > cast(kanon_size as decimal(18, 0)) * 5
+            or cast(kanon_most_alpha_k_anonymity as decimal(18, 0)) * 10
+                > cast(kanon_size as decimal(18, 0)) * 5
             then kanon_size
             else 0
         end
     ) as kanon_alpha_k_anonymity_violated_records,
     max(kanon_distance) as kanon_t_closeness,
     sum(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end) as kanon_t_closeness_violated_classes,
-    sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end) as kanon_t_closeness_violated_records,
+    sum(
+        case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end
+    ) as kanon_t_closeness_violated_records,
     max(kanon_delta_disclosure) as kanon_delta_disclosure,
     max(kanon_delta_disclosure_present_only) as kanon_delta_disclosure_present_only,
-    sum(case when kanon_distinct < kanon_table_values then 1 else 0 end) as kanon_delta_disclosure_infinite_classes,
+    sum(
+        case when kanon_distinct < kanon_table_values then 1 else 0 end
+    ) as kanon_delta_disclosure_infinite_classes,
     sum(
         case
             when kanon_delta_disclosure >= 1.0 - 1e-12 or kanon_distinct < kanon_table_values
@@ -256,7 +277,9 @@ select
         end
     ) as kanon_delta_disclosure_violated_records,
     max(kanon_enhanced_beta_likeness) as kanon_enhanced_beta_likeness,
-    sum(case when kanon_highest_of_allowed > 1 + 1e-12 then 1 else 0 end) as kanon_enhanced_beta_likeness_infinite_classes,
+    sum(
+        case when kanon_highest_of_allowed > 1 + 1e-12 then 1 else 0 end
+    ) as kanon_enhanced_beta_likeness_infinite_classes,
     sum(
         case
             when kanon_highest_of_allowed > 1 + 1e-12

@@ -53,7 +53,9 @@ ranks as (
 cumulated_ranks as (
     select
         kanon_rank,
-        sum(kanon_rank_total) over (order by kanon_rank rows between unbounded preceding and current row) as kanon_up_to,
+        sum(kanon_rank_total) over (
+            order by kanon_rank rows between unbounded preceding and current row
+        ) as kanon_up_to,
         sum(kanon_rank_total) over () as kanon_table_total,
         count(*) over () as kanon_ranks
     from ranks
@@ -65,7 +67,8 @@ table_steps as (
         kanon_up_to,
         kanon_table_total,
         kanon_ranks,
-        sum(kanon_up_to) over (order by kanon_rank rows between unbounded preceding and current row) - kanon_up_to as kanon_sum_before,
+        sum(kanon_up_to) over (order by kanon_rank rows between unbounded preceding and current row)
+            - kanon_up_to as kanon_sum_before,
         sum(kanon_up_to) over () as kanon_sum
     from cumulated_ranks
 ),
@@ -101,13 +104,19 @@ class_steps as (
             partition by class_ranks."zip"
             order by table_steps.kanon_rank
             rows between unbounded preceding and current row
-        ) as double precision) / nullif(sum(kanon_held) over (partition by class_ranks."zip"), 0) * table_steps.kanon_table_total as kanon_class_up_to,
+        ) as double precision)
+            / nullif(sum(kanon_held) over (partition by class_ranks."zip"), 0)
+            * table_steps.kanon_table_total as kanon_class_up_to,
         coalesce(
-            lead(table_steps.kanon_rank) over (partition by class_ranks."zip" order by table_steps.kanon_rank),
+            lead(table_steps.kanon_rank) over (
+                partition by class_ranks."zip" order by table_steps.kanon_rank
+            ),
             table_steps.kanon_ranks + 1
         ) as kanon_next_rank,
         coalesce(
-            lead(table_steps.kanon_sum_before) over (partition by class_ranks."zip" order by table_steps.kanon_rank),
+            lead(table_steps.kanon_sum_before) over (
+                partition by class_ranks."zip" order by table_steps.kanon_rank
+            ),
             table_steps.kanon_sum
         ) as kanon_next_sum_before,
         row_number() over (partition by class_ranks."zip" order by table_steps.kanon_rank) as kanon_step
@@ -255,5 +264,7 @@ select
     sum(kanon_size) as kanon_records,
     max(kanon_distance) as kanon_t_closeness,
     sum(case when kanon_distance > 0.2 + 1e-09 then 1 else 0 end) as kanon_t_closeness_violated_classes,
-    sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end) as kanon_t_closeness_violated_records
+    sum(
+        case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end
+    ) as kanon_t_closeness_violated_records
 from classes

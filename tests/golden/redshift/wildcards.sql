@@ -13,7 +13,8 @@ patterns as (
     select
         "zip",
         "age",
-        case when "zip" is null then '1' else '0' end || case when "age" is null then '1' else '0' end as kanon_mask,
+        case when "zip" is null then '1' else '0' end
+            || case when "age" is null then '1' else '0' end as kanon_mask,
         count(*) as kanon_records
     from "patients"
     group by
@@ -47,7 +48,9 @@ patterns_as_looking as (
     select
         patterns.*,
         masks.kanon_mask as kanon_looks_at,
-        case when substring(masks.kanon_mask from 1 for 1) <> '1' then patterns."zip" end as kanon_looks_for_1,
+        case
+            when substring(masks.kanon_mask from 1 for 1) <> '1' then patterns."zip"
+        end as kanon_looks_for_1,
         case when substring(masks.kanon_mask from 2 for 1) <> '1' then patterns."age" end as kanon_looks_for_2
     from patterns
     cross join masks

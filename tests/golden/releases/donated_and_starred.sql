@@ -32,8 +32,8 @@ where ("visit" < 113);
 -- Personal data.
 create or replace view visits_release_step_1 as
 select
-    '[' || cast(try_cast("kanon_raw_age" as decimal(38, 0)) - mod(mod(try_cast("kanon_raw_age" as decimal(38, 0)), 5) + 5, 5) as varchar)
-    || ',' || cast(try_cast("kanon_raw_age" as decimal(38, 0)) - mod(mod(try_cast("kanon_raw_age" as decimal(38, 0)), 5) + 5, 5) + 5 as varchar)
+    '[' || cast(kanon_start as varchar)
+    || ',' || cast(kanon_start + 5 as varchar)
     || ')' as "age",
     "area",
     "diagnosis",
@@ -41,7 +41,13 @@ select
     "kanon_raw_person",
     "kanon_raw_name",
     "kanon_raw_age"
-from visits_release_step_0;
+from (
+    select
+        finer.*,
+        try_cast("kanon_raw_age" as decimal(38, 0))
+            - mod(mod(try_cast("kanon_raw_age" as decimal(38, 0)), 5) + 5, 5) as kanon_start
+    from visits_release_step_0 as finer
+) as records;
 
 
 -- The violating classes: below k, or failing a demanded check.

@@ -386,7 +386,9 @@ candidates_in_short_1 as (
         sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_1_people,
         sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_1_classes,
         sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_1_people,
-        sum(case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end) as kanon_composed_l_diversity_violated_1_classes,
+        sum(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
+        ) as kanon_composed_l_diversity_violated_1_classes,
         sum(
             case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
         ) as kanon_composed_l_diversity_violated_1_people

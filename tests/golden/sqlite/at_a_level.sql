@@ -17,86 +17,46 @@ classes as (
     from (
         select
             '[' || case
-                when typeof(
-                    (
-                        case
-                            when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                            then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                        end - (
-                            case
-                                when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                                then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                            end % 10 + 10
-                        ) % 10
-                    )
-                ) = 'real'
-                then printf(
-                    '%!.17g',
-                    (
-                        case
-                            when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                            then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                        end - (
-                            case
-                                when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                                then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                            end % 10 + 10
-                        ) % 10
-                    )
-                )
-                else cast((
-                    case
-                        when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                        then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                    end - (
-                        case
-                            when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                            then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                        end % 10 + 10
-                    ) % 10
-                ) as text)
+                when typeof(kanon_start_1) = 'real'
+                then printf('%!.17g', kanon_start_1)
+                else cast(kanon_start_1 as text)
             end || ',' || case
-                when typeof(
-                    (
-                        case
-                            when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                            then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                        end - (
-                            case
-                                when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                                then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                            end % 10 + 10
-                        ) % 10 + 10
-                    )
-                ) = 'real'
-                then printf(
-                    '%!.17g',
-                    (
-                        case
-                            when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                            then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                        end - (
-                            case
-                                when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                                then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                            end % 10 + 10
-                        ) % 10 + 10
-                    )
-                )
+                when typeof((
+                    kanon_start_1 + 10
+                )) = 'real'
+                then printf('%!.17g', (
+                    kanon_start_1 + 10
+                ))
                 else cast((
-                    case
-                        when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                        then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                    end - (
-                        case
-                            when case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end between -9223372036854775808 and 9223372036854774784
-                            then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
-                        end % 10 + 10
-                    ) % 10 + 10
+                    kanon_start_1 + 10
                 ) as text)
             end || ')' as "age",
             substring("zip", 1, 3) as "zip"
-        from "patients"
+        from (
+            select
+                "age",
+                "zip",
+                case
+                    when case
+                        when "age" < 18 then 18
+                        when "age" > 90 then 90
+                        else "age"
+                    end between -9223372036854775808 and 9223372036854774784
+                    then cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer)
+                end - (
+                    case
+                        when case
+                            when "age" < 18 then 18
+                            when "age" > 90 then 90
+                            else "age"
+                        end between -9223372036854775808 and 9223372036854774784
+                        then cast(
+                            case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as integer
+                        )
+                    end % 10 + 10
+                ) % 10 as kanon_start_1
+            from "patients"
+        ) as kanon_raw
     ) as kanon_source
     group by
         "age",

@@ -18,17 +18,23 @@ classes as (
         select
             concat(
                 cast('[' as varchar),
-                cast(try_cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint) - (
-                    try_cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint) % 10 + 10
-                ) % 10 as varchar),
+                cast(kanon_start_1 as varchar),
                 cast(',' as varchar),
-                cast(try_cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint) - (
-                    try_cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint) % 10 + 10
-                ) % 10 + 10 as varchar),
+                cast(kanon_start_1 + 10 as varchar),
                 cast(')' as varchar)
             ) as "age",
             substr("zip", 1, 3) as "zip"
-        from "patients"
+        from (
+            select
+                "age",
+                "zip",
+                try_cast(case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint) - (
+                    try_cast(
+                        case when "age" < 18 then 18 when "age" > 90 then 90 else "age" end as bigint
+                    ) % 10 + 10
+                ) % 10 as kanon_start_1
+            from "patients"
+        ) as kanon_raw
     ) as kanon_source
     group by
         "age",

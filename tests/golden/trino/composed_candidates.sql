@@ -207,7 +207,10 @@ judged_pairs as (
         measured_pairs_1.*,
         case when kanon_candidates = 1 then 1 else 0 end as kanon_certain_1,
         case when kanon_candidates = 0 then 1 else 0 end as kanon_changed_1,
-        case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end as kanon_composed_l_diversity_violated_1
+        case
+            when kanon_candidates > 0 and kanon_candidates < 2 then 1
+            else 0
+        end as kanon_composed_l_diversity_violated_1
     from measured_pairs_1
 ),
 

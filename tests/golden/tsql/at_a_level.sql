@@ -11,22 +11,26 @@ with
 
 classes as (
     select
-        [age] as [age],
-        [zip] as [zip],
+        [age],
+        [zip],
         count_big(*) as kanon_size
     from (
         select
-            '[' + cast((
-                try_cast(case when [age] < 18 then 18 when [age] > 90 then 90 else [age] end as bigint) - (
-                    try_cast(case when [age] < 18 then 18 when [age] > 90 then 90 else [age] end as bigint) % 10 + 10
-                ) % 10
-            ) as nvarchar(max)) collate Latin1_General_100_BIN2 + ',' + cast((
-                try_cast(case when [age] < 18 then 18 when [age] > 90 then 90 else [age] end as bigint) - (
-                    try_cast(case when [age] < 18 then 18 when [age] > 90 then 90 else [age] end as bigint) % 10 + 10
-                ) % 10 + 10
+            '[' + cast(kanon_start_1 as nvarchar(max)) collate Latin1_General_100_BIN2 + ',' + cast((
+                kanon_start_1 + 10
             ) as nvarchar(max)) collate Latin1_General_100_BIN2 + ')' as [age],
             substring([zip], 1, 3) as [zip]
-        from [patients]
+        from (
+            select
+                [age],
+                [zip],
+                try_cast(case when [age] < 18 then 18 when [age] > 90 then 90 else [age] end as bigint) - (
+                    try_cast(
+                        case when [age] < 18 then 18 when [age] > 90 then 90 else [age] end as bigint
+                    ) % 10 + 10
+                ) % 10 as kanon_start_1
+            from [patients]
+        ) as kanon_raw
     ) as kanon_source
     group by
         [age],

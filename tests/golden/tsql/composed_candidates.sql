@@ -15,10 +15,13 @@ with
 
 release_classes as (
     select
-        [zip] as [zip],
-        [age] as [age],
+        [zip],
+        [age],
         row_number() over (
-            order by case when [zip] is null then 1 else 0 end, [zip], case when [age] is null then 1 else 0 end, [age]
+            order by case when [zip] is null then 1 else 0 end,
+                [zip],
+                case when [age] is null then 1 else 0 end,
+                [age]
         ) as kanon_class
     from [patients]
     group by
@@ -41,8 +44,8 @@ release_members as (
         release_classes.kanon_class as kanon_class
     from (
         select
-            [zip] as [zip],
-            [age] as [age],
+            [zip],
+            [age],
             [patient] as kanon_entity
         from [patients]
     ) as release_records
@@ -164,8 +167,8 @@ release_values_1 as (
         release_cells.kanon_value as kanon_value
     from (
         select distinct
-            [zip] as [zip],
-            [age] as [age],
+            [zip],
+            [age],
             [diagnosis] as kanon_value
         from [patients]
     ) as release_cells
@@ -251,7 +254,10 @@ judged_pairs as (
         measured_pairs_1.*,
         case when kanon_candidates = 1 then 1 else 0 end as kanon_certain_1,
         case when kanon_candidates = 0 then 1 else 0 end as kanon_changed_1,
-        case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end as kanon_composed_l_diversity_violated_1
+        case
+            when kanon_candidates > 0 and kanon_candidates < 2 then 1
+            else 0
+        end as kanon_composed_l_diversity_violated_1
     from measured_pairs_1
 ),
 

@@ -19,10 +19,13 @@ with
 
 release_classes as (
     select
-        [zip] as [zip],
-        [age] as [age],
+        [zip],
+        [age],
         row_number() over (
-            order by case when [zip] is null then 1 else 0 end, [zip], case when [age] is null then 1 else 0 end, [age]
+            order by case when [zip] is null then 1 else 0 end,
+                [zip],
+                case when [age] is null then 1 else 0 end,
+                [age]
         ) as kanon_class
     from [patients]
     group by
@@ -45,8 +48,8 @@ release_members as (
         release_classes.kanon_class as kanon_class
     from (
         select
-            [zip] as [zip],
-            [age] as [age],
+            [zip],
+            [age],
             [patient] as kanon_entity
         from [patients]
     ) as release_records
@@ -142,7 +145,9 @@ people as (
 release_numbers as (
     select
         kanon_entity as kanon_entity,
-        string_agg(cast(kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ',') within group (order by
+        string_agg(
+            cast(kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ','
+        ) within group (order by
             kanon_class) as kanon_numbers
     from release_several
     group by
@@ -152,7 +157,9 @@ release_numbers as (
 earlier_numbers as (
     select
         kanon_entity as kanon_entity,
-        string_agg(cast(kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ',') within group (order by
+        string_agg(
+            cast(kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ','
+        ) within group (order by
             kanon_class) as kanon_numbers
     from earlier_several
     group by
@@ -341,8 +348,8 @@ release_values_1 as (
         release_cells.kanon_value as kanon_value
     from (
         select distinct
-            [zip] as [zip],
-            [age] as [age],
+            [zip],
+            [age],
             [diagnosis] as kanon_value
         from [patients]
     ) as release_cells
@@ -430,7 +437,9 @@ candidates_in_short_1 as (
         sum(case when kanon_candidates = 1 then kanon_size else 0 end) as kanon_certain_1_people,
         sum(case when kanon_candidates = 0 then 1 else 0 end) as kanon_changed_1_classes,
         sum(case when kanon_candidates = 0 then kanon_size else 0 end) as kanon_changed_1_people,
-        sum(case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end) as kanon_composed_l_diversity_violated_1_classes,
+        sum(
+            case when kanon_candidates > 0 and kanon_candidates < 2 then 1 else 0 end
+        ) as kanon_composed_l_diversity_violated_1_classes,
         sum(
             case when kanon_candidates > 0 and kanon_candidates < 2 then kanon_size else 0 end
         ) as kanon_composed_l_diversity_violated_1_people

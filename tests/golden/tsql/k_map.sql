@@ -15,7 +15,7 @@ with
 release_classes as (
     select
         coalesce('=' + cast([zip] as nvarchar(max)) collate Latin1_General_100_BIN2, '') as [zip],
-        [age] as [age],
+        [age],
         count_big(*) as kanon_size
     from [patients]
     group by
@@ -26,7 +26,7 @@ release_classes as (
 reference_classes as (
     select
         coalesce('=' + cast([zip_code] as nvarchar(max)) collate Latin1_General_100_BIN2, '') as [zip],
-        [age] as [age],
+        [age],
         sum(cast([people] as bigint)) as kanon_population
     from [voters]
     group by

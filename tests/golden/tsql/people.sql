@@ -10,8 +10,8 @@ with
 
 class_people as (
     select
-        [zip] as [zip],
-        [age] as [age],
+        [zip],
+        [age],
         [patient] as kanon_entity,
         count_big(*) as kanon_records
     from [patients]
@@ -55,8 +55,8 @@ memberships as (
 
 classes as (
     select
-        [zip] as [zip],
-        [age] as [age],
+        [zip],
+        [age],
         row_number() over (order by case when [zip] is null then 1 else 0 end, [zip]) as kanon_class
     from memberships
     group by
@@ -67,7 +67,9 @@ classes as (
 people_of_several_classes as (
     select
         memberships.kanon_entity as kanon_entity,
-        string_agg(cast(classes.kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ',') within group (order by
+        string_agg(
+            cast(classes.kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ','
+        ) within group (order by
             classes.kanon_class) as kanon_profile
     from memberships
     inner join classes

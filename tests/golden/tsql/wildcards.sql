@@ -11,9 +11,10 @@ with
 
 patterns as (
     select
-        [zip] as [zip],
-        [age] as [age],
-        case when [zip] is null then '1' else '0' end + case when [age] is null then '1' else '0' end as kanon_mask,
+        [zip],
+        [age],
+        case when [zip] is null then '1' else '0' end
+            + case when [age] is null then '1' else '0' end as kanon_mask,
         count_big(*) as kanon_records
     from [patients]
     group by

@@ -42,8 +42,12 @@ lacked_values as (
 placed_values as (
     select
         lacked_values.*,
-        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place) as kanon_up_to,
-        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place desc) as kanon_from,
+        sum(
+            case when kanon_place is null then 0 else kanon_records end
+        ) over (order by kanon_place) as kanon_up_to,
+        sum(
+            case when kanon_place is null then 0 else kanon_records end
+        ) over (order by kanon_place desc) as kanon_from,
         sum(case when kanon_place is null then 0 else kanon_records end) over () as kanon_placed_records
     from lacked_values
 )
@@ -55,8 +59,10 @@ select
         case
             when kanon_place is not null
                 and (
-                    cast(kanon_up_to as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
-                    or cast(kanon_from as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
+                    cast(kanon_up_to as decimal(18, 0)) * 1000
+                        < cast(kanon_placed_records as decimal(18, 0)) * 5
+                    or cast(kanon_from as decimal(18, 0)) * 1000
+                        < cast(kanon_placed_records as decimal(18, 0)) * 5
                 )
             then kanon_leaving
             else 0

@@ -76,8 +76,12 @@ lacked_values as (
 placed_values as (
     select
         lacked_values.*,
-        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place) as kanon_up_to,
-        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place desc) as kanon_from,
+        sum(
+            case when kanon_place is null then 0 else kanon_records end
+        ) over (order by kanon_place) as kanon_up_to,
+        sum(
+            case when kanon_place is null then 0 else kanon_records end
+        ) over (order by kanon_place desc) as kanon_from,
         sum(case when kanon_place is null then 0 else kanon_records end) over () as kanon_placed_records
     from lacked_values
 ),
@@ -88,8 +92,10 @@ outer_values as (
         case
             when kanon_place is not null
                 and (
-                    cast(kanon_up_to as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
-                    or cast(kanon_from as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
+                    cast(kanon_up_to as decimal(18, 0)) * 1000
+                        < cast(kanon_placed_records as decimal(18, 0)) * 5
+                    or cast(kanon_from as decimal(18, 0)) * 1000
+                        < cast(kanon_placed_records as decimal(18, 0)) * 5
                 ) then 1
             else 0
         end as kanon_is_outer
@@ -111,7 +117,9 @@ people as (
         sum(class_people.kanon_records) as kanon_records,
         min(placed_classes.kanon_size) as kanon_least_size,
         min(placed_classes.kanon_size_without) as kanon_least_without,
-        max(case when placed_classes.kanon_size < 2 then placed_classes.kanon_is_outer else 0 end) as kanon_is_outer
+        max(
+            case when placed_classes.kanon_size < 2 then placed_classes.kanon_is_outer else 0 end
+        ) as kanon_is_outer
     from class_people
     inner join placed_classes
         on placed_classes."zip" is not distinct from class_people."zip"
@@ -122,5 +130,7 @@ people as (
 select
     sum(kanon_records) as kanon_records,
     sum(case when kanon_least_size < 2 and kanon_least_without >= 2 then 1 else 0 end) as kanon_leaving,
-    sum(kanon_is_outer * case when kanon_least_size < 2 and kanon_least_without >= 2 then 1 else 0 end) as kanon_leaving_outer
+    sum(
+        kanon_is_outer * case when kanon_least_size < 2 and kanon_least_without >= 2 then 1 else 0 end
+    ) as kanon_leaving_outer
 from people

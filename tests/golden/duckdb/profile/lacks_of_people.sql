@@ -65,7 +65,9 @@ compared_classes as (
 lacked_values as (
     select
         "zip",
-        case when abs(try_cast("zip" as double)) <= 1.7976931348623157e308 then try_cast("zip" as double) end as kanon_place,
+        case
+            when abs(try_cast("zip" as double)) <= 1.7976931348623157e308 then try_cast("zip" as double)
+        end as kanon_place,
         sum(kanon_records) as kanon_records,
         sum(case when kanon_size < 2 and kanon_size_without >= 2 then kanon_size else 0 end) as kanon_leaving
     from compared_classes
@@ -75,8 +77,12 @@ lacked_values as (
 placed_values as (
     select
         lacked_values.*,
-        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place) as kanon_up_to,
-        sum(case when kanon_place is null then 0 else kanon_records end) over (order by kanon_place desc) as kanon_from,
+        sum(
+            case when kanon_place is null then 0 else kanon_records end
+        ) over (order by kanon_place) as kanon_up_to,
+        sum(
+            case when kanon_place is null then 0 else kanon_records end
+        ) over (order by kanon_place desc) as kanon_from,
         sum(case when kanon_place is null then 0 else kanon_records end) over () as kanon_placed_records
     from lacked_values
 )
@@ -88,8 +94,10 @@ select
         case
             when kanon_place is not null
                 and (
-                    cast(kanon_up_to as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
-                    or cast(kanon_from as decimal(18, 0)) * 1000 < cast(kanon_placed_records as decimal(18, 0)) * 5
+                    cast(kanon_up_to as decimal(18, 0)) * 1000
+                        < cast(kanon_placed_records as decimal(18, 0)) * 5
+                    or cast(kanon_from as decimal(18, 0)) * 1000
+                        < cast(kanon_placed_records as decimal(18, 0)) * 5
                 )
             then kanon_leaving
             else 0

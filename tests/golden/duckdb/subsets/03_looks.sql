@@ -7,7 +7,14 @@ select
     coalesce(sum(case when kanon_text like '% % %' then 1 else 0 end), 0) as kanon_phrases,
     coalesce(sum(case when kanon_number is not null then 1 else 0 end), 0) as kanon_numbers,
     coalesce(sum(case when kanon_number = floor(kanon_number) then 1 else 0 end), 0) as kanon_whole,
-    coalesce(sum(case when kanon_text like '0%' and length(kanon_text) > 1 and kanon_text not like '0.%' then 1 else 0 end), 0) as kanon_codes,
+    coalesce(
+        sum(
+            case
+                when kanon_text like '0%' and length(kanon_text) > 1 and kanon_text not like '0.%' then 1
+                else 0
+            end
+        ), 0
+    ) as kanon_codes,
     coalesce(sum(case when try_cast(kanon_text as date) is not null then 1 else 0 end), 0) as kanon_dates,
     min(kanon_number) as kanon_least,
     max(kanon_number) as kanon_most
@@ -32,7 +39,14 @@ select
     coalesce(sum(case when kanon_text like '% % %' then 1 else 0 end), 0) as kanon_phrases,
     coalesce(sum(case when kanon_number is not null then 1 else 0 end), 0) as kanon_numbers,
     coalesce(sum(case when kanon_number = floor(kanon_number) then 1 else 0 end), 0) as kanon_whole,
-    coalesce(sum(case when kanon_text like '0%' and length(kanon_text) > 1 and kanon_text not like '0.%' then 1 else 0 end), 0) as kanon_codes,
+    coalesce(
+        sum(
+            case
+                when kanon_text like '0%' and length(kanon_text) > 1 and kanon_text not like '0.%' then 1
+                else 0
+            end
+        ), 0
+    ) as kanon_codes,
     coalesce(sum(case when try_cast(kanon_text as date) is not null then 1 else 0 end), 0) as kanon_dates,
     min(kanon_number) as kanon_least,
     max(kanon_number) as kanon_most
@@ -57,7 +71,14 @@ select
     coalesce(sum(case when kanon_text like '% % %' then 1 else 0 end), 0) as kanon_phrases,
     coalesce(sum(case when kanon_number is not null then 1 else 0 end), 0) as kanon_numbers,
     coalesce(sum(case when kanon_number = floor(kanon_number) then 1 else 0 end), 0) as kanon_whole,
-    coalesce(sum(case when kanon_text like '0%' and length(kanon_text) > 1 and kanon_text not like '0.%' then 1 else 0 end), 0) as kanon_codes,
+    coalesce(
+        sum(
+            case
+                when kanon_text like '0%' and length(kanon_text) > 1 and kanon_text not like '0.%' then 1
+                else 0
+            end
+        ), 0
+    ) as kanon_codes,
     coalesce(sum(case when try_cast(kanon_text as date) is not null then 1 else 0 end), 0) as kanon_dates,
     min(kanon_number) as kanon_least,
     max(kanon_number) as kanon_most

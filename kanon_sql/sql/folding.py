@@ -1,0 +1,207 @@
+"""Lines of a statement that are too long to be read, folded where a person would fold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import sqlglot
+from sqlglot.tokenizer_core import Token, TokenType
+
+WIDTH = 110
+"""The longest line that is printed, as far as names and values allow."""
+_INDENT = 4
+
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
+_BRANCHES = {TokenType.WHEN, TokenType.ELSE}
+_SORTED_BY = {TokenType.PARTITION_BY, TokenType.ORDER_BY, TokenType.ROWS}
+_OPERATORS = (
+    {TokenType.OR},
+    {TokenType.AND},
+    {TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.EQ, TokenType.NEQ},
+    {TokenType.DPIPE},
+    {TokenType.PLUS, TokenType.DASH},
+    {TokenType.STAR, TokenType.SLASH},
+)
+"""What a line is folded before, the loosest first."""
+_CONDITIONS = {TokenType.OR, TokenType.AND}
+_SHORT = 24
+"""An operand so short stays on the line of another."""
+_OPERANDS = {
+    TokenType.VAR,
+    TokenType.IDENTIFIER,
+    TokenType.NUMBER,
+    TokenType.STRING,
+    TokenType.NATIONAL_STRING,
+    TokenType.NULL,
+}
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A token as it is spelled, with how deep in brackets and CASEs of its line it stands."""
+
+    type: TokenType
+    text: str
+    spaced: bool
+    """Whether a space stands before it."""
+    depth: int
+
+
+def folded(sql: str, dialect: str) -> str:
+    """The statement, each line of which that is too long is several.
+
+    >>> violated = "sum(case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end)"
+    >>> print(folded(f"{violated} as kanon_t_closeness_violated_records_of_people", "duckdb"))
+    sum(
+        case when kanon_distance > 0.2 + 1e-09 then kanon_size else 0 end
+    ) as kanon_t_closeness_violated_records_of_people
+    """
+    lines = sql.split("\n")
+    if max(map(len, lines)) <= WIDTH:
+        return sql
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    tokens = iter(sqlglot.tokenize(sql, read=dialect))
+    token = next(tokens, None)
+    found: list[str] = []
+    for line, (start, after) in zip(lines, pairwise(starts), strict=True):
+        here: list[Token] = []
+        while token is not None and token.start < after:
+            here.append(token)
+            token = next(tokens, None)
+        whole = bool(here) and not _around(sql, here, start, after).strip()
+        if len(line) > WIDTH and whole:
+            found += _folded(_pieces(sql, here), here[0].start - start)
+        else:
+            found.append(line)
+    return "\n".join(found)
+
+
+def _around(sql: str, tokens: Sequence[Token], start: int, after: int) -> str:
+    """What a line has besides its tokens: a comment, or the rest of a text of several lines."""
+    return (
+        sql[start : tokens[0].start]
+        + sql[tokens[-1].end + 1 : after]
+        + sql[after : tokens[-1].end + 1]
+    )
+
+
+def _pieces(sql: str, tokens: Sequence[Token]) -> list[_Piece]:
+    pieces, depth, end = [], 0, tokens[0].start
+    for token in tokens:
+        text = sql[token.start : token.end + 1]
+        depth -= token.token_type in _CLOSING
+        pieces.append(_Piece(token.token_type, text, token.start > end, depth))
+        depth += token.token_type in _OPENING
+        end = token.end + 1
+    return pieces
+
+
+def _text(pieces: Sequence[_Piece]) -> str:
+    return "".join(f"{' ' if each.spaced else ''}{each.text}" for each in pieces).strip()
+
+
+def _folded(pieces: Sequence[_Piece], indent: int, bracketed: bool = False) -> Iterator[str]:
+    """The line as several, of which each is folded again as long as there is a way. `bracketed`
+    says that it is all that stands in brackets."""
+    text = _text(pieces)
+    parts = [] if indent + len(text) <= WIDTH else _parts(pieces, bracketed)
+    if not parts:
+        yield f"{' ' * indent}{text}"
+        return
+    for part in parts:
+        yield from _folded(part.pieces, indent + part.further * _INDENT, part.bracketed)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some pieces of a line that become one of their own."""
+
+    pieces: Sequence[_Piece]
+    further: int
+    """How much further it is indented."""
+    bracketed: bool = False
+
+
+def _parts(pieces: Sequence[_Piece], bracketed: bool) -> list[_Part]:
+    """The parts of a line: its branches, its columns, its operands, or what stands in brackets.
+
+    Where nothing stands in brackets that end on the line, they are those of brackets that don't.
+    """
+    for level in sorted({each.depth for each in pieces}):
+        outer = [place for place, each in enumerate(pieces) if each.depth == level]
+        within = _of_brackets(pieces, outer)
+        parts = _of_clauses(pieces, outer) or _of_operands(pieces, outer, bracketed)
+        if parts and within and sum(len(_text(part.pieces)) > _SHORT for part in parts) < 2:
+            return within
+        if parts or within:
+            return parts or within
+    return []
+
+
+def _of_clauses(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Part]:
+    then = [place for place in outer if pieces[place].type == TokenType.THEN]
+    if pieces[0].type == TokenType.WHEN and then:
+        return _split(pieces, then[:1], 0)
+    columns = [place + 1 for place in outer if pieces[place].type == TokenType.COMMA]
+    if columns and columns[0] < len(pieces):
+        return _split(pieces, columns, 1 if pieces[0].type in _SORTED_BY else 0)
+    sorted_by = [place for place in outer if place and pieces[place].type in _SORTED_BY]
+    return _split(pieces, sorted_by, 0) if sorted_by else []
+
+
+def _of_operands(pieces: Sequence[_Piece], outer: Sequence[int], bracketed: bool) -> list[_Part]:
+    for operators in _OPERATORS:
+        before = [place for place in outer if place and _is_between(pieces, place, operators)]
+        if before:
+            return _split(pieces, before, 0 if bracketed and operators <= _CONDITIONS else 1)
+    return []
+
+
+def _split(pieces: Sequence[_Piece], places: Sequence[int], further: int) -> list[_Part]:
+    ends = [0, *places, len(pieces)]
+    parts = [pieces[start:end] for start, end in pairwise(ends) if start < end]
+    return [_Part(part, further if place else 0) for place, part in enumerate(parts)]
+
+
+def _is_between(pieces: Sequence[_Piece], place: int, operators: set[TokenType]) -> bool:
+    """Whether an operator stands there between two operands, and belongs to no BETWEEN."""
+    if pieces[place].type not in operators:
+        return False
+    if pieces[place].type == TokenType.AND:
+        before = [
+            each.type
+            for each in pieces[:place]
+            if each.depth == pieces[place].depth and each.type in (TokenType.AND, TokenType.BETWEEN)
+        ]
+        return before[-1:] != [TokenType.BETWEEN]
+    last = pieces[place - 1].type
+    return last in _OPERANDS or last in _CLOSING
+
+
+def _of_brackets(pieces: Sequence[_Piece], outer: Sequence[int]) -> list[_Part]:
+    """The longest brackets or CASE of the line, with what is in them on lines of its own."""
+    groups = [
+        (opening, closing)
+        for opening, closing in pairwise(outer)
+        if pieces[opening].type in _OPENING
+        and pieces[closing].type in _CLOSING
+        and closing > opening + 1
+    ]
+    if not groups:
+        return []
+    opening, closing = max(groups, key=lambda group: len(_text(pieces[slice(*group)])))
+    inner = pieces[opening + 1 : closing]
+    least = min(each.depth for each in inner)
+    branches = [
+        place for place, each in enumerate(inner) if each.depth == least and each.type in _BRANCHES
+    ]
+    if pieces[opening].type == TokenType.CASE:
+        within = [replace(part, further=1) for part in _split(inner, branches, 1)]
+    else:
+        within = [_Part(inner, 1, bracketed=True)]
+    return [_Part(pieces[: opening + 1], 0), *within, _Part(pieces[closing:], 0)]
