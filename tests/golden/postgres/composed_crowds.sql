@@ -49,7 +49,8 @@ release_members as (
         from "patients"
     ) as release_records
     inner join release_classes
-        on array[row(release_classes."zip", release_classes."age")] = array[row(release_records."zip", release_records."age")]
+        on array[row(release_classes."zip", release_classes."age")]
+            = array[row(release_records."zip", release_records."age")]
 ),
 
 earlier_members as (
@@ -328,7 +329,8 @@ release_values_1 as (
         from "patients"
     ) as release_cells
     inner join release_classes
-        on array[row(release_classes."zip", release_classes."age")] = array[row(release_cells."zip", release_cells."age")]
+        on array[row(release_classes."zip", release_classes."age")]
+            = array[row(release_cells."zip", release_cells."age")]
 ),
 
 earlier_values_1 as (
