@@ -31,12 +31,28 @@ DEMANDS: dict[str, list[Any]] = {
         kanon.EntropyLDiversity(l=1.5, sensitive="s"),
     ],
     "others known": [kanon.LDiversity(l=2, sensitive="s", with_other_sensitive=True)],
+    "risks": [
+        kanon.JournalistRisk(max_highest=0.4, reference="people"),
+        kanon.KMapEstimate(k=3, population=600),
+    ],
 }
 REFERENCES: dict[str, dict[str, str]] = {
     "records": {},
     "people": {"entity": "person"},
     "weights": {"weight": "many"},
 }
+
+
+@pytest.fixture(scope="module", params=["postgres", "clickhouse"])
+def any_database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    with ENGINES[request.param].started(tmp_path_factory.mktemp(request.param)) as running:
+        running.load("release", filled(release()))
+        running.load("register", filled(register()))
+        running.load("visits", filled(visits(3)))
+        running.load("visits_before", filled(visits(4)))
+        yield running
 
 
 @pytest.fixture(scope="module", params=["postgres", "sqlite"])
@@ -80,6 +96,13 @@ def register() -> pyarrow.Table:
     rows = [tuple(each[name] for name in names) for each in [*people(60, 1), *more]]
     text, whole = pyarrow.string(), pyarrow.int64()
     return asking.table(names, rows, [text, whole, text, whole, whole])
+
+
+def visits(seed: int) -> pyarrow.Table:
+    """Records of people, some of whom have several."""
+    names = ["person", "age", "town"]
+    rows = [tuple(each[name] for name in names) for each in people(60, seed)]
+    return asking.table(names, rows, [pyarrow.int64(), pyarrow.int64(), pyarrow.string()])
 
 
 def outcome(result: kanon.AnonymizationResult) -> dict[str, Any]:
@@ -126,3 +149,41 @@ def test_the_node_is_that_of_duckdb(
     assert found.anonymization.levels == expected.anonymization.levels
     assert outcome(found) == asking.near(outcome(expected))
     assert found.holds
+
+
+def test_what_a_reference_has_is_searched_everywhere(any_database: Database) -> None:
+    few = {"at_most": {"zip": 0, "age": 1, "town": 1}}
+    expected = anonymized(release(), register(), "risks", "records", **few)
+    found = anonymized("release", "register", "risks", "records", engine=any_database.url, **few)
+
+    assert outcome(found) == asking.near(outcome(expected))
+
+
+@BOTH_WAYS
+def test_crowds_of_two_releases_are_searched_everywhere(
+    any_database: Database, pulled: bool
+) -> None:
+    asked: dict[str, Any] = {
+        "quasi_identifiers": {name: LEVELS[name] for name in ("age", "town")},
+        "entity": "person",
+        "checks": [kanon.ComposedKAnonymity(k=2)],
+        "k": 2,
+        "max_suppressed": 10,
+        "algorithm": "optimal",
+        "at_most": {"age": 2, "town": 1},
+    }
+    before = {"quasi_identifiers": ["town"]}
+
+    expected = kanon.anonymize(
+        visits(3), earlier_releases={"earlier": {"source": visits(4), **before}}, **asked
+    )
+    found = kanon.anonymize(
+        "visits",
+        earlier_releases={"earlier": {"source": "visits_before", **before}},
+        engine=any_database.url,
+        pull_frequencies=pulled,
+        **asked,
+    )
+
+    assert outcome(found) == asking.near(outcome(expected))
+    assert not any("does not look for it" in each for each in found.tables[0].warnings)
