@@ -431,8 +431,7 @@ def test_the_output_is_the_result_and_stdout_stays_empty(run):
     printed = run("audit", "kanon.yml", "--format", "json")
     written = run("audit", "kanon.yml", "--format", "json", "--output", "result.json")
     assert written == Ended(1, "", "result.json written: violated.\n")
-    kept = json.loads(Path("result.json").read_text(encoding="utf-8"))
-    assert kept == json.loads(printed.out) | {"asked": "kanon-sql audit kanon.yml"}
+    assert Path("result.json").read_text(encoding="utf-8") == printed.out
 
 
 def test_a_release_and_its_result_are_both_told_where_neither_is_printed(run):
