@@ -102,6 +102,7 @@ def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
     """A folder to fill beside `folder`, which takes its place when all went well."""
+    folder = folder.resolve()  # `.` has no name of its own
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _unfinished(folder) as held:
         beside = held / folder.name

@@ -79,6 +79,22 @@ def test_a_file_is_no_folder(tmp_path):
         demo.write(tmp_path / "demo", force=True)
 
 
+@pytest.mark.parametrize("name", [".", "..", "../here"])
+def test_it_is_written_where_one_stands(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    if name == "..":
+        (tmp_path / "here" / "below").mkdir()
+        monkeypatch.chdir(tmp_path / "here" / "below")
+
+    demo.write(Path(name), force=True)
+
+    assert {each.name for each in (tmp_path / "here").iterdir()} > {"kanon.yml", "patients.csv"}
+    assert {each.name for each in tmp_path.iterdir()} == {"here"}
+
+
 def test_nothing_is_left_where_it_could_not_be_written(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("no space left")
