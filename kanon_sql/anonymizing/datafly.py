@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from kanon_sql.anonymizing.lattice import Attribute, Levels
 
@@ -32,6 +33,13 @@ class SearchPath:
     records_violating: int
     reached_top: bool
     """Whether every attribute is at its top and still too many records violate."""
+
+    @property
+    def steps_without_last(self) -> tuple[Step, ...]:
+        """The steps there would have been, had all been allowed to be suppressed that violated
+        before the last one: as many may have violated before steps that only seemed to help."""
+        allowed = self.steps[-1].records_violating
+        return tuple(takewhile(lambda step: step.records_violating > allowed, self.steps))
 
 
 def datafly(

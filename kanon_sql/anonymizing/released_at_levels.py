@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kanon_sql.anonymizing.alternative import stopped_earlier
 from kanon_sql.anonymizing.bare import builders
 from kanon_sql.anonymizing.choosing import Choice
 from kanon_sql.anonymizing.datafly import SearchPath, datafly
@@ -113,6 +114,13 @@ def released_at_levels(
             before=Before(before.name, before.summary, before.checks, before.risk),
             untouched=untouched,
             builders=builders(sets, path.levels),
+            stopped_earlier=stopped_earlier(
+                sets,
+                making.preferred,
+                path,
+                k=making.k,
+                combinations=before.summary.classes or 0,
+            ),
             **_at_best(made, lost),
         ),
     )

@@ -71,13 +71,27 @@ def after_datafly(result: ReleaseFindings) -> Iterator[str]:
     if 0 < last.records_violating <= whole * _A_LITTLE:
         yield (
             f"Allowing {counted(last.records_violating, 'record')} "
-            f"({percent(last.records_violating / whole)}) to be suppressed would have spared the "
-            f"last step: {printable(last.attribute)} from level {last.to_level - 1} to "
-            f"{last.to_level}."
+            f"({percent(last.records_violating / whole)}) to be suppressed would have spared "
+            f"{_spared(made)}"
         )
     yield (
         "Datafly does not look for the least loss; --algorithm optimal does, and may lose less. "
         "kanon-sql tradeoff shows what each k would cost."
+    )
+
+
+def _spared(made: Anonymization) -> str:
+    """Which steps a little more suppression spares, and what would be lost without them."""
+    name, level = made.steps[-1].attribute, made.steps[-1].to_level
+    step = f"the last step: {printable(name)} from level {level - 1} to {level}."
+    at, lost = made.stopped_earlier, made.metrics.loss
+    if at is None or at.metrics.loss is None or lost is None:
+        return step
+    spared = len(made.steps) - sum(at.levels.values())
+    if spared > 1:
+        step = f"the last {spared} steps."
+    return (
+        f"{step} Then {percentage(at.metrics.loss)} would have been lost, not {percentage(lost)}."
     )
 
 

@@ -20,7 +20,7 @@ import oracle_datafly
 import pyarrow
 import pytest
 from generated import few, fewer
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle_datafly import Asked
 from published_datafly import AT_NODES, DATAFLY, asked, frequencies, levels
@@ -151,6 +151,24 @@ def test_a_table_of_which_anything_may_go(drawn: Drawn) -> None:
     result = anonymize(drawn.table, drawn.question)
 
     assert asking.part_of(figures(result), expected.figures) == asking.near(expected.figures)
+
+
+@settings(fewer, max_examples=6)
+@given(questions(bounds=(0,)))
+def test_it_would_have_stopped_earlier(drawn: Drawn) -> None:
+    """What is said of a bound that was not given is found where it is."""
+    made = anonymize(drawn.table, drawn.question).anonymization
+    said = made.stopped_earlier
+    assert (said is None) == (made.reached_top or not made.steps)
+    assume(said is not None and said.classes)
+    assert said is not None
+
+    allowed = {**drawn.question, "max_suppressed": made.steps[-1].records_violating}
+    found = anonymize(drawn.table, allowed).anonymization
+
+    assert (found.levels, found.suppressed - found.step4) == (said.levels, said.suppressed)
+    if not found.step4:
+        assert found.metrics.to_dict() == asking.near(said.metrics.to_dict())
 
 
 @fewer
