@@ -196,10 +196,10 @@ def test_all_files_are_written_or_none(here: Path, monkeypatch: pytest.MonkeyPat
 
     put = writing.put_in_place
 
-    def fail(new: Path, path: Path) -> None:
+    def fail(new: Path, path: Path, **how: bool) -> None:
         if path.name == "02_classes.sql":
             raise OSError(28, "No space left on device")
-        put(new, path)
+        put(new, path, **how)
 
     monkeypatch.setattr(writing, "put_in_place", fail)
 
