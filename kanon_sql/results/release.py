@@ -243,9 +243,10 @@ class Anonymization:
     """Where each class ended, if each has levels of its own."""
     builders: Mapping[str, str] = field(default_factory=dict)
     """Levels that would keep more of the quasi-identifiers that have none but `*`, by name."""
-    stopped_earlier: MinimalNode | None = None
+    stopped_earlier: MinimalNode | None = field(default=None, compare=False)
     """The levels at which Datafly would have stopped, had those been suppressed that violate a
-    demand before its last step; None where that was not counted."""
+    demand before its last step; None where that was not counted. It is said to whoever waits, and
+    not kept in JSON, as what that holds is the same however a table was asked."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", Rows(self.steps))
@@ -286,8 +287,6 @@ class Anonymization:
         found: dict[str, Any] = {}
         if self.search is not None:
             found |= {"metric": self.metric, "search": self.search.to_dict()}
-        if self.stopped_earlier is not None:
-            found["stopped_earlier"] = self.stopped_earlier.to_dict()
         if self.minimal_nodes is not None:
             found["minimal_nodes"] = [each.to_dict() for each in self.minimal_nodes]
         return found
