@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kanon_sql.plan.bound import AtLevel, BoundSpec
 from kanon_sql.plan.check_sql import LabelledCheck
+from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import DeltaPresence, KMap
 from kanon_sql.spec.models.risk import JournalistRisk
@@ -55,6 +56,22 @@ def demands_on_reference(checks: Iterable[LabelledCheck]) -> Iterator[str]:
                 yield f"kanon_{each.label}_violated_classes = 0."
             case JournalistRisk(max_highest=float() | int()) if each.check.gates:
                 yield f"kanon_{each.label}_violated_classes = 0."
+
+
+def demands_on_crowds(checks: Iterable[LabelledCheck]) -> Iterator[str]:
+    """What the one row on an earlier release must show of the crowds in both."""
+    for each in checks:
+        match each.check.model:
+            case ComposedKAnonymity(k=int()) if each.check.gates:
+                yield f"kanon_{each.label}_violated_classes = 0."
+
+
+def demands_on_pairs(checks: Iterable[LabelledCheck], place: int) -> Iterator[str]:
+    """What it must show of the values of an attribute that pairs of classes leave."""
+    for each in checks:
+        match each.check.model:
+            case ComposedLDiversity(l=int()) if each.check.gates:
+                yield f"kanon_{each.label}_violated_{place}_classes = 0."
 
 
 def looked_at(name: str, levels: Iterable[AtLevel]) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundSpec
 from kanon_sql.plan.check_sql import LabelledCheck, Named, labelled
+from kanon_sql.plan.demands import demands_on_crowds, demands_on_pairs
 from kanon_sql.plan.pairs import of_both_releases
 from kanon_sql.plan.steps import earlier_records, records, spoken, step
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
@@ -111,6 +112,10 @@ def _step(
         ),
         ComposedKAnonymity,
         *([ComposedLDiversity] if left else []),
+        demanded=[
+            *demands_on_crowds(crowds),
+            *(said for each in candidates for said in demands_on_pairs(each.checks, each.place)),
+        ],
     )
 
 

@@ -23,7 +23,7 @@ with
 
 {{ kanon_sql.sets_of_crowds(measures) }},
 
-{# A class has those who are in it alone, and those of several classes. #}
+-- The earlier release alone: a class has people who are in it only, and people of several classes.
 earlier_parts as (
     select
         kanon_first as kanon_class,
@@ -99,14 +99,17 @@ cross join candidates_in_short_{{ each.place }}
 {# The sets that it names: who is in both releases, who came and who left. The crowds of either are
    those of both with the joiners, or with the leavers. #}
 {% macro sets_of_crowds(measures) %}
+-- The classes of whoever is in several, as one text.
 {{ kanon_sql.numbers_of_several("release") }},
 
 {{ kanon_sql.numbers_of_several("earlier") }},
 
+-- The people who are in exactly the same classes of a release.
 {{ kanon_sql.crowds_of("release") }},
 
 {{ kanon_sql.crowds_of("earlier") }},
 
+-- The people who are in exactly the same classes of both: a crowd.
 joint_classes as (
     select
         people.kanon_release_first,
@@ -126,8 +129,10 @@ joint_classes as (
         earlier_numbers.kanon_numbers
 ),
 
+-- Crowds of this release less the people of both: who came.
 {{ kanon_sql.people_of_one("release", "joiner") }},
 
+-- Crowds of the earlier one less the people of both: who left.
 {{ kanon_sql.people_of_one("earlier", "leaver") }},
 
 people_in_both as (
@@ -214,6 +219,7 @@ from measured
 {# The people of both releases, by the numbers of their classes: the first and the last of each
    release, between which somebody of several classes has others. #}
 {% macro sets_of_people(release, columns, entities, earlier, earlier_columns) %}
+-- The classes by number, in the order of all columns: it is the same wherever it is read.
 {{ kanon_sql.numbered_classes("release", release, columns) }},
 
 {{ kanon_sql.numbered_classes("earlier", earlier, earlier_columns) }},
@@ -222,14 +228,17 @@ from measured
 
 {{ kanon_sql.members("earlier", earlier, earlier_columns, entities, entities.reference) }},
 
+-- Each person once, with the first and the last of their classes.
 {{ kanon_sql.people_of_release("release") }},
 
 {{ kanon_sql.people_of_release("earlier") }},
 
+-- Whoever is in several classes, with each of them.
 {{ kanon_sql.people_of_several_classes("release") }},
 
 {{ kanon_sql.people_of_several_classes("earlier") }},
 
+-- Whoever is in both releases.
 people as (
     select
         release_people.kanon_entity,

@@ -33,13 +33,13 @@ with
 
 {{ kanon_sql.people_of_pairs(attribute.place, pair_verdicts, flags) }}
 
-
 {{ kanon_sql.flagged_people(flags) }}
 {%- endmacro %}
 
 
 {# Each person of both releases in each pair of their classes, and how many are in a pair. #}
 {% macro sets_of_pairs() %}
+-- Each person of both in every pair of their classes.
 people_in_pairs as (
     select
         people.kanon_entity,
@@ -76,6 +76,8 @@ pairs as (
     "earlier", earlier, earlier_columns, place, values, values.reference, unknown
 ) }},
 
+-- The values that a pair may have by this release; distinct, so that no planner joins the values of
+-- both first, with a row for any two classes that share one.
 pair_values_{{ place }} as (
     select distinct
         pairs.kanon_release_class,
@@ -86,6 +88,7 @@ pair_values_{{ place }} as (
         on release_values_{{ place }}.kanon_class = pairs.kanon_release_class
 ),
 
+-- How many of them the earlier release leaves.
 candidates_{{ place }} as (
     select
         pair_values_{{ place }}.kanon_release_class,
@@ -102,6 +105,7 @@ candidates_{{ place }} as (
         pair_values_{{ place }}.kanon_earlier_class
 ),
 
+-- Every pair, those to which none is left too.
 measured_pairs_{{ place }} as (
     select
         pairs.*,

@@ -128,6 +128,7 @@ reference_by_cell as (
 {{ kanon_sql.reference_with_cells_of_release(pairs, matched, reference_entity) | indent(4, first=true) }}
 ),
 
+-- The classes of the reference that a class of the release takes in.
 reference_in_release as (
     select distinct
 {{ kanon_sql.aliases_in("reference_by_cell", columns) | indent(4, first=true) }}
@@ -158,6 +159,7 @@ reference_sides as (
     from reference_in_release
 ),
 
+-- Those that none takes in.
 reference_only as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},

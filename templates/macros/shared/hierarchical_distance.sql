@@ -33,6 +33,7 @@ with
 
 {{ kanon_sql.inline_values("paths", kanon_sql.path_columns(paths).split(","), paths) }},
 
+-- What a class has below each node of the tree; a value that it lacks is alone at every height.
 class_nodes as (
 {% for height in heights %}
     select
@@ -115,6 +116,7 @@ nodes as (
 {% endif %}
 ),
 
+-- The mean, over the heights below the root, of what the class has more than the table.
 class_distances as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},

@@ -71,10 +71,11 @@ known_values as (
     where {{ kanon_sql.alias(sensitive) }} is not null
 ),
 
-spelled_values as (
+-- Each of them with the number that it spells, if any.
+read_values as (
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        {{ kanon_sql.spelling("kanon_text") | indent(8) }} as kanon_spelling
+        known_values.*,
+        {{ kanon_sql.number_or_null("kanon_text") | indent(8) }} as kanon_number
     from known_values
 ),
 
@@ -82,8 +83,8 @@ classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
         count(*) as kanon_distinct,
-        count(distinct kanon_spelling) as kanon_spellings
-    from spelled_values
+        {{ kanon_sql.count_spellings() | indent(8) }} as kanon_spellings
+    from read_values
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 )

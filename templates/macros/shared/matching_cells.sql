@@ -172,6 +172,7 @@ ranges as (
         )
 ),
 
+-- The shapes that masks of the release have: how long, with how many stars before what they keep.
 masks as (
     select distinct
         kanon_column,
@@ -308,6 +309,7 @@ matching_cells as (
     kanon_kept characters after kanon_stars_left are known.
 #}
 {% macro parsed_cells(name, texts) -%}
+-- What a text begins and ends with, and where it has the signs of an interval, a range or a mask.
 {{ name }}_taken_apart as (
     select
         {{ texts }}.*,
@@ -321,6 +323,7 @@ matching_cells as (
     from {{ texts }}
 ),
 
+-- Whether it may be an interval or a range, and which of its ends an interval leaves out.
 {{ name }}_with_notation as (
     select
         {{ name }}_taken_apart.*,
@@ -359,6 +362,7 @@ matching_cells as (
     from {{ name }}_with_ends
 ),
 
+-- What each is read as; what is no number, interval, range or mask is a text.
 {{ name }} as (
     select
         {{ name }}_with_numbers.*,

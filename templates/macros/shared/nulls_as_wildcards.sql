@@ -20,6 +20,7 @@ with
 
 {# The sets that such a statement names, the last of which is that of the patterns. #}
 {% macro sets_of_wildcards(relation, columns) %}
+-- Each combination of values; kanon_mask has a 1 for each column that is NULL.
 patterns as (
     select
 {{ kanon_sql.aliased_names(columns) | indent(4, first=true) }},
@@ -37,6 +38,7 @@ masks as (
     from patterns
 ),
 
+-- The patterns of a mask as those of another see them: without what is NULL there.
 patterns_as_seen as (
     select
         masks.kanon_mask as kanon_seen_by,
@@ -59,6 +61,7 @@ patterns_as_seen as (
 {% endfor %}
 ),
 
+-- Each pattern without what is NULL in the patterns of a mask that it looks at.
 patterns_as_looking as (
     select
         patterns.*,
@@ -72,6 +75,7 @@ patterns_as_looking as (
     cross join masks
 ),
 
+-- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
 classes as (
     select
 {% for column in columns %}

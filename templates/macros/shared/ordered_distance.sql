@@ -40,6 +40,7 @@ with
 {% endif %}
 {{ kanon_sql.value_totals(sensitive, counted, unknown, whole) }},
 
+-- The values of the table in their order, NULL last.
 ranked_values as (
     select
         value_totals.{{ kanon_sql.alias(sensitive) }},
@@ -77,6 +78,7 @@ ranks as (
     group by kanon_rank
 ),
 
+-- What the table has up to each rank, and in all.
 cumulated_ranks as (
     select
         kanon_rank,
@@ -86,6 +88,7 @@ cumulated_ranks as (
     from ranks
 ),
 
+-- The sum of that over all ranks before one: two of them tell what lies between.
 table_steps as (
     select
         kanon_rank,
@@ -113,6 +116,8 @@ class_ranks as (
         ranked_values.kanon_rank
 ),
 
+-- What a class has up to each of its ranks, as if it were as large as the table, and which of its
+-- ranks is next: from one to the next the class stays where it is, and the table grows.
 class_steps as (
     select
 {{ kanon_sql.aliases_in("class_ranks", columns) | indent(4, first=true) }},
@@ -130,6 +135,7 @@ class_steps as (
         on table_steps.kanon_rank = class_ranks.kanon_rank
 ),
 
+-- The steps of all classes and of the table in one list, to be sorted once.
 steps_of_both as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -164,6 +170,7 @@ steps_of_both as (
     from table_steps
 ),
 
+-- kanon_crossing is the first rank at which the table has more than the class has here.
 crossed_steps as (
     select
         steps_of_both.*,
@@ -178,6 +185,7 @@ crossed_steps as (
     from steps_of_both
 ),
 
+-- The crossing within its gap: before it the class has no less, from there on the table has more.
 gaps as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -203,6 +211,7 @@ gaps as (
     where kanon_is_of_table = 0
 ),
 
+-- What class and table differ by, added up over all ranks; before its first rank a class has nothing.
 distances as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -219,6 +228,7 @@ distances as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
+-- The mean over the steps from rank to rank, as a share; only rounding takes it below 0.
 class_distances as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},

@@ -8,6 +8,7 @@
 {% macro smallest_classes(relation, columns, entity) %}
 with
 
+-- Each person once in a class, however many records they have there.
 class_people as (
     {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
 ),
@@ -16,6 +17,7 @@ classes as (
     {{ kanon_sql.count_people("class_people", columns, entity) | trim | indent(4) }}
 ),
 
+-- Each person once, with the smallest of their classes.
 people as (
     {{ kanon_sql.of_each_person(
         "class_people", "classes", columns, entity, ["min(classes.kanon_size) as kanon_size"]
@@ -83,10 +85,12 @@ from people
 {% macro profiles(relation, columns, entity) %}
 with
 
+-- Each person once in a class, however many records they have there.
 class_people as (
     {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
 ),
 
+-- Each person with the number of their classes; the values tell the class where it is one.
 people as (
     select
         {{ kanon_sql.alias(entity) }},
@@ -98,6 +102,7 @@ people as (
     group by {{ kanon_sql.alias(entity) }}
 ),
 
+-- People of one class: their profile is that class.
 profiles_of_one_class as (
     select count(*) as kanon_people
     from people
@@ -106,6 +111,7 @@ profiles_of_one_class as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
+-- People of several classes, with each of them.
 memberships as (
     select class_people.*
     from class_people
@@ -114,6 +120,7 @@ memberships as (
     where people.kanon_classes > 1
 ),
 
+-- Their classes by number.
 classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
@@ -123,6 +130,7 @@ classes as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
+-- Their profile: the numbers of their classes in order, as one text.
 people_of_several_classes as (
     select
         memberships.{{ kanon_sql.alias(entity) }},

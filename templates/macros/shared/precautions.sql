@@ -56,24 +56,27 @@ known_values as (
     where {{ kanon_sql.ident(column) }} is not null
 ),
 
-spelled_values as (
+-- Each of them with the number that it spells, if any.
+read_values as (
     select
-        {{ kanon_sql.spelling("kanon_text") | indent(8) }} as kanon_spelling,
+        kanon_text,
         {{ kanon_sql.number_or_null("kanon_text") | indent(8) }} as kanon_number
     from known_values
 )
 
 select
     count(*) as kanon_known_values,
-    count(distinct kanon_spelling) as kanon_spellings,
+    {{ kanon_sql.count_spellings() | indent(4) }} as kanon_spellings,
     count(kanon_number) as kanon_numbers
-from spelled_values
+from read_values
 {%- endmacro %}
 
 
-{# What is left of a text when case and the spelling of numbers are set aside. #}
-{% macro spelling(text) -%}
-coalesce(cast({{ kanon_sql.number_or_null(text) }} as {{ kanon_sql.text_type() }}), lower({{ text }}))
+{# How many different numbers and other texts there are when case is set aside. A number counts as
+   one, and not as the text that an engine would write of it, which may be cut to a few digits. #}
+{% macro count_spellings() -%}
+count(distinct kanon_number)
+    + count(distinct case when kanon_number is null then lower(kanon_text) end)
 {%- endmacro %}
 
 

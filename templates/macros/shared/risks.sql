@@ -28,6 +28,7 @@ classes as (
 {{ kanon_sql.names(columns) | indent(4, first=true) }}
 )
 {%- else %}
+-- Each person once in a class, with the least of the weights they have there.
 class_people as (
     select
 {{ kanon_sql.aliased_names(columns) | indent(4, first=true) }},
@@ -49,6 +50,7 @@ classes as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
+-- Each person once, with the least that any of their classes has.
 people as (
     select
         class_people.kanon_entity,

@@ -17,15 +17,10 @@ known_values as (
         )
 ),
 
-spelled_values as (
+-- Each of them with the number that it spells, if any.
+read_values as (
     select
-        coalesce(
-            cast(case
-                when lengthUTF8(kanon_text) <= 15 and match(kanon_text, '^(-?[0-9]+([.][0-9]+)?)$')
-                then cast(kanon_text as Nullable(Float64))
-            end as Nullable(String)),
-            lowerUTF8(kanon_text)
-        ) as kanon_spelling,
+        kanon_text,
         case
             when lengthUTF8(kanon_text) <= 15 and match(kanon_text, '^(-?[0-9]+([.][0-9]+)?)$')
             then cast(kanon_text as Nullable(Float64))
@@ -35,7 +30,10 @@ spelled_values as (
 
 select
     toInt64(count(*)) as kanon_known_values,
-    toInt64(count(distinct kanon_spelling)) as kanon_spellings,
+    toInt64(count(distinct kanon_number))
+        + toInt64(
+            count(distinct case when kanon_number is null then lowerUTF8(kanon_text) end)
+        ) as kanon_spellings,
     toInt64(count(kanon_number)) as kanon_numbers
-from spelled_values
+from read_values
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1

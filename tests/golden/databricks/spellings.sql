@@ -15,16 +15,10 @@ known_values as (
         not `diagnosis` is null
 ),
 
-spelled_values as (
+-- Each of them with the number that it spells, if any.
+read_values as (
     select
-        coalesce(
-            cast(case
-                when length(kanon_text) <= 15
-                and regexp_like(kanon_text, '^(?:-?[0-9]+([.][0-9]+)?)\\z')
-                then cast(kanon_text as double)
-            end as string),
-            lower(kanon_text)
-        ) as kanon_spelling,
+        kanon_text,
         case
             when length(kanon_text) <= 15
             and regexp_like(kanon_text, '^(?:-?[0-9]+([.][0-9]+)?)\\z')
@@ -35,6 +29,7 @@ spelled_values as (
 
 select
     count(*) as kanon_known_values,
-    count(distinct kanon_spelling) as kanon_spellings,
+    count(distinct kanon_number)
+        + count(distinct case when kanon_number is null then lower(kanon_text) end) as kanon_spellings,
     count(kanon_number) as kanon_numbers
-from spelled_values
+from read_values

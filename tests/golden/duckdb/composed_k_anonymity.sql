@@ -1,5 +1,6 @@
 -- Question   How many people are in both patients and patients_before, and share their classes in
 --            either: zip and age, and there zip_code?
+-- Demanded   kanon_composed_k_anonymity_violated_classes = 0.
 -- Model      composed k-anonymity. Whoever links the records of a person in this release and in an
 --            earlier one, and knows the quasi-identifiers of both, finds at least k people who are
 --            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
@@ -8,6 +9,7 @@
 
 with
 
+-- The classes by number, in the order of all columns: it is the same wherever it is read.
 release_classes as (
     select
         "zip",
@@ -65,6 +67,7 @@ earlier_members as (
         on earlier_classes.kanon_earlier_1 is not distinct from earlier_records.kanon_earlier_1
 ),
 
+-- Each person once, with the first and the last of their classes.
 release_people as (
     select
         kanon_entity,
@@ -83,6 +86,7 @@ earlier_people as (
     group by kanon_entity
 ),
 
+-- Whoever is in several classes, with each of them.
 release_several as (
     select distinct
         release_members.kanon_entity,
@@ -103,6 +107,7 @@ earlier_several as (
     where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
+-- Whoever is in both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -113,6 +118,7 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
+-- The classes of whoever is in several, as one text.
 release_numbers as (
     select
         kanon_entity,
@@ -129,6 +135,7 @@ earlier_numbers as (
     group by kanon_entity
 ),
 
+-- The people who are in exactly the same classes of a release.
 release_crowds as (
     select
         release_people.kanon_first,
@@ -155,6 +162,7 @@ earlier_crowds as (
         earlier_numbers.kanon_numbers
 ),
 
+-- The people who are in exactly the same classes of both: a crowd.
 joint_classes as (
     select
         people.kanon_release_first,
@@ -174,6 +182,7 @@ joint_classes as (
         earlier_numbers.kanon_numbers
 ),
 
+-- Crowds of this release less the people of both: who came.
 joiner_parts as (
     select
         kanon_first,
@@ -206,6 +215,7 @@ joiners as (
     where kanon_size > 0
 ),
 
+-- Crowds of the earlier one less the people of both: who left.
 leaver_parts as (
     select
         kanon_first,
@@ -248,6 +258,7 @@ people_in_both as (
     from joint_classes
 ),
 
+-- The earlier release alone: a class has people who are in it only, and people of several classes.
 earlier_parts as (
     select
         kanon_first as kanon_class,

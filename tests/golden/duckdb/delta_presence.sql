@@ -61,6 +61,7 @@ cell_texts as (
         kanon_cell
 ),
 
+-- What a text begins and ends with, and where it has the signs of an interval, a range or a mask.
 cells_taken_apart as (
     select
         cell_texts.*,
@@ -74,6 +75,7 @@ cells_taken_apart as (
     from cell_texts
 ),
 
+-- Whether it may be an interval or a range, and which of its ends an interval leaves out.
 cells_with_notation as (
     select
         cells_taken_apart.*,
@@ -121,6 +123,7 @@ cells_with_numbers as (
     from cells_with_ends
 ),
 
+-- What each is read as; what is no number, interval, range or mask is a text.
 cells as (
     select
         cells_with_numbers.*,
@@ -178,6 +181,7 @@ ranges as (
         )
 ),
 
+-- The shapes that masks of the release have: how long, with how many stars before what they keep.
 masks as (
     select distinct
         kanon_column,
@@ -314,6 +318,7 @@ reference_by_cell as (
         and matching_1.kanon_column = 1
 ),
 
+-- The classes of the reference that a class of the release takes in.
 reference_in_release as (
     select distinct
         reference_by_cell."zip",
@@ -342,6 +347,7 @@ reference_sides as (
     from reference_in_release
 ),
 
+-- Those that none takes in.
 reference_only as (
     select
         "zip",

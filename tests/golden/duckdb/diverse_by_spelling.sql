@@ -26,14 +26,14 @@ known_values as (
     where kanon_sensitive_1 is not null
 ),
 
-spelled_values as (
+-- Each of them with the number that it spells, if any.
+read_values as (
     select
-        "zip",
-        "age",
-        coalesce(cast(case
+        known_values.*,
+        case
             when length(kanon_text) <= 15 and regexp_full_match(kanon_text, '-?[0-9]+([.][0-9]+)?')
             then cast(kanon_text as double)
-        end as varchar), lower(kanon_text)) as kanon_spelling
+        end as kanon_number
     from known_values
 ),
 
@@ -42,8 +42,9 @@ classes as (
         "zip",
         "age",
         count(*) as kanon_distinct,
-        count(distinct kanon_spelling) as kanon_spellings
-    from spelled_values
+        count(distinct kanon_number)
+            + count(distinct case when kanon_number is null then lower(kanon_text) end) as kanon_spellings
+    from read_values
     group by
         "zip",
         "age"

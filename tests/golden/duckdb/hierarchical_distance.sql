@@ -23,18 +23,21 @@ class_values as (
 
 paths as (
     select 'flu' as kanon_node_0, 'infection' as kanon_node_1
+
     union all
 
     select 'Flu' as kanon_node_0, 'infection' as kanon_node_1
+
     union all
 
     select 'cold' as kanon_node_0, 'infection' as kanon_node_1
+
     union all
 
     select 'asthma' as kanon_node_0, 'chronic' as kanon_node_1
-
 ),
 
+-- What a class has below each node of the tree; a value that it lacks is alone at every height.
 class_nodes as (
     select
         class_values."zip",
@@ -86,6 +89,7 @@ nodes as (
     from class_nodes
 ),
 
+-- The mean, over the heights below the root, of what the class has more than the table.
 class_distances as (
     select
         "zip",

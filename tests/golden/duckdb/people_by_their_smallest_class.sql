@@ -7,6 +7,7 @@
 
 with
 
+-- Each person once in a class, however many records they have there.
 class_people as (
     select
         "diagnosis",
@@ -29,6 +30,7 @@ classes as (
         "diagnosis"
 ),
 
+-- Each person once, with the smallest of their classes.
 people as (
     select
         class_people.kanon_entity,

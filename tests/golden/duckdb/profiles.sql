@@ -6,6 +6,7 @@
 
 with
 
+-- Each person once in a class, however many records they have there.
 class_people as (
     select
         "zip",
@@ -19,6 +20,7 @@ class_people as (
         "patient"
 ),
 
+-- Each person with the number of their classes; the values tell the class where it is one.
 people as (
     select
         kanon_entity,
@@ -29,6 +31,7 @@ people as (
     group by kanon_entity
 ),
 
+-- People of one class: their profile is that class.
 profiles_of_one_class as (
     select count(*) as kanon_people
     from people
@@ -38,6 +41,7 @@ profiles_of_one_class as (
         "age"
 ),
 
+-- People of several classes, with each of them.
 memberships as (
     select class_people.*
     from class_people
@@ -46,6 +50,7 @@ memberships as (
     where people.kanon_classes > 1
 ),
 
+-- Their classes by number.
 classes as (
     select
         "zip",
@@ -57,6 +62,7 @@ classes as (
         "age"
 ),
 
+-- Their profile: the numbers of their classes in order, as one text.
 people_of_several_classes as (
     select
         memberships.kanon_entity,

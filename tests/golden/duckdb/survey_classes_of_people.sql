@@ -3,6 +3,7 @@
 
 with
 
+-- Each person once in a class, with the least of the weights they have there.
 class_people as (
     select
         "diagnosis",
@@ -31,6 +32,7 @@ classes as (
         "diagnosis"
 ),
 
+-- Each person once, with the least that any of their classes has.
 people as (
     select
         class_people.kanon_entity,

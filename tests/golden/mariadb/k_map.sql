@@ -81,6 +81,7 @@ cell_texts as (
         kanon_cell
 ),
 
+-- What a text begins and ends with, and where it has the signs of an interval, a range or a mask.
 cells_taken_apart as (
     select
         cell_texts.*,
@@ -94,6 +95,7 @@ cells_taken_apart as (
     from cell_texts
 ),
 
+-- Whether it may be an interval or a range, and which of its ends an interval leaves out.
 cells_with_notation as (
     select
         cells_taken_apart.*,
@@ -150,6 +152,7 @@ cells_with_numbers as (
     from cells_with_ends
 ),
 
+-- What each is read as; what is no number, interval, range or mask is a text.
 cells as (
     select
         cells_with_numbers.*,
@@ -219,6 +222,7 @@ ranges as (
         )
 ),
 
+-- The shapes that masks of the release have: how long, with how many stars before what they keep.
 masks as (
     select distinct
         kanon_column,

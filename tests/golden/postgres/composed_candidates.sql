@@ -13,6 +13,7 @@
 
 with
 
+-- The classes by number, in the order of all columns: it is the same wherever it is read.
 release_classes as (
     select
         "zip",
@@ -63,6 +64,7 @@ earlier_members as (
         on array[earlier_classes.kanon_earlier_1] = array[earlier_records.kanon_earlier_1]
 ),
 
+-- Each person once, with the first and the last of their classes.
 release_people as (
     select
         kanon_entity,
@@ -83,6 +85,7 @@ earlier_people as (
         kanon_entity
 ),
 
+-- Whoever is in several classes, with each of them.
 release_several as (
     select distinct
         release_members.kanon_entity,
@@ -105,6 +108,7 @@ earlier_several as (
         earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
+-- Whoever is in both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -115,6 +119,7 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
+-- Each person of both in every pair of their classes.
 people_in_pairs as (
     select
         people.kanon_entity,
@@ -168,6 +173,8 @@ earlier_values_1 as (
         on array[earlier_classes.kanon_earlier_1] = array[earlier_cells.kanon_earlier_1]
 ),
 
+-- The values that a pair may have by this release; distinct, so that no planner joins the values of
+-- both first, with a row for any two classes that share one.
 pair_values_1 as (
     select distinct
         pairs.kanon_release_class,
@@ -178,6 +185,7 @@ pair_values_1 as (
         on release_values_1.kanon_class = pairs.kanon_release_class
 ),
 
+-- How many of them the earlier release leaves.
 candidates_1 as (
     select
         pair_values_1.kanon_release_class,
@@ -192,6 +200,7 @@ candidates_1 as (
         pair_values_1.kanon_earlier_class
 ),
 
+-- Every pair, those to which none is left too.
 measured_pairs_1 as (
     select
         pairs.*,

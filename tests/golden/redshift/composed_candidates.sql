@@ -13,6 +13,7 @@
 
 with
 
+-- The classes by number, in the order of all columns: it is the same wherever it is read.
 release_classes as (
     select
         "zip",
@@ -79,6 +80,7 @@ earlier_members as (
         )
 ),
 
+-- Each person once, with the first and the last of their classes.
 release_people as (
     select
         kanon_entity,
@@ -99,6 +101,7 @@ earlier_people as (
         kanon_entity
 ),
 
+-- Whoever is in several classes, with each of them.
 release_several as (
     select distinct
         release_members.kanon_entity,
@@ -121,6 +124,7 @@ earlier_several as (
         earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
+-- Whoever is in both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -131,6 +135,7 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
+-- Each person of both in every pair of their classes.
 people_in_pairs as (
     select
         people.kanon_entity,
@@ -199,6 +204,8 @@ earlier_values_1 as (
         )
 ),
 
+-- The values that a pair may have by this release; distinct, so that no planner joins the values of
+-- both first, with a row for any two classes that share one.
 pair_values_1 as (
     select distinct
         pairs.kanon_release_class,
@@ -209,6 +216,7 @@ pair_values_1 as (
         on release_values_1.kanon_class = pairs.kanon_release_class
 ),
 
+-- How many of them the earlier release leaves.
 candidates_1 as (
     select
         pair_values_1.kanon_release_class,
@@ -228,6 +236,7 @@ candidates_1 as (
         pair_values_1.kanon_earlier_class
 ),
 
+-- Every pair, those to which none is left too.
 measured_pairs_1 as (
     select
         pairs.*,

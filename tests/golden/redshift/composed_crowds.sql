@@ -1,6 +1,8 @@
 -- Question   How many people are in both patients and patients_before, and share their classes in
 --            either: zip and age, and there zip_code, and how many values of diagnosis are left of
 --            them?
+-- Demanded   kanon_composed_k_anonymity_violated_classes = 0.
+-- Demanded   kanon_composed_l_diversity_violated_1_classes = 0.
 -- Model      composed k-anonymity. Whoever links the records of a person in this release and in an
 --            earlier one, and knows the quasi-identifiers of both, finds at least k people who are
 --            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
@@ -17,6 +19,7 @@
 
 with
 
+-- The classes by number, in the order of all columns: it is the same wherever it is read.
 release_classes as (
     select
         "zip",
@@ -83,6 +86,7 @@ earlier_members as (
         )
 ),
 
+-- Each person once, with the first and the last of their classes.
 release_people as (
     select
         kanon_entity,
@@ -103,6 +107,7 @@ earlier_people as (
         kanon_entity
 ),
 
+-- Whoever is in several classes, with each of them.
 release_several as (
     select distinct
         release_members.kanon_entity,
@@ -125,6 +130,7 @@ earlier_several as (
         earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
+-- Whoever is in both releases.
 people as (
     select
         release_people.kanon_entity,
@@ -135,6 +141,7 @@ people as (
         on earlier_people.kanon_entity = release_people.kanon_entity
 ),
 
+-- The classes of whoever is in several, as one text.
 release_numbers as (
     select
         kanon_entity,
@@ -155,6 +162,7 @@ earlier_numbers as (
         kanon_entity
 ),
 
+-- The people who are in exactly the same classes of a release.
 release_crowds as (
     select
         release_people.kanon_first,
@@ -181,6 +189,7 @@ earlier_crowds as (
         earlier_numbers.kanon_numbers
 ),
 
+-- The people who are in exactly the same classes of both: a crowd.
 joint_classes as (
     select
         people.kanon_release_first,
@@ -200,6 +209,7 @@ joint_classes as (
         earlier_numbers.kanon_numbers
 ),
 
+-- Crowds of this release less the people of both: who came.
 joiner_parts as (
     select
         kanon_first,
@@ -232,6 +242,7 @@ joiners as (
         kanon_size > 0
 ),
 
+-- Crowds of the earlier one less the people of both: who left.
 leaver_parts as (
     select
         kanon_first,
@@ -274,6 +285,7 @@ people_in_both as (
     from joint_classes
 ),
 
+-- The earlier release alone: a class has people who are in it only, and people of several classes.
 earlier_parts as (
     select
         kanon_first as kanon_class,
@@ -302,6 +314,7 @@ earlier_alone as (
     from earlier_alone_classes
 ),
 
+-- Each person of both in every pair of their classes.
 people_in_pairs as (
     select
         people.kanon_entity,
@@ -376,6 +389,8 @@ earlier_values_1 as (
         )
 ),
 
+-- The values that a pair may have by this release; distinct, so that no planner joins the values of
+-- both first, with a row for any two classes that share one.
 pair_values_1 as (
     select distinct
         pairs.kanon_release_class,
@@ -386,6 +401,7 @@ pair_values_1 as (
         on release_values_1.kanon_class = pairs.kanon_release_class
 ),
 
+-- How many of them the earlier release leaves.
 candidates_1 as (
     select
         pair_values_1.kanon_release_class,
@@ -405,6 +421,7 @@ candidates_1 as (
         pair_values_1.kanon_earlier_class
 ),
 
+-- Every pair, those to which none is left too.
 measured_pairs_1 as (
     select
         pairs.*,

@@ -9,6 +9,7 @@
 
 with
 
+-- Each combination of values; kanon_mask has a 1 for each column that is NULL.
 patterns as (
     select
         "zip",
@@ -28,6 +29,7 @@ masks as (
     from patterns
 ),
 
+-- The patterns of a mask as those of another see them: without what is NULL there.
 patterns_as_seen as (
     select
         masks.kanon_mask as kanon_seen_by,
@@ -44,6 +46,7 @@ patterns_as_seen as (
         case when substring(masks.kanon_mask from 2 for 1) <> '1' then patterns."age" end
 ),
 
+-- Each pattern without what is NULL in the patterns of a mask that it looks at.
 patterns_as_looking as (
     select
         patterns.*,
@@ -56,6 +59,7 @@ patterns_as_looking as (
     cross join masks
 ),
 
+-- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
 classes as (
     select
         patterns_as_looking."zip",

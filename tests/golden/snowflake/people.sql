@@ -8,6 +8,7 @@
 
 with
 
+-- Each person once in a class, however many records they have there.
 class_people as (
     select
         "zip",
@@ -21,6 +22,7 @@ class_people as (
         "patient"
 ),
 
+-- Each person with the number of their classes; the values tell the class where it is one.
 people as (
     select
         kanon_entity,
@@ -32,6 +34,7 @@ people as (
         kanon_entity
 ),
 
+-- People of one class: their profile is that class.
 profiles_of_one_class as (
     select
         count(*) as kanon_people
@@ -43,6 +46,7 @@ profiles_of_one_class as (
         "age"
 ),
 
+-- People of several classes, with each of them.
 memberships as (
     select
         class_people.*
@@ -53,6 +57,7 @@ memberships as (
         people.kanon_classes > 1
 ),
 
+-- Their classes by number.
 classes as (
     select
         "zip",
@@ -64,6 +69,7 @@ classes as (
         "age"
 ),
 
+-- Their profile: the numbers of their classes in order, as one text.
 people_of_several_classes as (
     select
         memberships.kanon_entity,

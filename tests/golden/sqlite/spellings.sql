@@ -21,51 +21,10 @@ known_values as (
         not "diagnosis" is null
 ),
 
-spelled_values as (
+-- Each of them with the number that it spells, if any.
+read_values as (
     select
-        coalesce(
-            case
-                when typeof(
-                    case
-                        when length(kanon_text) <= 15
-                        and (
-                            not kanon_text glob '*[^-0-9.]*'
-                            and kanon_text glob '*[0-9]'
-                            and ltrim(kanon_text, '-') glob '[0-9]*'
-                            and not kanon_text glob '?*-*'
-                            and not kanon_text glob '*.*.*'
-                        )
-                        then cast(kanon_text as real)
-                    end
-                ) = 'real'
-                then printf(
-                    '%!.17g',
-                    case
-                        when length(kanon_text) <= 15
-                        and (
-                            not kanon_text glob '*[^-0-9.]*'
-                            and kanon_text glob '*[0-9]'
-                            and ltrim(kanon_text, '-') glob '[0-9]*'
-                            and not kanon_text glob '?*-*'
-                            and not kanon_text glob '*.*.*'
-                        )
-                        then cast(kanon_text as real)
-                    end
-                )
-                else cast(case
-                    when length(kanon_text) <= 15
-                    and (
-                        not kanon_text glob '*[^-0-9.]*'
-                        and kanon_text glob '*[0-9]'
-                        and ltrim(kanon_text, '-') glob '[0-9]*'
-                        and not kanon_text glob '?*-*'
-                        and not kanon_text glob '*.*.*'
-                    )
-                    then cast(kanon_text as real)
-                end as text)
-            end,
-            lower(kanon_text)
-        ) as kanon_spelling,
+        kanon_text,
         case
             when length(kanon_text) <= 15
             and (
@@ -82,6 +41,7 @@ spelled_values as (
 
 select
     count(*) as kanon_known_values,
-    count(distinct kanon_spelling) as kanon_spellings,
+    count(distinct kanon_number)
+        + count(distinct case when kanon_number is null then lower(kanon_text) end) as kanon_spellings,
     count(kanon_number) as kanon_numbers
-from spelled_values
+from read_values

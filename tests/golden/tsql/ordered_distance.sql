@@ -31,6 +31,7 @@ value_totals as (
         kanon_sensitive_1
 ),
 
+-- The values of the table in their order, NULL last.
 ranked_values as (
     select
         value_totals.kanon_sensitive_1 as kanon_sensitive_1,
@@ -50,6 +51,7 @@ ranks as (
         kanon_rank
 ),
 
+-- What the table has up to each rank, and in all.
 cumulated_ranks as (
     select
         kanon_rank as kanon_rank,
@@ -61,6 +63,7 @@ cumulated_ranks as (
     from ranks
 ),
 
+-- The sum of that over all ranks before one: two of them tell what lies between.
 table_steps as (
     select
         kanon_rank as kanon_rank,
@@ -92,6 +95,8 @@ class_ranks as (
         ranked_values.kanon_rank
 ),
 
+-- What a class has up to each of its ranks, as if it were as large as the table, and which of its
+-- ranks is next: from one to the next the class stays where it is, and the table grows.
 class_steps as (
     select
         class_ranks.[zip] as [zip],
@@ -129,6 +134,7 @@ class_steps as (
         on table_steps.kanon_rank = class_ranks.kanon_rank
 ),
 
+-- The steps of all classes and of the table in one list, to be sorted once.
 steps_of_both as (
     select
         [zip],
@@ -159,6 +165,7 @@ steps_of_both as (
     from table_steps
 ),
 
+-- kanon_crossing is the first rank at which the table has more than the class has here.
 crossed_steps as (
     select
         steps_of_both.*,
@@ -179,6 +186,7 @@ crossed_steps as (
     from steps_of_both
 ),
 
+-- The crossing within its gap: before it the class has no less, from there on the table has more.
 gaps as (
     select
         [zip],
@@ -209,6 +217,7 @@ gaps as (
         kanon_is_of_table = 0
 ),
 
+-- What class and table differ by, added up over all ranks; before its first rank a class has nothing.
 distances as (
     select
         [zip],
@@ -230,6 +239,7 @@ distances as (
         [zip]
 ),
 
+-- The mean over the steps from rank to rank, as a share; only rounding takes it below 0.
 class_distances as (
     select
         [zip],

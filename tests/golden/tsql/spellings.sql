@@ -15,27 +15,10 @@ known_values as (
         not [diagnosis] is null
 ),
 
-spelled_values as (
+-- Each of them with the number that it spells, if any.
+read_values as (
     select
-        coalesce(
-            cast(case
-                when (
-                    len(kanon_text + '.') - 1
-                ) <= 15
-                and (
-                    cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 not like '%[^-0-9.]%'
-                    and cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 like '%[0-9]'
-                    and (
-                        cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 like '[0-9]%'
-                        or cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 like '-[0-9]%'
-                    )
-                    and cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 not like '_%-%'
-                    and cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 not like '%.%.%'
-                )
-                then cast(kanon_text as float)
-            end as nvarchar(max)) collate Latin1_General_100_BIN2,
-            lower(kanon_text)
-        ) as kanon_spelling,
+        kanon_text as kanon_text,
         case
             when (
                 len(kanon_text + '.') - 1
@@ -57,6 +40,7 @@ spelled_values as (
 
 select
     count_big(*) as kanon_known_values,
-    count_big(distinct kanon_spelling) as kanon_spellings,
+    count_big(distinct kanon_number)
+        + count_big(distinct case when kanon_number is null then lower(kanon_text) end) as kanon_spellings,
     count_big(kanon_number) as kanon_numbers
-from spelled_values
+from read_values
