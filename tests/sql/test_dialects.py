@@ -101,7 +101,8 @@ LACKING = {
     "databricks": "varchar|string_agg|strftime",
     "trino": r"ignore nulls|ilike|strftime|\bright\(|\bleft\(",
     "tsql": rf"\|\||{NULLS}|limit|is not distinct|length\(|regexp|[lr]pad|leading|trailing|ilike"
-    r"|double|any_value|count\(|\btrue\b|\bfalse\b|\bln\(|ceil\(|extract|strftime",
+    r"|double|any_value|count\(|\btrue\b|\bfalse\b|\bln\(|ceil\(|extract|strftime"
+    r"|as float\)\s+end as nvarchar",
     "mariadb": rf"\|\||{NULLS}|is not distinct|try_cast|ilike|varchar|any_value|strpos|strftime"
     "|regexp_like|_0900_",
     "mysql": rf"\|\||{NULLS}|is not distinct|try_cast|ilike|varchar|any_value|strpos|strftime",
@@ -268,6 +269,18 @@ def test_a_name_that_needs_quotes_keeps_them(clinic: duckdb.DuckDBPyConnection) 
             "select rank() over (order by case when a is null then 1 else 0 end, t.a) from t",
             "order by case when a is null then 1 else 0 end, t.a)",
         ),
+        (
+            "tsql",
+            "select cast(case when x > 1 then cast(x as double) end as varchar)",
+            "convert(nvarchar(max), case when x > 1 then cast(x as float) end, 3)",
+        ),
+        ("bigquery", 'select "Flu" from "flu"', "from `flu` as `kanon_rows_of_flu`"),
+        (
+            "bigquery",
+            "select a, a.b from a",
+            "a,\n    kanon_rows_of_a.b\nfrom a as kanon_rows_of_a",
+        ),
+        ("bigquery", "select a.a from a", "from a"),
         ("mariadb", "select regexp_full_match(x, 'a')", r"cast(x as char) regexp '^(a)\\z'"),
         ("mariadb", "select cast(x as varchar)", "collate utf8mb4_nopad_bin"),
         (

@@ -19,7 +19,24 @@ from kanon_sql.sql.dialects.rules import (
 _written = partial(written, dialect="bigquery")
 
 
+def _beside_its_columns(table: exp.Table) -> exp.Table:
+    """A table under another name than that of a column: a bare name that both have means the whole
+    row, so that a value that all records share would be as many values as there are records."""
+    select, name = table.parent_select, table.alias_or_name
+    if select is None or not isinstance(table.this, exp.Identifier):
+        return table
+    columns = [each for each in select.find_all(exp.Column) if each.parent_select is select]
+    if any(not each.table and each.name.casefold() == name.casefold() for each in columns):
+        rows = exp.to_identifier(f"kanon_rows_of_{name}", quoted=table.this.quoted)
+        table.set("alias", exp.TableAlias(this=rows))
+        for each in columns:
+            if each.table == name:
+                each.set("table", rows.copy())
+    return table
+
+
 RULES: Rules = {
+    exp.Table: _beside_its_columns,
     # A join by OR is one by hash; one by `is not distinct from` may be refused.
     exp.NullSafeEQ: _written("(a = b or (a is null and b is null))", a="this", b="expression"),
     exp.TryCast: try_cast(

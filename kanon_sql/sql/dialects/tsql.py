@@ -28,10 +28,22 @@ _IS_PLAIN_NUMBER = (
 _HAS_DIGIT = f"{_TEXT} like '%[0-9]%'"
 
 
+_EXACT = "convert(nvarchar(max), x, 3) collate Latin1_General_100_BIN2"
+"""A float in all of its digits, of which a cast would keep six."""
+
+
 def _as_text(node: exp.Cast) -> exp.Expr:
     if node.to.this not in exp.DataType.TEXT_TYPES:
         return node
-    return phrase(_TEXT, "tsql", x=node.this)
+    return phrase(_EXACT if _is_float(node.this) else _TEXT, "tsql", x=node.this)
+
+
+def _is_float(node: exp.Expr) -> bool:
+    """Whether it is cast to a float, in each branch that it may have."""
+    if isinstance(node, exp.Case):
+        results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+        return all(_is_float(each) for each in results if each is not None)
+    return isinstance(node, exp.Cast) and node.to.this == exp.DType.DOUBLE
 
 
 def _float_as_text(node: exp.Case) -> exp.Expr:
@@ -41,10 +53,7 @@ def _float_as_text(node: exp.Case) -> exp.Expr:
         return node
     if not any(branch.this.find(exp.Floor) for branch in node.args["ifs"]):
         return node
-    exact = phrase(
-        "convert(nvarchar(max), x, 3) collate Latin1_General_100_BIN2", "tsql", x=default.this.this
-    )
-    node.set("default", exact)
+    node.set("default", phrase(_EXACT, "tsql", x=default.this.this))
     return node
 
 
