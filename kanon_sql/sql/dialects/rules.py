@@ -200,6 +200,14 @@ def _is_flag(value: exp.Expr) -> bool:
     )
 
 
+def is_float(node: exp.Expr) -> bool:
+    """Whether it is cast to a float, in each branch that it may have."""
+    if isinstance(node, exp.Case):
+        results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+        return all(is_float(each) for each in results if each is not None)
+    return isinstance(node, exp.Cast) and node.to.this == exp.DType.DOUBLE
+
+
 def is_some_records(node: exp.Expr) -> bool:
     """Whether it is a SELECT of so many records of one table, whichever they are.
 

@@ -6,11 +6,47 @@ from functools import partial
 
 from sqlglot import exp
 
-from kanon_sql.sql.dialects.rules import AS_LONG, AS_WHOLE, DATE, Rules, try_cast, written
+from kanon_sql.sql.dialects.rules import (
+    AS_LONG,
+    AS_WHOLE,
+    DATE,
+    Rules,
+    is_float,
+    phrase,
+    try_cast,
+    written,
+)
 
 _written = partial(written, dialect="snowflake")
 
+_EXACT = "to_varchar(x, 'TME')"
+"""A float in all of its digits, of which a cast keeps some ten."""
+
+
+def _spelling(node: exp.Cast) -> exp.Expr:
+    """What is compared with its like alone, and may have an exponent."""
+    is_spelling = node.to.this in exp.DataType.TEXT_TYPES and isinstance(node.this, exp.Case)
+    return phrase(_EXACT, "snowflake", x=node.this) if is_spelling and is_float(node.this) else node
+
+
+def _float_as_text(node: exp.Case) -> exp.Expr:
+    """The default of a CASE that spells whole numbers otherwise: a cast where it loses nothing, as
+    it never does of a decimal."""
+    default = node.args.get("default")
+    if not isinstance(default, exp.Cast) or default.to.this not in exp.DataType.TEXT_TYPES:
+        return node
+    if not any(branch.this.find(exp.Floor) for branch in node.args["ifs"]):
+        return node
+    if isinstance(default.this, exp.Cast) and default.this.to.this == exp.DType.DECIMAL:
+        return node
+    exact = "case when try_cast(spelled as double) = x then spelled else " + _EXACT + " end"
+    node.set("default", phrase(exact, "snowflake", x=default.this, spelled=default))
+    return node
+
+
 RULES: Rules = {
+    exp.Cast: _spelling,
+    exp.Case: _float_as_text,
     # Only text is tried. What are only digits would be taken for the seconds since 1970.
     exp.TryCast: try_cast(
         {

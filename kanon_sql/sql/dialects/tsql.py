@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from kanon_sql.sql.dialects.rules import (
     Rules,
+    is_float,
     nulls_last,
     phrase,
     plain_number,
@@ -35,15 +36,7 @@ _EXACT = "convert(nvarchar(max), x, 3) collate Latin1_General_100_BIN2"
 def _as_text(node: exp.Cast) -> exp.Expr:
     if node.to.this not in exp.DataType.TEXT_TYPES:
         return node
-    return phrase(_EXACT if _is_float(node.this) else _TEXT, "tsql", x=node.this)
-
-
-def _is_float(node: exp.Expr) -> bool:
-    """Whether it is cast to a float, in each branch that it may have."""
-    if isinstance(node, exp.Case):
-        results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
-        return all(_is_float(each) for each in results if each is not None)
-    return isinstance(node, exp.Cast) and node.to.this == exp.DType.DOUBLE
+    return phrase(_EXACT if is_float(node.this) else _TEXT, "tsql", x=node.this)
 
 
 def _float_as_text(node: exp.Case) -> exp.Expr:
