@@ -68,7 +68,7 @@ def after_datafly(result: ReleaseFindings) -> Iterator[str]:
         return
     whole = made.before.summary.records or 0
     last = list(made.steps)[-1]
-    if 0 < last.records_violating <= whole * _A_LITTLE:
+    if 0 < last.records_violating <= whole * _A_LITTLE and not _would_lose_more(made):
         yield (
             f"Allowing {counted(last.records_violating, 'record')} "
             f"({percent(last.records_violating / whole)}) to be suppressed would have spared "
@@ -78,6 +78,14 @@ def after_datafly(result: ReleaseFindings) -> Iterator[str]:
         "Datafly does not look for the least loss; --algorithm optimal does, and may lose less. "
         "kanon-sql tradeoff shows what each k would cost."
     )
+
+
+def _would_lose_more(made: Anonymization) -> bool:
+    """Whether a little more suppression is known to lose as much as the steps that it spares."""
+    at, lost = made.stopped_earlier, made.metrics.loss
+    if at is None or at.metrics.loss is None or lost is None:
+        return False
+    return at.metrics.loss >= lost
 
 
 def _spared(made: Anonymization) -> str:

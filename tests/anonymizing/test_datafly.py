@@ -28,6 +28,7 @@ from pyarrow import parquet
 from searches import EXERCISE, Cells, Drawn, anonymize, cells, figures, labels, questions
 
 import kanon_sql as kanon
+from kanon_sql.report.release import after_datafly
 
 
 def written(path: Path) -> list[dict[str, Any]]:
@@ -169,6 +170,20 @@ def test_it_would_have_stopped_earlier(drawn: Drawn) -> None:
     assert (found.levels, found.suppressed - found.step4) == (said.levels, said.suppressed)
     if not found.step4:
         assert found.metrics.to_dict() == asking.near(said.metrics.to_dict())
+
+
+@pytest.mark.parametrize(("width", "is_said"), [(2, False), (100, True)])
+def test_more_suppression_is_advised_only_where_less_is_lost(width: int, is_said: bool) -> None:
+    numbers = [n for n in range(200) for _ in range(1 if n % 2 else 10)]
+
+    result = kanon.anonymize(
+        pyarrow.table({"n": numbers}),
+        quasi_identifiers={"n": {"levels": [{"width": width}]}},
+        k=5,
+        max_suppressed=0,
+    )
+
+    assert any("spared the last step" in each for each in after_datafly(result)) is is_said
 
 
 @fewer
