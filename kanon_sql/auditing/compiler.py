@@ -256,8 +256,11 @@ def _tables(
 
 def _plan_of(asked: TableSpec, tables: Mapping[Role, Table], dialect: str) -> Plan:
     """The plan for tables of a database that nobody asks: nothing is read, not even a fact."""
-    exact = not TRAITS[dialect].rounds
-    there = {role: replace(table, exact=exact) for role, table in tables.items()}
+    traits = TRAITS[dialect]
+    there = {
+        role: replace(table, exact=not traits.rounds, rereads=traits.rereads)
+        for role, table in tables.items()
+    }
     references, earlier = (
         {name: table for (kind, name), table in there.items() if kind == part}
         for part in ("reference", "earlier")

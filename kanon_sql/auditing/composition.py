@@ -25,10 +25,10 @@ def rows_with_earlier(plan: Plan, ask: Session) -> Iterator[tuple[str, Row]]:
     Raises `InputError` where nobody is in both: a check on nobody must not hold.
     """
     for each in plan.earlier:
-        crowds = ask.row(each.step)
+        crowds = {name: value for step in each.asked for name, value in ask.row(step).items()}
         if not crowds["kanon_in_both"]:
             raise InputError(_nobody_in_both(plan, each, crowds))
-        yield each.step.name, crowds
+        yield each.name, crowds
         if each.candidates and crowds["kanon_memberships"] != crowds["kanon_in_both"]:
             for candidates in each.candidates:
                 yield candidates.people.name, ask.row(candidates.people)
@@ -51,9 +51,9 @@ def _nobody_in_both(plan: Plan, each: EarlierStep, crowds: Row) -> str:
 def saw_the_same_people(plan: Plan, answers: Answers, people: int) -> bool:
     """Whether the steps on earlier releases counted the same people, as all others did."""
     for each in plan.earlier:
-        if each.step.name not in answers.earlier:
+        if each.name not in answers.earlier:
             continue
-        crowds = answers.earlier[each.step.name]
+        crowds = answers.earlier[each.name]
         if int(crowds["kanon_in_both"]) + int(crowds["kanon_joiners"]) != people:
             return False
         for candidates in each.candidates:
@@ -75,7 +75,7 @@ def composed(check: BoundCheck, model: ComposedModel, plan: Plan, answers: Answe
 
 
 def _crowds(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
-    row = answers.earlier[step.step.name]
+    row = answers.earlier[step.name]
     violated = f"{_label(check, step.checks)}_violated"
     return _verdict(
         check,
@@ -101,7 +101,7 @@ def _of_one(row: Row, which: str) -> dict[str, int | None]:
 
 def _candidates(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
     asked = next(each for each in step.candidates if each.column == check.column)
-    row = answers.earlier[step.step.name]
+    row = answers.earlier[step.name]
     # Of people all is said by the pairs, where each person is in one.
     of_people = answers.earlier.get(asked.people.name, row)
     violated = f"{_label(check, asked.checks)}_violated_{asked.place}"

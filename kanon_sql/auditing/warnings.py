@@ -154,7 +154,7 @@ def _matching(step: ReferenceStep, row: Row) -> Iterator[str]:
 
 
 def _with_earlier(step: EarlierStep, plan: Plan, answers: Answers) -> Iterator[str]:
-    earlier, row = plan.bound.earlier[step.earlier], answers.earlier[step.step.name]
+    earlier, row = plan.bound.earlier[step.earlier], answers.earlier[step.name]
     k, name = int(row["kanon_least"]), the_earlier(step.earlier)
     for which, where in (("joiners", "this release"), ("leavers", name)):
         alone = row[f"kanon_{which}_k"]

@@ -22,7 +22,18 @@ _LOCKED = ("55P03", "40P01")
 """Another transaction held a table for longer than is waited, or waited for this one in turn."""
 _ENDED = ("57P01", "57P02", "57P05")
 """With the whole session, by an administrator or the server."""
+_FULL = ("53100", "53200", "53000")
+"""Without room for what a statement sets aside: on a disk, in memory, or for one more file."""
 _STATES = {
+    3: "53100",
+    5: "53200",
+    20: "53100",
+    23: "53000",
+    1021: "53100",
+    1037: "53200",
+    1038: "53200",
+    1041: "53200",
+    1114: "53100",
     1044: "42501",
     1054: "42703",
     1064: "42601",
@@ -103,6 +114,14 @@ def locked_there(title: str) -> EngineError:
     )
 
 
+def full_there(title: str) -> EngineError:
+    return EngineError(
+        f"{title} had no room for what the question sets aside: its disk for temporary files is "
+        "full, its memory is, or it may open no more files. Give the server more of them, or ask "
+        "fewer checks at a time. Nothing was left behind."
+    )
+
+
 def ended_there(title: str) -> EngineError:
     return EngineError(
         f"{title} ended the session before the answer: an administrator ended it, or the server "
@@ -158,6 +177,8 @@ def explained(
         return locked_there(title)
     if state in _ENDED:
         return ended_there(title)
+    if state in _FULL:
+        return full_there(title)
     if state == "25006":
         return refused_to_write()
     if state == "42501":

@@ -184,6 +184,7 @@ class Catalogued(Warehouse):
             embedded=False,
             stored_beside=self._stored_beside(),
             exact=not TRAITS[self.dialect].rounds,
+            rereads=TRAITS[self.dialect].rereads,
         )
         self._types[table.sql] = table.types
         return table

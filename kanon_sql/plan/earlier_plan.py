@@ -2,12 +2,13 @@
 
 One step for each earlier release counts the crowds of people who are in both, and the values of
 each sensitive attribute that a pair of classes leaves. Each person's classes are found once for
-all of them.
+all of them; where a database would find them anew for each, several smaller steps do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundSpec
@@ -18,6 +19,9 @@ from kanon_sql.plan.steps import earlier_records, records, spoken, step
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
+
+_ANSWERS = ("of_release", "of_earlier", "values")
+"""What a statement on two releases answers, as its template names it."""
 
 
 class Candidates(NamedTuple):
@@ -35,16 +39,22 @@ class EarlierStep(NamedTuple):
     """What is asked of a release together with one earlier release."""
 
     earlier: str
-    step: Statement
-    """Counts the crowds of those who are in both, and the values left to them."""
+    asked: tuple[Statement, ...]
+    """Count the crowds of those who are in both, and the values left to them: a row each, all of
+    which are read as one."""
     checks: tuple[LabelledCheck, ...]
     """Those on crowds."""
     candidates: tuple[Candidates, ...]
 
     @property
+    def name(self) -> str:
+        """What the row is called that says of both releases."""
+        return self.asked[0].name
+
+    @property
     def steps(self) -> Iterator[Statement]:
         """Every step, in the order in which it runs."""
-        yield self.step
+        yield from self.asked
         for each in self.candidates:
             yield each.people
 
@@ -52,42 +62,78 @@ class EarlierStep(NamedTuple):
 def steps_with_earlier(bound: BoundSpec) -> Iterator[EarlierStep]:
     """The steps for each earlier release, and all checks that ask it."""
     for name, earlier in bound.earlier.items():
-        asked = [
+        checks = [
             check
             for check in bound.checks
             if isinstance(check.model, ComposedModel) and check.model.earlier == name
         ]
-        crowds = labelled(each for each in asked if isinstance(each.model, ComposedKAnonymity))
-        of_values = [each for each in asked if isinstance(each.model, ComposedLDiversity)]
+        crowds = labelled(each for each in checks if isinstance(each.model, ComposedKAnonymity))
+        of_values = [each for each in checks if isinstance(each.model, ComposedLDiversity)]
         by_column = [
-            (column, labelled(checks))
+            (column, labelled(of_column))
             for column in bound.sensitive
-            if (checks := [each for each in of_values if each.column == column])
+            if (of_column := [each for each in of_values if each.column == column])
         ]
         candidates = tuple(
-            Candidates(place, column, _people(bound, earlier, place, column, checks), checks)
-            for place, (column, checks) in enumerate(by_column, start=1)
+            Candidates(place, column, _people(bound, earlier, place, column, labels), labels)
+            for place, (column, labels) in enumerate(by_column, start=1)
         )
-        yield EarlierStep(name, _step(bound, earlier, crowds, candidates), crowds, candidates)
+        asked = tuple(_asked(bound, earlier, crowds, candidates))
+        yield EarlierStep(name, asked, crowds, candidates)
 
 
-def _step(
+def _asked(
     bound: BoundSpec,
     earlier: BoundEarlier,
     crowds: Sequence[LabelledCheck],
     candidates: Sequence[Candidates],
+) -> Iterator[Statement]:
+    """One step, or several where a database has no room for it: see `Table.rereads`."""
+    both = f"{bound.table.name} and {earlier.table.name}"
+    classes = (
+        f"{spoken(bound.quasi_identifiers)}, and there "
+        f"{spoken(earlier.quasi_identifiers)}{_generalised(earlier)}"
+    )
+    left = spoken([each.column for each in candidates]) if candidates else ""
+    crowded = f"How many people are in both {both}, and share their classes in either: {classes}"
+    on_crowds = [*demands_on_crowds(crowds)]
+    on_pairs = [said for each in candidates for said in demands_on_pairs(each.checks, each.place)]
+    part = partial(_part, bound, earlier, crowds, candidates)
+    if not bound.table.rereads:
+        values = f", and how many values of {left} are left of them" if left else ""
+        yield part("", f"{crowded}{values}?", _ANSWERS, [*on_crowds, *on_pairs])
+        return
+    yield part("", f"{crowded}?", ["of_release"], on_crowds)
+    yield part(
+        "_leavers", f"How many people of {both} are in the latter alone: {classes}?", ["of_earlier"]
+    )
+    if left:
+        question = f"How many values of {left} are left by {both} together: {classes}?"
+        yield part("_values", question, ["values"], on_pairs)
+
+
+def _part(
+    bound: BoundSpec,
+    earlier: BoundEarlier,
+    crowds: Sequence[LabelledCheck],
+    candidates: Sequence[Candidates],
+    suffix: str,
+    question: str,
+    answers: Sequence[str],
+    demanded: Sequence[str] = (),
 ) -> Statement:
-    left = [each.column for each in candidates]
-    values = f", and how many values of {spoken(left)} are left of them" if left else ""
+    """A step that answers so much of what is asked."""
+    models = [
+        *([ComposedKAnonymity] if "of_release" in answers or "of_earlier" in answers else []),
+        *([ComposedLDiversity] if candidates and "values" in answers else []),
+    ]
     return step(
         bound,
-        f"composed_{earlier.name}",
-        f"How many people are in both {bound.table.name} and {earlier.table.name}, and share their "
-        f"classes in either: {spoken(bound.quasi_identifiers)}, and there "
-        f"{spoken(earlier.quasi_identifiers)}{_generalised(earlier)}{values}?",
+        f"composed_{earlier.name}{suffix}",
+        question,
         render(
             "composed_k_anonymity",
-            **_both(bound, earlier, left),
+            **_both(bound, earlier, [each.column for each in candidates if "values" in answers]),
             measures=[
                 measure
                 for each in crowds
@@ -109,13 +155,10 @@ def _step(
                 for each in candidates
             ],
             unknown=bound.unknown,
+            answers=answers,
         ),
-        ComposedKAnonymity,
-        *([ComposedLDiversity] if left else []),
-        demanded=[
-            *demands_on_crowds(crowds),
-            *(said for each in candidates for said in demands_on_pairs(each.checks, each.place)),
-        ],
+        *models,
+        demanded=demanded,
     )
 
 

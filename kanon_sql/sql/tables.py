@@ -49,6 +49,8 @@ class Table:
     view: what is created under one of them would stand in its place."""
     exact: bool = True
     """Whether sums and products of decimals are exact there, as they are in DuckDB."""
+    rereads: bool = False
+    """Whether a set that a statement names twice is worked out twice there."""
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow
+import pymysql
 import pytest
 from generated import Filled
 from warehouses import ENGINES, MariaDBServer
 
 import kanon_sql as kanon
 from kanon_sql.engines import connect
+from kanon_sql.engines.failures import explained
 from kanon_sql.errors import EngineError, InputError
 
 SLOW = "select count(*) as kanon_n from seconds as a, seconds as b, seconds as c, seconds as d"
@@ -30,6 +32,25 @@ def classes(mariadb: MariaDBServer, name: str, *columns: str, **asked: Any) -> i
     [table] = kanon.audit(name, quasi_identifiers=columns, engine=mariadb.url, **asked).tables
     assert table.summary is not None
     return table.summary.classes
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (3, "Error writing file '/tmp/#sql-1a' (Errcode: 28 \"No space left on device\")"),
+        (5, "Out of memory (Needed 65536 bytes)"),
+        (23, "Out of resources when opening file '/tmp/#sql-1a.MAD' (Errcode: 24)"),
+        (1114, "The table '/tmp/#sql-1a' is full"),
+    ],
+)
+def test_a_server_without_room_for_what_a_question_sets_aside_says_so(
+    number: int, said: str
+) -> None:
+    error = explained(pymysql.err.InternalError(number, said), "MariaDB")
+
+    assert isinstance(error, EngineError)
+    assert "no room for what the question sets aside" in str(error)
+    assert "#sql" not in str(error)
 
 
 # --- values ---------------------------------------------------------------------------------

@@ -22,6 +22,9 @@ class Traits:
     """Whether 0.1 is a float, and what is reckoned with decimals is rounded to one."""
     hashes: bool = True
     """Whether it has md5()."""
+    rereads: bool = False
+    """Whether it works a set out anew wherever a statement names it, for which it needs files, or
+    stages, and has but so many."""
     null_first: bool = False
     """Whether NULL comes first, without words for anything else."""
     nests_with: bool = True
@@ -44,12 +47,12 @@ TRAITS = {
     "sqlite": Traits(
         executed=True, rounds=True, hashes=False, create_view="create view", replaces_views=False
     ),
-    "mariadb": Traits(executed=True, null_first=True),
+    "mariadb": Traits(executed=True, rereads=True, null_first=True),
     "snowflake": Traits(),
     "bigquery": Traits(rounds=True, null_first=True),
     "redshift": Traits(),
     "databricks": Traits(),
-    "trino": Traits(),
+    "trino": Traits(rereads=True),
     "tsql": Traits(
         nests_with=False,
         orders_views=False,

@@ -13,15 +13,27 @@
     `measures` are what the checks ask of the joint classes, of which `kanon_size` is the crowd.
     `attributes` are the sensitive attributes of which composed l-diversity is asked in the same
     statement, as both find each person's classes: see candidates_in_short.
+    `answers` are the parts of the answer, by default all of them: the crowds of both with those
+    `of_release` and `of_earlier` who are in it alone, and the `values` that pairs of classes leave.
 #}
 {% macro composed_k_anonymity(
-    release, columns, entities, earlier, earlier_columns, measures, attributes=[], unknown=false
+    release, columns, entities, earlier, earlier_columns, measures, attributes=[], unknown=false,
+    answers=["of_release", "of_earlier", "values"]
 ) %}
+{% set pairs = attributes and "values" in answers %}
+{% set rows =
+    (["people_in_both", "joiners"] if "of_release" in answers else [])
+    + (["leavers", "earlier_alone"] if "of_earlier" in answers else [])
+    + (["memberships"] if pairs else [])
+%}
 with
 
-{{ kanon_sql.sets_of_people(release, columns, entities, earlier, earlier_columns) }},
+{{ kanon_sql.sets_of_people(release, columns, entities, earlier, earlier_columns) }}
+{%- if "of_release" in answers or "of_earlier" in answers %},
 
-{{ kanon_sql.sets_of_crowds(measures) }},
+{{ kanon_sql.sets_of_crowds(measures, answers) }}
+{%- endif %}
+{%- if "of_earlier" in answers %},
 
 -- The earlier release alone: a class has people who are in it only, and people of several classes.
 earlier_parts as (
@@ -49,7 +61,8 @@ earlier_alone as (
     select min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
 )
-{%- if attributes %},
+{%- endif %}
+{%- if pairs %},
 
 {{ kanon_sql.sets_of_pairs() }},
 
@@ -68,26 +81,9 @@ candidates_in_short_{{ each.place }} as (
 {%- endif %}
 
 
-select
-    people_in_both.*,
-    joiners.kanon_joiners,
-    joiners.kanon_joiners_k,
-    leavers.kanon_leavers,
-    leavers.kanon_leavers_k,
-    earlier_alone.kanon_earlier_k{{ "," if attributes }}
-{% if attributes %}
-    memberships.kanon_memberships,
-{% for each in attributes %}
-    candidates_in_short_{{ each.place }}.*{{ "," if not loop.last }}
-{% endfor %}
-{% endif %}
-from people_in_both
-cross join joiners
-cross join leavers
-cross join earlier_alone
-{%- if attributes %}
-
-cross join memberships
+select *
+from {{ rows | join("\ncross join ") }}
+{%- if pairs %}
 {%- for each in attributes %}
 
 cross join candidates_in_short_{{ each.place }}
@@ -98,17 +94,21 @@ cross join candidates_in_short_{{ each.place }}
 
 {# The sets that it names: who is in both releases, who came and who left. The crowds of either are
    those of both with the joiners, or with the leavers. #}
-{% macro sets_of_crowds(measures) %}
+{% macro sets_of_crowds(measures, answers=["of_release", "of_earlier"]) %}
 -- The classes of whoever is in several, as one text.
 {{ kanon_sql.numbers_of_several("release") }},
 
 {{ kanon_sql.numbers_of_several("earlier") }},
 
 -- The people who are in exactly the same classes of a release.
+{% if "of_release" in answers %}
 {{ kanon_sql.crowds_of("release") }},
 
+{% endif %}
+{% if "of_earlier" in answers %}
 {{ kanon_sql.crowds_of("earlier") }},
 
+{% endif %}
 -- The people who are in exactly the same classes of both: a crowd.
 joint_classes as (
     select
@@ -127,13 +127,8 @@ joint_classes as (
         release_numbers.kanon_numbers,
         people.kanon_earlier_first,
         earlier_numbers.kanon_numbers
-),
-
--- Crowds of this release less the people of both: who came.
-{{ kanon_sql.people_of_one("release", "joiner") }},
-
--- Crowds of the earlier one less the people of both: who left.
-{{ kanon_sql.people_of_one("earlier", "leaver") }},
+)
+{%- if "of_release" in answers %},
 
 people_in_both as (
     select
@@ -145,7 +140,16 @@ people_in_both as (
 {%- endfor %}
 
     from joint_classes
-)
+),
+
+-- Crowds of this release less the people of both: who came.
+{{ kanon_sql.people_of_one("release", "joiner") }}
+{%- endif %}
+{%- if "of_earlier" in answers %},
+
+-- Crowds of the earlier one less the people of both: who left.
+{{ kanon_sql.people_of_one("earlier", "leaver") }}
+{%- endif %}
 {%- endmacro %}
 
 

@@ -187,6 +187,14 @@ joint_classes as (
         earlier_numbers.kanon_numbers
 ),
 
+people_in_both as (
+    select
+        count(*) as kanon_classes,
+        coalesce(sum(kanon_size), 0) as kanon_in_both,
+        min(kanon_size) as kanon_least
+    from joint_classes
+),
+
 -- Crowds of this release less the people of both: who came.
 joiner_parts as (
     select
@@ -251,14 +259,6 @@ leavers as (
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
     where kanon_size > 0
-),
-
-people_in_both as (
-    select
-        count(*) as kanon_classes,
-        coalesce(sum(kanon_size), 0) as kanon_in_both,
-        min(kanon_size) as kanon_least
-    from joint_classes
 ),
 
 -- The earlier release alone: a class has people who are in it only, and people of several classes.
@@ -401,15 +401,7 @@ candidates_in_short_1 as (
     from measured_pairs_1
 )
 
-select
-    people_in_both.*,
-    joiners.kanon_joiners,
-    joiners.kanon_joiners_k,
-    leavers.kanon_leavers,
-    leavers.kanon_leavers_k,
-    earlier_alone.kanon_earlier_k,
-    memberships.kanon_memberships,
-    candidates_in_short_1.*
+select *
 from people_in_both
 cross join joiners
 cross join leavers

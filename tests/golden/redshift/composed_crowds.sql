@@ -209,6 +209,16 @@ joint_classes as (
         earlier_numbers.kanon_numbers
 ),
 
+people_in_both as (
+    select
+        count(*) as kanon_classes,
+        coalesce(sum(kanon_size), 0) as kanon_in_both,
+        min(kanon_size) as kanon_least,
+        sum(case when kanon_size < 2 then 1 else 0 end) as kanon_composed_k_anonymity_violated_classes,
+        sum(case when kanon_size < 2 then kanon_size else 0 end) as kanon_composed_k_anonymity_violated_people
+    from joint_classes
+),
+
 -- Crowds of this release less the people of both: who came.
 joiner_parts as (
     select
@@ -273,16 +283,6 @@ leavers as (
     from leaver_classes
     where
         kanon_size > 0
-),
-
-people_in_both as (
-    select
-        count(*) as kanon_classes,
-        coalesce(sum(kanon_size), 0) as kanon_in_both,
-        min(kanon_size) as kanon_least,
-        sum(case when kanon_size < 2 then 1 else 0 end) as kanon_composed_k_anonymity_violated_classes,
-        sum(case when kanon_size < 2 then kanon_size else 0 end) as kanon_composed_k_anonymity_violated_people
-    from joint_classes
 ),
 
 -- The earlier release alone: a class has people who are in it only, and people of several classes.
@@ -449,14 +449,7 @@ candidates_in_short_1 as (
 )
 
 select
-    people_in_both.*,
-    joiners.kanon_joiners,
-    joiners.kanon_joiners_k,
-    leavers.kanon_leavers,
-    leavers.kanon_leavers_k,
-    earlier_alone.kanon_earlier_k,
-    memberships.kanon_memberships,
-    candidates_in_short_1.*
+    *
 from people_in_both
 cross join joiners
 cross join leavers

@@ -1,0 +1,241 @@
+-- Question   How many people of patients and patients_before are in the latter alone: zip and age,
+--            and there zip_code?
+-- Model      composed k-anonymity. Whoever links the records of a person in this release and in an
+--            earlier one, and knows the quasi-identifiers of both, finds at least k people who are
+--            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
+--            auxiliary information in data privacy, ACM KDD, section 2)
+-- Dialect    trino, generated and not executed
+-- Table      "patients" stands for patients; its columns are taken to have the types that they have
+--            here.
+-- Table      "patients_before" stands for patients_before; its columns are taken to have the types
+--            that they have here.
+
+with
+
+-- The classes by number, in the order of all columns: it is the same wherever it is read.
+release_classes as (
+    select
+        "zip",
+        "age",
+        row_number() over (order by "zip", "age") as kanon_class
+    from "patients"
+    group by
+        "zip",
+        "age"
+),
+
+earlier_classes as (
+    select
+        "zip_code" as kanon_earlier_1,
+        row_number() over (order by "zip_code") as kanon_class
+    from "patients_before"
+    group by
+        "zip_code"
+),
+
+release_members as (
+    select
+        release_records.kanon_entity,
+        release_classes.kanon_class
+    from (
+        select
+            "zip",
+            "age",
+            "patient" as kanon_entity
+        from "patients"
+    ) as release_records
+    inner join release_classes
+        on release_classes."zip" is not distinct from release_records."zip"
+        and release_classes."age" is not distinct from release_records."age"
+),
+
+earlier_members as (
+    select
+        earlier_records.kanon_entity,
+        earlier_classes.kanon_class
+    from (
+        select
+            "zip_code" as kanon_earlier_1,
+            "person" as kanon_entity
+        from "patients_before"
+    ) as earlier_records
+    inner join earlier_classes
+        on earlier_classes.kanon_earlier_1 is not distinct from earlier_records.kanon_earlier_1
+),
+
+-- Each person once, with the first and the last of their classes.
+release_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from release_members
+    group by
+        kanon_entity
+),
+
+earlier_people as (
+    select
+        kanon_entity,
+        min(kanon_class) as kanon_first,
+        max(kanon_class) as kanon_last
+    from earlier_members
+    group by
+        kanon_entity
+),
+
+-- Whoever is in several classes, with each of them.
+release_several as (
+    select distinct
+        release_members.kanon_entity,
+        release_members.kanon_class
+    from release_members
+    inner join release_people
+        on release_people.kanon_entity = release_members.kanon_entity
+    where
+        release_people.kanon_first < release_people.kanon_last
+),
+
+earlier_several as (
+    select distinct
+        earlier_members.kanon_entity,
+        earlier_members.kanon_class
+    from earlier_members
+    inner join earlier_people
+        on earlier_people.kanon_entity = earlier_members.kanon_entity
+    where
+        earlier_people.kanon_first < earlier_people.kanon_last
+),
+
+-- Whoever is in both releases.
+people as (
+    select
+        release_people.kanon_entity,
+        release_people.kanon_first as kanon_release_first,
+        earlier_people.kanon_first as kanon_earlier_first
+    from release_people
+    inner join earlier_people
+        on earlier_people.kanon_entity = release_people.kanon_entity
+),
+
+-- The classes of whoever is in several, as one text.
+release_numbers as (
+    select
+        kanon_entity,
+        listagg(cast(kanon_class as varchar), ',') within group (order by
+            kanon_class) as kanon_numbers
+    from release_several
+    group by
+        kanon_entity
+),
+
+earlier_numbers as (
+    select
+        kanon_entity,
+        listagg(cast(kanon_class as varchar), ',') within group (order by
+            kanon_class) as kanon_numbers
+    from earlier_several
+    group by
+        kanon_entity
+),
+
+-- The people who are in exactly the same classes of a release.
+earlier_crowds as (
+    select
+        earlier_people.kanon_first,
+        earlier_numbers.kanon_numbers,
+        count(*) as kanon_size
+    from earlier_people
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = earlier_people.kanon_entity
+    group by
+        earlier_people.kanon_first,
+        earlier_numbers.kanon_numbers
+),
+
+-- The people who are in exactly the same classes of both: a crowd.
+joint_classes as (
+    select
+        people.kanon_release_first,
+        release_numbers.kanon_numbers as kanon_release_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers as kanon_earlier_numbers,
+        count(*) as kanon_size
+    from people
+    left join release_numbers
+        on release_numbers.kanon_entity = people.kanon_entity
+    left join earlier_numbers
+        on earlier_numbers.kanon_entity = people.kanon_entity
+    group by
+        people.kanon_release_first,
+        release_numbers.kanon_numbers,
+        people.kanon_earlier_first,
+        earlier_numbers.kanon_numbers
+),
+
+-- Crowds of the earlier one less the people of both: who left.
+leaver_parts as (
+    select
+        kanon_first,
+        kanon_numbers,
+        kanon_size
+    from earlier_crowds
+    union all
+    select
+        kanon_earlier_first as kanon_first,
+        kanon_earlier_numbers as kanon_numbers,
+        -kanon_size as kanon_size
+    from joint_classes
+),
+
+leaver_classes as (
+    select
+        sum(kanon_size) as kanon_size
+    from leaver_parts
+    group by
+        kanon_first,
+        kanon_numbers
+),
+
+leavers as (
+    select
+        coalesce(sum(kanon_size), 0) as kanon_leavers,
+        min(kanon_size) as kanon_leavers_k
+    from leaver_classes
+    where
+        kanon_size > 0
+),
+
+-- The earlier release alone: a class has people who are in it only, and people of several classes.
+earlier_parts as (
+    select
+        kanon_first as kanon_class,
+        kanon_size
+    from earlier_crowds
+    where
+        kanon_numbers is null
+    union all
+    select
+        kanon_class,
+        1 as kanon_size
+    from earlier_several
+),
+
+earlier_alone_classes as (
+    select
+        sum(kanon_size) as kanon_size
+    from earlier_parts
+    group by
+        kanon_class
+),
+
+earlier_alone as (
+    select
+        min(kanon_size) as kanon_earlier_k
+    from earlier_alone_classes
+)
+
+select
+    *
+from leavers
+cross join earlier_alone
