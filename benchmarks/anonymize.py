@@ -29,7 +29,8 @@ import duckdb
 from run import HERE, Pair, by_hand, census, paired, publish, seconds
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.datafly import SearchPath, datafly
+from kanon_sql.anonymizing.climbs import violating_on
+from kanon_sql.anonymizing.datafly import SearchPath, climb, datafly
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.suppression import RELEASED, suppress
 from kanon_sql.anonymizing.views import ViewChain
@@ -146,7 +147,7 @@ def searched(source: Path, columns: list[str], new: Path | None = None) -> Itera
         plan = planned(AuditSpec(tables=[asked]), 0, engine).plan
         bound, ask = plan.bound, Session(engine, None, threading.Event(), time.monotonic())
         sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))
-        path = datafly(sets.attributes, sets.records_violating, K)
+        path = datafly(sets.attributes, violating_on(sets, climb(sets.attributes)), K)
         yield Searched(engine, plan, sets, path)
 
 

@@ -28,7 +28,8 @@ from run import HERE, Pair, census, publish, seconds
 
 import kanon_sql as kanon
 from kanon_sql.anonymizing.choosing import Choice, Chosen
-from kanon_sql.anonymizing.datafly import datafly
+from kanon_sql.anonymizing.climbs import violating_on
+from kanon_sql.anonymizing.datafly import climb, datafly
 from kanon_sql.anonymizing.exploring import Nodes
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.preferences import Preferences
@@ -145,7 +146,7 @@ class Question:
             bound, ask = plan.bound, Session(engine, None, threading.Event(), time.monotonic())
             sets = FrequencySets(bound, ask, column_levels(bound.roles, bound.facts))
             if algorithm == "datafly":
-                path = datafly(sets.attributes, sets.records_violating, K)
+                path = datafly(sets.attributes, violating_on(sets, climb(sets.attributes)), K)
                 return path.levels, f"{len(path.steps)} steps", 0.0
             nodes = Nodes(sets, Preferences({}, {}), [K])
             allowed = int(share * nodes.records)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from kanon_sql.anonymizing.lattice import Attribute, Levels
 
@@ -42,31 +42,42 @@ class SearchPath:
         return tuple(takewhile(lambda step: step.records_violating > allowed, self.steps))
 
 
+def climb(attributes: Sequence[Attribute]) -> list[Levels]:
+    """The nodes that Datafly comes to one after the other, if it doesn't stop before the top: they
+    are known before any record is counted.
+
+    The attribute with most different values goes up, the first one where several have as many;
+    one at its top is left out.
+    """
+    nodes: list[Levels] = [{attribute.name: 0 for attribute in attributes}]
+    while lower := [each for each in attributes if nodes[-1][each.name] < each.height]:
+        levels = nodes[-1]
+        chosen = max(lower, key=lambda each: each.distinct[levels[each.name]])
+        nodes.append({**levels, chosen.name: levels[chosen.name] + 1})
+    return nodes
+
+
 def datafly(
     attributes: Sequence[Attribute],
     records_violating: Callable[[Levels], int],
     max_suppressed: int,
     tell: Callable[[Step], None] = lambda step: None,
 ) -> SearchPath:
-    """The steps of Datafly. `records_violating` counts at a node; each is asked for once.
-
-    The attribute with most different values goes up, the first one where several have as many;
-    one at its top is left out.
-    """
-    levels = {attribute.name: 0 for attribute in attributes}
+    """The steps of Datafly. `records_violating` counts at a node; each is asked for once."""
+    nodes = climb(attributes)
     steps: list[Step] = []
-    while True:
+    for levels, higher in pairwise(nodes):
         violating = records_violating(levels)
-        lower = [each for each in attributes if levels[each.name] < each.height]
-        if violating <= max_suppressed or not lower:
-            return SearchPath(tuple(steps), levels, violating, violating > max_suppressed)
-        chosen = max(lower, key=lambda each: each.distinct[levels[each.name]])
+        if violating <= max_suppressed:
+            return SearchPath(tuple(steps), dict(levels), violating, reached_top=False)
+        [chosen] = [each for each in attributes if levels[each.name] < higher[each.name]]
         step = Step(
             chosen.name,
-            levels[chosen.name] + 1,
+            higher[chosen.name],
             chosen.distinct[levels[chosen.name]],
             violating,
         )
         tell(step)
         steps.append(step)
-        levels = {**levels, chosen.name: step.to_level}
+    violating = records_violating(nodes[-1])
+    return SearchPath(tuple(steps), dict(nodes[-1]), violating, violating > max_suppressed)

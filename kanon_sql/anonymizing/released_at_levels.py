@@ -11,7 +11,8 @@ from typing import Any
 from kanon_sql.anonymizing.alternative import stopped_earlier
 from kanon_sql.anonymizing.bare import builders
 from kanon_sql.anonymizing.choosing import Choice
-from kanon_sql.anonymizing.datafly import SearchPath, datafly
+from kanon_sql.anonymizing.climbs import violating_on
+from kanon_sql.anonymizing.datafly import SearchPath, climb, datafly
 from kanon_sql.anonymizing.datafly import Step as Taken
 from kanon_sql.anonymizing.exploring import Nodes
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
@@ -133,9 +134,10 @@ def _levels_found(
     """The levels of the release, what the result says of how they were found, and the classes
     there that a reference has too few people of."""
     if making.wanted.algorithm == "datafly":
+        attributes = [making.preferred.bounded(each) for each in sets.attributes]
         path = datafly(
-            [making.preferred.bounded(each) for each in sets.attributes],
-            sets.records_violating,
+            attributes,
+            violating_on(sets, climb(attributes)),
             allowed,
             lambda step: making.tell(_as_taken(sets, step)),
         )

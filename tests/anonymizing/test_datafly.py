@@ -4,8 +4,10 @@ to a file."""
 from __future__ import annotations
 
 import csv
+import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -28,6 +30,7 @@ from pyarrow import parquet
 from searches import EXERCISE, Cells, Drawn, anonymize, cells, figures, labels, questions
 
 import kanon_sql as kanon
+from kanon_sql.anonymizing import climbs
 from kanon_sql.report.release import after_datafly
 
 
@@ -152,6 +155,52 @@ def test_a_table_of_which_anything_may_go(drawn: Drawn) -> None:
     result = anonymize(drawn.table, drawn.question)
 
     assert asking.part_of(figures(result), expected.figures) == asking.near(expected.figures)
+
+
+@few
+@given(questions(checks=False, people=False))
+def test_a_table_whose_nodes_are_counted_at_once(drawn: Drawn) -> None:
+    """As they are of a large table of which nearly every record is alone."""
+    expected = oracle_datafly.anonymize(drawn.records, drawn.asked)
+
+    with counted_at_once():
+        result = anonymize(drawn.table, drawn.question)
+
+    assert asking.part_of(figures(result), expected.figures) == asking.near(expected.figures)
+
+
+@pytest.mark.parametrize("columns", [3, 9])
+def test_nodes_counted_at_once_and_one_by_one(columns: int) -> None:
+    """Nine columns of a thousand values each don't fit in a number of 64 bits."""
+    draw = random.Random(columns)
+    names = [f"column {number}" for number in range(columns)]
+    table = pyarrow.table(
+        {name: [int(1000 * draw.random() ** 3) for _ in range(3000)] for name in names}
+    )
+    question = {
+        "quasi_identifiers": {
+            name: {"levels": [{"width": 7}, {"width": 35}, {"width": 210}, "suppress"]}
+            for name in names
+        },
+        "k": 3,
+        "max_suppressed": 0,
+    }
+
+    one_by_one = anonymize(table, question)
+    with counted_at_once():
+        at_once = anonymize(table, question)
+
+    assert figures(at_once) == asking.near(figures(one_by_one))
+    assert len({step["records_violating"] for step in figures(at_once)["steps"]}) > columns
+
+
+@contextmanager
+def counted_at_once() -> Iterator[None]:
+    """Count the nodes of any table so."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(climbs, "LARGE", 0)
+        patch.setattr(climbs, "ALIKE", 1000)
+        yield
 
 
 @settings(fewer, max_examples=6)
