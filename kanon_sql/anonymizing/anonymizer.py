@@ -79,7 +79,7 @@ def anonymize(
         check_writable(path, inputs=spec.files(engine), force=wanted.force)
     _refuse_before_connecting(asked, engine, wanted)
     with ExitStack() as stack:
-        database = stack.enter_context(opened(asked, engine, memory_limit, threads))
+        database = stack.enter_context(opened(asked, engine, memory_limit, threads, timeout))
         refuse_time_limit(database, timeout)
         _refuse_what_it_can_t(database, wanted)
         here = (

@@ -55,7 +55,7 @@ def new_hierarchy(
             f"personal data. Ask for it with {option('show_values')}."
         )
     [asked] = spec.tables
-    with opening(engine, memory_limit, threads) as engine_of:
+    with opening(engine, memory_limit, threads, timeout) as engine_of:
         hub = engine_of(asked)
         table = open_table(spec, 0, hub, timeout)
         refuse_to_overwrite([output], hub.files_read())

@@ -163,7 +163,7 @@ def tradeoff(
     started = time.monotonic()
     table = the_table(asked)
     with ExitStack() as stack:
-        database = stack.enter_context(opened(table, engine, memory_limit, threads))
+        database = stack.enter_context(opened(table, engine, memory_limit, threads, timeout))
         refuse_time_limit(database, timeout)
         if database.keeps_rows and wanted.pull_frequencies:
             raise SpecError("pull_frequencies is for a table in a warehouse. Leave it out.")

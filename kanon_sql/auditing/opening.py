@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 from kanon_sql.auditing.facts import HierarchyReading, read_facts
-from kanon_sql.engines import connect, is_embedded
+from kanon_sql.engines import connect, is_elsewhere, is_embedded
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.session import time_limit
+from kanon_sql.engines.session import time_limit, within
 from kanon_sql.errors import InputError, SpecError, no_first_records
 from kanon_sql.plan.audit_plan import Plan, plan_audit
 from kanon_sql.plan.bind import bind
@@ -72,18 +72,23 @@ def opened(
     engine: Any,
     memory_limit: str | None = None,
     threads: int | None = None,
+    timeout: float | None = None,
 ) -> Iterator[Engine]:
-    """The engine that a table is asked on, closed in the end unless it was opened elsewhere."""
+    """The engine that a table is asked on, closed in the end unless it was opened elsewhere. A
+    server is given the seconds of `timeout` to answer at all."""
     where = engine if engine is not None else table.connect
     if table.first and isinstance(where, str) and not is_embedded(where):
         # Before a driver is asked for, which could not change it.
         raise no_first_records(str(table.source))
-    hub = connect(
-        where,
-        memory_limit=memory_limit,
-        threads=threads,
-        delimiter=table.delimiter,
-        null_strings=table.null_strings,
+    hub = within(
+        timeout if is_elsewhere(where) else None,
+        lambda: connect(
+            where,
+            memory_limit=memory_limit,
+            threads=threads,
+            delimiter=table.delimiter,
+            null_strings=table.null_strings,
+        ),
     )
     try:
         yield hub
@@ -96,7 +101,10 @@ def opened(
 
 @contextmanager
 def opening(
-    engine: Any, memory_limit: str | None = None, threads: int | None = None
+    engine: Any,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
 ) -> Iterator[Callable[[TableSpec], Engine]]:
     """What opens the engine of each table; all are closed in the end.
 
@@ -110,7 +118,9 @@ def opening(
             target = engine if engine is not None else table.connect
             place = target if isinstance(target, str) else id(target)
             if is_embedded(target) or place not in shared:
-                shared[place] = stack.enter_context(opened(table, engine, memory_limit, threads))
+                shared[place] = stack.enter_context(
+                    opened(table, engine, memory_limit, threads, timeout)
+                )
             return shared[place]
 
         yield engine_of

@@ -62,7 +62,7 @@ def write_worksheet(
         )
     if len(spec.tables) > 1:
         raise SpecError("a worksheet is of one table, and the spec has several.")
-    with opening(engine, memory_limit, threads) as engine_of:
+    with opening(engine, memory_limit, threads, timeout) as engine_of:
         hub = engine_of(spec.tables[0])
         if not TRAITS[hub.dialect].hashes:
             raise SpecError(f"a worksheet can't be drawn in {hub.name}, which has no md5().")

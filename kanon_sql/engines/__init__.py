@@ -122,6 +122,14 @@ def is_embedded(target: Any) -> bool:
     return target is None or (_is_of("duckdb", target) and hasattr(target, "cursor"))
 
 
+def is_elsewhere(target: Any) -> bool:
+    """Whether connecting is a talk with a server that may never answer; Spark and chDB begin in
+    this process, in the thread that asks them."""
+    if not isinstance(target, str) or is_embedded(target):
+        return False
+    return target.partition(":")[0] not in ("spark", "sc", "chdb")
+
+
 def _scheme(url: str) -> str:
     scheme, colon, rest = url.partition(":")
     if not colon and is_sqlite(url):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -96,6 +97,44 @@ def time_limit(
         raise EngineError(
             f"stopped, because the time limit was reached. Raise {option('timeout')}, or ask less."
         )
+
+
+def within(seconds: float | None, connected: Callable[[], Engine]) -> Engine:
+    """The engine that `connected` gives, waited for so many seconds; what comes later is closed.
+
+    A server may take a connection and never answer, and few drivers can be told how long to wait.
+    """
+    refuse_no_time(seconds)
+    if seconds is None:
+        return connected()
+    found: Future[Engine] = Future()
+
+    def begin() -> None:
+        try:
+            found.set_result(connected())
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=begin, daemon=True).start()
+    try:
+        wait([found], seconds)
+    except BaseException:
+        found.add_done_callback(_closed)
+        raise
+    if found.done():
+        return found.result()
+    found.add_done_callback(_closed)
+    raise EngineError(
+        "the server did not answer within the time limit. Is it the right one, and does it run? "
+        f"Raise {option('timeout')}, or leave it out."
+    )
+
+
+def _closed(late: Future[Engine]) -> None:
+    """Let go of an engine that nobody waits for any more."""
+    if late.exception() is None:
+        with suppress(Exception):
+            late.result().close()
 
 
 def refuse_no_time(seconds: float | None) -> None:

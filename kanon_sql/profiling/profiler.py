@@ -81,7 +81,7 @@ def profile(
     identifying = identifying or Identifying()
     _refuse_nonsense(spec, attacker_knows, identifying)
     refuse_no_time(timeout)
-    with opening(engine, memory_limit, threads) as engine_of:
+    with opening(engine, memory_limit, threads, timeout) as engine_of:
         planned = [
             _planned(spec, place, engine_of(table), attacker_knows, k, identifying, timeout)
             for place, table in enumerate(spec.tables)

@@ -83,7 +83,7 @@ def propose(
     where = asked.connect or (engine if isinstance(engine, str) else None)
     source = _source(asked, output, is_file=where is None and engine is None)
     settings = _settings(asked, where, output)
-    with opening(engine, memory_limit, threads) as engine_of:
+    with opening(engine, memory_limit, threads, timeout) as engine_of:
         hub = engine_of(asked)
         table = open_table(spec, 0, hub, timeout, asked=as_profiled(asked), is_open=True)
         refuse_to_overwrite([output] if output else [], hub.files_read())

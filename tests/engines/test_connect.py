@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from kanon_sql.engines.dbapi import DBAPI
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.engines.names import named
 from kanon_sql.engines.servers import SERVERS, DuckDB
-from kanon_sql.engines.session import time_limit
+from kanon_sql.engines.session import time_limit, within
 from kanon_sql.engines.trust import CANARIES, CANARIES_OF, require_trustworthy
 from kanon_sql.engines.urls import url_of
 
@@ -576,6 +577,48 @@ def test_postgres_through_adbc(database: Database, data: st.DataObject) -> None:
 def test_an_unknown_scheme_is_told_the_known_ones(url: str, said: str) -> None:
     with pytest.raises(kanon.SpecError, match=re.escape(said)):
         connect(url)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "driver"),
+    [("postgresql", "psycopg"), ("mysql", "pymysql"), ("clickhouse", "clickhouse_connect")],
+)
+def test_a_server_that_never_answers_is_given_up_at_the_time_limit(
+    scheme: str, driver: str
+) -> None:
+    pytest.importorskip(driver)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        url = f"{scheme}://ann:{MARKER}@127.0.0.1:{mute.getsockname()[1]}/db"
+        for ask in (kanon.audit, kanon.profile, kanon.tradeoff, kanon.anonymize):
+            demands = {"k": 2} if ask is kanon.anonymize else {}
+            with pytest.raises(
+                kanon.EngineError, match="did not answer within the time limit"
+            ) as told:
+                ask("people", ["zip"], engine=url, timeout=0.1, **demands)
+            assert MARKER not in str(told.value)
+
+
+def test_an_engine_that_comes_too_late_is_closed() -> None:
+    closed, begun = threading.Event(), threading.Event()
+
+    def connected() -> Any:
+        begun.wait(5)
+        return SimpleNamespace(close=closed.set)
+
+    with pytest.raises(kanon.EngineError, match="did not answer within the time limit"):
+        within(0.01, connected)
+    begun.set()
+    assert closed.wait(5)
+
+
+def test_what_fails_within_the_time_limit_fails_as_it_does() -> None:
+    def refused() -> Any:
+        raise kanon.InputError("no such place")
+
+    with pytest.raises(kanon.InputError, match="no such place"):
+        within(5, refused)
+    with pytest.raises(kanon.SpecError, match="must be a number of seconds above 0"):
+        within(0, refused)
 
 
 def test_a_url_with_a_dialect_and_limits_of_duckdb_elsewhere_are_refused() -> None:
