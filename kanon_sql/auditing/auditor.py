@@ -16,7 +16,6 @@ from kanon_sql.auditing.summary import (
     histogram,
     refuse_without_entity,
     saw_one_table,
-    status,
     summary,
 )
 from kanon_sql.auditing.unassigned import telling_apart
@@ -31,7 +30,7 @@ from kanon_sql.plan.bound import AtLevel, BoundSpec
 from kanon_sql.plan.precautions import without_label
 from kanon_sql.plan.steps import records
 from kanon_sql.plan.withholding import texts_of_files
-from kanon_sql.results.table import Rows, Status, TableResult, today
+from kanon_sql.results.table import Rows, Status, TableResult, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.models.reference import DeltaPresence
@@ -68,7 +67,7 @@ def audit(
     raises `EngineError`.
     """
     refuse_no_time(timeout)
-    with opening(engine, memory_limit, threads) as engine_of:
+    with opening(engine, memory_limit, threads, timeout) as engine_of:
         tables = []
         with Faults() as faults:
             for place, table in enumerate(spec.tables):
@@ -184,7 +183,7 @@ def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult
     checks = Rows(verdicts(plan, answers))
     return _result(
         plan,
-        status(checks) if answers.sizes else "no_data",
+        status_of(checks) if answers.sizes else "no_data",
         ask,
         warnings=tuple(dict.fromkeys(warnings(plan, answers))),
         numbers=tuple(_numbers(plan, answers.looks)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kanon_sql.auditing.answers import (
     Answers,
     Sizes,
@@ -16,7 +14,7 @@ from kanon_sql.errors import InputError
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.precautions import without_entity
-from kanon_sql.results.table import CheckResult, HistogramBin, Status, Summary
+from kanon_sql.results.table import HistogramBin, Summary
 
 
 def summary(answers: Answers) -> Summary:
@@ -54,14 +52,6 @@ def _classes_by_size(sizes: Sizes) -> list[tuple[int, int, int]]:
         (int(row["kanon_size"]), int(row["kanon_classes"]), int(row["kanon_records"]))
         for row in sizes
     ]
-
-
-def status(checks: Sequence[CheckResult]) -> Status:
-    """Violated if any check is, holds if something gated and all that did hold."""
-    gated = [check.holds for check in checks if check.holds is not None]
-    if not all(gated):
-        return "violated"
-    return "holds" if gated else "measured"
 
 
 def saw_one_table(plan: Plan, answers: Answers) -> bool:

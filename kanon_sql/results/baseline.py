@@ -33,10 +33,10 @@ from kanon_sql.results.table import (
     CheckResult,
     InBaseline,
     Rows,
-    Status,
     Summary,
     TableResult,
     plain_json,
+    status_of,
 )
 from kanon_sql.results.version import VERSION
 from kanon_sql.spec.models.catalogue import MODELS
@@ -130,7 +130,7 @@ class Baseline:
         return replace(
             table,
             checks=checks,
-            status=_status(table.status, checks),
+            status=status_of(checks),
             warnings=(*table.warnings, *_dropped(table, known), *_without_sizes(checks, known, by)),
         )
 
@@ -273,10 +273,3 @@ def _worse(known: CheckResult, check: CheckResult, found: Sequence[Figure]) -> I
     for figure in found:
         if figure.change in ("worse", "changed"):
             yield figure.name
-
-
-def _status(status: Status, checks: Sequence[CheckResult]) -> Status:
-    """The status of a table once the checks that are accepted violate nothing."""
-    if status != "violated" or any(each.holds is False and not each.accepted for each in checks):
-        return status
-    return "accepted"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -12,6 +13,8 @@ from kanon_sql.errors import InputError
 KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number",
           float: "a number", type(None): "null"}  # fmt: skip
 _COUNT = "a whole number, 0 or more"
+_MOST_DIGITS = 40
+"""As many as the sum of the squares of all classes that a database could have counted may have."""
 Kind = TypeVar("Kind")
 
 
@@ -115,7 +118,14 @@ def text_of(path: Path, how: str) -> str:
 
 def loaded(text: str, path: Path | str, how: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(
+            text, parse_constant=_refuse_constant, parse_int=_whole, parse_float=_fraction
+        )
+    except OverflowError:
+        raise InputError(
+            f"{path} holds a number to which nothing can have been counted. Was the file edited? "
+            f"{how}"
+        ) from None
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}. Was the file cut "
@@ -123,6 +133,20 @@ def loaded(text: str, path: Path | str, how: str) -> Any:
         ) from None
     except (RecursionError, ValueError):
         raise InputError(f"{path} is not JSON that can be read. {how}") from None
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise OverflowError
+    return int(digits)
+
+
+def _fraction(digits: str) -> float:
+    """A number of the file; an infinite one is written as text, and is no number too large."""
+    value = float(digits)
+    if math.isinf(value):
+        raise OverflowError
+    return value
 
 
 def _refuse_constant(name: str) -> None:

@@ -30,6 +30,7 @@ from kanon_sql.results.table import (
     Status,
     Summary,
     TableResult,
+    status_of,
 )
 from kanon_sql.results.tradeoff import Tradeoff
 from kanon_sql.results.version import VERSION
@@ -41,6 +42,7 @@ BASELINE_VERSION = 1
 _HOW_A_RESULT = "kanon-sql audit … --format json --output FILE writes one."
 _HOW_A_PROFILE = "kanon-sql profile … --format json --output FILE writes one."
 _HOW_COSTS = "kanon-sql tradeoff … --format json --output FILE writes one."
+_BETTER = ("holds", "accepted", "measured")
 _HOW_A_BASELINE = "kanon-sql baseline … --output FILE writes one."
 
 
@@ -166,7 +168,14 @@ def read_to_sign(path: Path) -> ToSign:
             f"{path} is a profile, which stands beside a result: kanon-sql report RESULT.json "
             f"--profile {path}. {_HOW_A_RESULT}"
         )
-    return ToSign(path, text, _findings(whole))
+    found = _findings(whole)
+    for place, table in enumerate(found.tables):
+        if status_of(table.checks) == "violated" and table.status in _BETTER:
+            raise InputError(
+                f"{path}: tables[{place}].status is {table.status}, and a check of it is violated: "
+                f"nobody can sign that. Is this file as kanon-sql wrote it? {_HOW_A_RESULT}"
+            )
+    return ToSign(path, text, found)
 
 
 def _refuse_later(whole: Part) -> None:
@@ -252,12 +261,13 @@ def _named(source: Any) -> tuple[Path | str, Any]:
     """What people call a source, and its JSON as plain values."""
     if isinstance(source, Mapping):
         try:
-            return "the mapping", json.loads(json.dumps(source, allow_nan=False))
+            text = json.dumps(source, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
             raise InputError(
                 f"the mapping is not what to_dict() gives: JSON can't hold all of it. "
                 f"{_HOW_A_RESULT}"
             ) from None
+        return "the mapping", loaded(text, "the mapping", _HOW_A_RESULT)
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return "the text", loaded(source.lstrip("\ufeff"), "the text", _HOW_A_RESULT)
     if isinstance(source, str | Path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -165,6 +165,16 @@ class CheckResult:
             **self.details,
             **({} if self.accepted is None else {"accepted": self.accepted, "baseline": baseline}),
         }
+
+
+def status_of(checks: Iterable[CheckResult]) -> Status:
+    """What a table is by its checks: violated if any is that no baseline accepts, holds if
+    something gated and all that did hold."""
+    gated = [check for check in checks if check.holds is not None]
+    violated = [check for check in gated if not check.holds]
+    if violated:
+        return "accepted" if all(check.accepted for check in violated) else "violated"
+    return "holds" if gated else "measured"
 
 
 def today() -> str:

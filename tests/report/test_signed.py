@@ -386,6 +386,28 @@ def test_a_count_is_a_whole_number(count, found, page, capsys):
     assert (code, out, said in err) == (2, "", True)
 
 
+@pytest.mark.parametrize("number", ["9" * 400, "1e999", "-1e999"])
+@pytest.mark.parametrize("place", ["achieved", "violating_records", "matched"])
+def test_a_number_to_which_nothing_counts_is_refused(number, place, page, capsys):
+    whole = json.loads(Path("result.json").read_text(encoding="utf-8"))
+    whole["tables"][0]["checks"][0][place] = "HERE"
+    Path("wrong.json").write_text(json.dumps(whole).replace('"HERE"', number))
+    code, out, err = run(capsys, "report", "wrong.json")
+    assert (code, out) == (2, "")
+    assert "wrong.json holds a number to which nothing can have been counted." in err
+
+
+@pytest.mark.parametrize("claimed", ["holds", "measured", "accepted"])
+def test_a_status_that_its_checks_deny_is_not_signed(claimed, page, capsys):
+    whole = json.loads(Path("result.json").read_text(encoding="utf-8"))
+    assert whole["tables"][0]["status"] == "violated"
+    whole["tables"][0]["status"] = claimed
+    Path("wrong.json").write_text(json.dumps(whole))
+    code, out, err = run(capsys, "report", "wrong.json")
+    said = f"tables[0].status is {claimed}, and a check of it is violated"
+    assert (code, out, said in err) == (2, "", True)
+
+
 def test_a_result_of_another_command_is_called_so(page, capsys):
     commands = {
         "costs.json": ("tradeoff", "--k", "2,3", "--qi", "zip", "--hierarchy", "zip=mask:right"),
