@@ -19,6 +19,7 @@ from typing import Any, Self
 
 _MARK = "\ue000"
 """Stands around what the command line has another name for; a character that nobody can type."""
+_OPTION = re.compile(rf"{_MARK}([\w.]+)(?:=([^{_MARK}]*))?{_MARK}")
 
 
 class Message(str):
@@ -29,16 +30,19 @@ class Message(str):
     marked: str
 
     def __new__(cls, marked: str) -> Self:
-        message = super().__new__(cls, marked.replace(_MARK, ""))
+        message = super().__new__(cls, _OPTION.sub(_in_python, marked))
         message.marked = marked
         return message
 
 
 def option(parameter: str, value: object = None) -> str:
-    """A parameter in the message of an error, which the command line tells as its option.
+    """A parameter in the message of an error, which the command line tells as its option; of what
+    stands in another parameter, behind its name and a dot.
 
     >>> str(SpecError(f"Leave out {option('single_view')}, or add {option('force', True)}."))
     'Leave out single_view, or add force=True.'
+    >>> str(SpecError(f"Leave out {option('references.where')}."))
+    'Leave out where.'
     """
     return f"{_MARK}{parameter}{'' if value is None else f'={value!r}'}{_MARK}"
 
@@ -46,8 +50,12 @@ def option(parameter: str, value: object = None) -> str:
 def with_options(text: str, spelled: Callable[[str, str | None], str]) -> str:
     """What an error says, with its parameters as `spelled` has them, given their values."""
     marked = getattr(text, "marked", text)
-    pattern = rf"{_MARK}(\w+)(?:=([^{_MARK}]*))?{_MARK}"
-    return re.sub(pattern, lambda found: spelled(found[1], found[2]), marked)
+    return _OPTION.sub(lambda found: spelled(found[1], found[2]), marked)
+
+
+def _in_python(found: re.Match[str]) -> str:
+    parameter = found[1].rpartition(".")[2]
+    return parameter if found[2] is None else f"{parameter}={found[2]}"
 
 
 class KanonError(Exception):

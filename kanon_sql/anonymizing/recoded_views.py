@@ -21,6 +21,7 @@ from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.bound import BoundSpec, JoinedLabels
 from kanon_sql.plan.violating_classes import sensitive_demands
 from kanon_sql.spec.models.base import ReferenceModel
+from kanon_sql.spec.parts import the_reference
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
@@ -312,9 +313,9 @@ def refuse_equality(bound: BoundSpec) -> None:
     for reference in bound.references.values():
         if reference.levels:
             raise SpecError(
-                f"reference {reference.name} is at levels of its own, and a local recoding has no "
-                "levels for all: it is compared with the raw values. Leave out the levels of the "
-                "reference."
+                f"{the_reference(reference.name)} is at levels of its own, and a local recoding "
+                "has no levels for all: it is compared with the raw values. Leave out the levels "
+                "of the reference."
             )
     for check in bound.checks:
         if isinstance(check.model, ReferenceModel) and check.model.match == "exact":

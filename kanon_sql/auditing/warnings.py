@@ -12,9 +12,9 @@ from kanon_sql.plan.bound import BoundSpec
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.pairs import are_of_one_kind
 from kanon_sql.plan.sensitive_plan import Look
-from kanon_sql.report.words.numbers import the_reference
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
+from kanon_sql.spec.parts import the_reference
 from kanon_sql.sql.tables import Row
 
 

@@ -9,7 +9,10 @@ from kanon_sql.errors import with_options
 _CALLED = {
     "engine": "connect",
     "references": "reference",
+    "references.columns": "reference_columns",
     "earlier_releases": "earlier",
+    "earlier_releases.columns": "earlier_columns",
+    "earlier_releases.quasi_identifiers": "earlier_qi",
     "quasi_identifiers": "qi",
     "view_name": "name",
     "weights": "weight_of",
@@ -24,6 +27,8 @@ def with_flags(text: str) -> str:
     >>> error = SpecError(f"Leave out {option('view_name')}, or add {option('force', True)}.")
     >>> with_flags(str(error))
     'Leave out --name, or add --force.'
+    >>> with_flags(option("references.columns", {"zip": "zip_code"}))
+    '--reference-columns zip=zip_code'
     """
     return with_options(text, _flag)
 
@@ -31,4 +36,8 @@ def with_flags(text: str) -> str:
 def _flag(parameter: str, value: str | None) -> str:
     flag = f"--{_CALLED.get(parameter, parameter).replace('_', '-')}"
     given = None if value is None else ast.literal_eval(value)
-    return flag if given is None or given is True else f"{flag} {given}"
+    if given is None or given is True:
+        return flag
+    if isinstance(given, dict):
+        given = ",".join(f"{name}={value}" for name, value in given.items())
+    return f"{flag} {given}"

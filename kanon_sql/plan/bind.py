@@ -24,6 +24,7 @@ from kanon_sql.plan.bound import (
 )
 from kanon_sql.plan.levels import ColumnLevels, rows_of
 from kanon_sql.spec.earlier_release import the_earlier
+from kanon_sql.spec.parts import the_reference
 
 
 def bind(roles: Roles, facts: Facts | None = None) -> BoundSpec:
@@ -138,7 +139,9 @@ def _at_levels(roles: Roles, facts: Facts) -> Iterator[AtLevel]:
 
 def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int) -> None:
     if level > levels.height:
-        raise SpecError(f'{prefix}levels: "{name}" has levels 0 to {levels.height}; found {level}.')
+        raise SpecError(
+            f'{prefix}"{name}" has levels 0 to {levels.height}; level {level} was asked for.'
+        )
 
 
 def _reference_levels(reference: ReferenceRoles, roles: Roles, facts: Facts) -> Iterator[AtLevel]:
@@ -146,7 +149,7 @@ def _reference_levels(reference: ReferenceRoles, roles: Roles, facts: Facts) -> 
     here = ("references", reference.name, "levels")
     referred = facts.referred.get(reference.name, {})
     yield from _levels_beside(
-        here, f"reference {reference.name}: ", reference, roles, facts, referred
+        here, f"{the_reference(reference.name)}: ", reference, roles, facts, referred
     )
 
 

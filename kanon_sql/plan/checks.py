@@ -131,9 +131,9 @@ def _composed(
     name = _sensitive_name(named, table, sensitive)
     if name not in release.sensitive:
         raise SpecError(
-            f'{model.name()}: {the_earlier(release.name)} has no column "{name}". If it has '
-            f'another name there, say which: columns={{"{name}": …}}, or '
-            f"--earlier-columns {name}=…. Its columns: {', '.join(release.table.column_names)}."
+            f'{model.name()}: {the_earlier(release.name)} has no column "{name}". If it is called '
+            f"otherwise there, say how: {option('earlier_releases.columns', {name: '…'})}. Its "
+            f"columns: {', '.join(release.table.column_names)}."
         )
     column = next(column for column in sensitive if column.name == name)
     return BoundCheck(named.model_copy(update={"sensitive": name}), asked=True, column=column)

@@ -16,6 +16,19 @@ def found_column(name: str, table: Table, location: Location) -> Column:
         return find(name, table)
 
 
+def refuse_missing_beside(own: str, table: Table, location: Location, *ways_out: str) -> None:
+    """Raise `SpecError` where a table beside this one has no column of a name that this one has:
+    `ways_out` say what may be meant."""
+    with located(*location):
+        try:
+            find(own, table)
+        except SpecError as error:
+            raise SpecError(
+                f"{error.marked} If it is called otherwise there, say how: "
+                f"{', or '.join(ways_out)}."
+            ) from None
+
+
 def column_named(
     name: str, table: Table, location: Location, alias: str | None = None
 ) -> BoundColumn:
@@ -91,7 +104,7 @@ def levels_of(
     for name in levels:
         if not any(same_name(name, each) for each in names):
             raise SpecError(
-                f'{prefix}levels: "{name}" is no quasi-identifier. Quasi-identifiers: '
+                f'{prefix}"{name}" is no quasi-identifier, and has no levels. Quasi-identifiers: '
                 f"{', '.join(names)}.{did_you_mean(name, names)}"
             )
     asked = {

@@ -13,6 +13,7 @@ from kanon_sql.plan.columns import (
     column_named,
     each_once,
     levels_of,
+    refuse_missing_beside,
     refuse_two_parts,
     refuse_uncomparable,
 )
@@ -45,6 +46,12 @@ def resolve_earlier(
     owns = [*quasi_identifiers, *sensitive, entity]
     with located(*here, "columns"):
         renamed = _renamed(name, spec, [column.name for column in owns])
+    of_its_own = option("earlier_releases.quasi_identifiers")
+    for own in quasi_identifiers if not spec.quasi_identifiers else ():
+        if own.name not in renamed:
+            otherwise = option("earlier_releases.columns", {own.name: "…"})
+            published = f"name what it published instead: {of_its_own}"
+            refuse_missing_beside(own.name, table, here, otherwise, published)
     columns = tuple(
         column_named(there, table, (*here, "quasi_identifiers"))
         for there in _quasi_identifiers(spec, renamed, quasi_identifiers)
@@ -87,8 +94,8 @@ def _renamed(name: str, spec: EarlierReleaseSpec, owns: Sequence[str]) -> dict[s
         ]
         if len(matches) != 1:
             raise SpecError(
-                f'{the_earlier(name)}: columns: "{own}" is no quasi-identifier, no sensitive '
-                f"attribute and not the entity. These are {', '.join(owns)}."
+                f'{the_earlier(name)}: "{own}" is no quasi-identifier, no sensitive attribute '
+                f"and not the entity, and needs no other name there. These are {', '.join(owns)}."
                 f"{did_you_mean(own, owns)}"
             )
         renamed[matches[0]] = there
@@ -134,7 +141,7 @@ def _at_levels(
     for name in levels:
         if name not in found.columns:
             raise SpecError(
-                f'{prefix}levels: "{name}" is none of its quasi-identifiers, which are '
+                f'{prefix}"{name}" is none of its quasi-identifiers, which are '
                 f"{', '.join(column.name for column in found.quasi_identifiers)}."
             )
     return replace(found, levels=levels)

@@ -17,6 +17,7 @@ from kanon_sql.plan.bound import (
     Pair,
 )
 from kanon_sql.spec.earlier_release import the_earlier
+from kanon_sql.spec.parts import the_reference
 from kanon_sql.sql.column_types import family
 
 _FLOATS = {"DOUBLE", "FLOAT", "REAL"}
@@ -62,7 +63,7 @@ def _comparison(
     here, there = (family(each.type) or "text" for each in (column, other))
     if here != there and not {"text", "nothing"} & {here, there}:
         raise SpecError(
-            f'reference {reference.name}: column "{other.name}" is {other.type}, and '
+            f'{the_reference(reference.name)}: column "{other.name}" is {other.type}, and '
             f'"{column.name}" of {bound.table.name} is {column.type}: they can never be equal. '
             "Give both the same type."
         )

@@ -14,6 +14,7 @@ from kanon_sql.plan.steps import Precaution, earlier_records, records, reference
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.models.base import Model, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.parts import the_reference
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.conditions import Condition, TextCast
 from kanon_sql.sql.macros import render
@@ -46,7 +47,7 @@ def precautions(bound: BoundSpec) -> Iterator[Precaution]:
         )
     for reference in bound.references.values():
         name, table = reference.name, reference.table
-        yield from _castable(bound, name, f"reference {name}: ", reference.where, table)
+        yield from _castable(bound, name, f"{the_reference(name)}: ", reference.where, table)
         for each in reference.levels:
             raw = reference_records(reference, [each.raw])
             yield from without_label(bound, each, table, raw, f"labels_{name}_{each.raw.name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kanon_sql.errors import SpecError, did_you_mean, located, no_first_records
+from kanon_sql.errors import SpecError, did_you_mean, located, no_first_records, option
 from kanon_sql.plan.bound import BoundColumn, EarlierRoles, ReferenceRoles, Roles
 from kanon_sql.plan.checks import bound_checks, sensitive_of
 from kanon_sql.plan.columns import (
@@ -14,11 +14,12 @@ from kanon_sql.plan.columns import (
     each_once,
     found_column,
     levels_of,
+    refuse_missing_beside,
     refuse_two_parts,
     refuse_uncomparable,
 )
 from kanon_sql.plan.earlier_roles import resolve_earlier
-from kanon_sql.spec.parts import ReferenceSpec
+from kanon_sql.spec.parts import ReferenceSpec, the_reference
 from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.conditions import columns_of
 from kanon_sql.sql.tables import Table, find
@@ -125,7 +126,7 @@ def _resolve_reference(
     here, spec = ("references", name), asked.references[name]
     columns = _reference_columns(name, spec, table, quasi_identifiers)
     with located(*here, "levels"):
-        levels = levels_of(f"reference {name}: ", spec.levels, quasi_identifiers)
+        levels = levels_of(f"{the_reference(name)}: ", spec.levels, quasi_identifiers)
     found = ReferenceRoles(
         name=name,
         table=table,
@@ -261,10 +262,14 @@ def _reference_columns(
         ]
         if len(matches) != 1:
             raise SpecError(
-                f'reference {name}: columns: "{own}" is no quasi-identifier. Quasi-identifiers: '
-                f"{', '.join(sorted(known))}.{did_you_mean(own, known)}"
+                f'{the_reference(name)}: "{own}" is no quasi-identifier, and needs no other name '
+                f"there. Quasi-identifiers: {', '.join(sorted(known))}.{did_you_mean(own, known)}"
             )
         renamed[matches[0]] = there
+    for column in quasi_identifiers:
+        if column.name not in renamed:
+            otherwise = option("references.columns", {column.name: "…"})
+            refuse_missing_beside(column.name, table, ("references", name), otherwise)
     columns = {
         column.name: column_named(
             renamed.get(column.name, column.name),
@@ -286,6 +291,6 @@ def _refuse_two_levels(reference: ReferenceRoles) -> None:
         raw = reference.columns[name].name
         if sum(column is not None and column.name == raw for column in read) > 1:
             raise SpecError(
-                f'reference {reference.name}: levels: column "{raw}" plays two parts, '
+                f'{the_reference(reference.name)}: column "{raw}" plays two parts, '
                 "so it can't be at a level for one of them. Copy it under another name in a view."
             )

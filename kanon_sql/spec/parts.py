@@ -90,6 +90,15 @@ class ReferenceSpec(Part):
         return self
 
 
+def the_reference(name: str) -> str:
+    """What a sentence calls a reference.
+
+    >>> the_reference("reference"), the_reference("voters")
+    ('the reference', 'reference voters')
+    """
+    return "the reference" if name == "reference" else f"reference {name}"
+
+
 def names(value: Any) -> Any:
     """Let one column stand for a list of one."""
     return [value] if isinstance(value, str) else value

@@ -106,9 +106,12 @@ def test_every_model_looks_at_the_level() -> None:
 @pytest.mark.parametrize(
     ("levels", "message"),
     [
-        ({"age": 3}, 'levels: "age" has levels 0 to 2; found 3.'),
+        ({"age": 3}, '"age" has levels 0 to 2; level 3 was asked for.'),
         ({"zip": 6}, '"zip" has levels 0 to 5'),
-        ({"zup": 1}, 'levels: "zup" is no quasi-identifier. Quasi-identifiers: zip, age. Did'),
+        (
+            {"zup": 1},
+            '"zup" is no quasi-identifier, and has no levels. Quasi-identifiers: zip',
+        ),
         ({"age": -1}, "levels.age"),
     ],
 )
@@ -648,12 +651,12 @@ def test_a_value_of_the_reference_that_the_hierarchy_lacks() -> None:
     ("parts", "message"),
     [
         ({"levels": {"zip": 3}},
-         'reference voters: levels: "zip" has levels 0 to 2; found 3.'),
+         'reference voters: "zip" has levels 0 to 2; level 3 was asked for.'),
         ({"levels": {"zup": 1}},
-         'reference voters: levels: "zup" is no quasi-identifier. Quasi-identifiers: zip, age. '
-         'Did you mean "zip"?'),
+         'reference voters: "zup" is no quasi-identifier, and has no levels. '
+         'Quasi-identifiers: zip, age. Did you mean "zip"?'),
         ({"levels": {"zip": 1}, "entity": "zip_code"},
-         'reference voters: levels: column "zip_code" plays two parts, so it can\'t be at a level '
+         'reference voters: column "zip_code" plays two parts, so it can\'t be at a level '
          "for one of them. Copy it under another name in a view."),
     ],
 )  # fmt: skip

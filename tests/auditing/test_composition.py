@@ -358,7 +358,7 @@ BAD: dict[str, tuple[type[Exception], dict[str, Any], str]] = {
     "a column without a part": (
         SpecError,
         {"earlier_releases": {"r": {"source": table(BEFORE), "columns": {"zipp": "zip"}}}},
-        'earlier release r: columns: "zipp" is no quasi-identifier',
+        'earlier release r: "zipp" is no quasi-identifier',
     ),
     "a column of two parts": (
         SpecError,
@@ -384,10 +384,15 @@ BAD: dict[str, tuple[type[Exception], dict[str, Any], str]] = {
         },
         "several earlier releases \\(x, y\\); name one",
     ),
+    "a column under another name": (
+        SpecError,
+        {"earlier_releases": {"r": {"source": table(BEFORE, ("person", "plz", "age", "s"))}}},
+        "called otherwise there, say how: columns={'zip': '…'}, or name what it published instead",
+    ),
     "a level of no quasi-identifier": (
         SpecError,
         {"earlier_releases": {"r": {"source": table(BEFORE), "levels": {"s": 1}}}},
-        'earlier release r: levels: "s" is no quasi-identifier',
+        'earlier release r: "s" is no quasi-identifier',
     ),
 }  # fmt: skip
 

@@ -25,13 +25,13 @@ from kanon_sql.report.words.numbers import (
     number,
     percent,
     printable,
-    the_reference,
 )
 from kanon_sql.report.words.tables import unanswered, warnings
 from kanon_sql.results.release import Anonymization
 from kanon_sql.results.table import CheckResult, TableResult
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.parts import the_reference
 
 COUNTS_ONLY = (
     "This page holds counts only: no value of the table is on it. What the figures mean is said by "

@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-
-def the_reference(name: str) -> str:
-    """What a sentence calls a reference."""
-    return "the reference" if name == "reference" else f"reference {name}"
-
-
 KEPT_TOGETHER = "\u00a0"
 
 
