@@ -19,7 +19,7 @@ from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.bind import bind
 from kanon_sql.plan.roles import resolve
-from kanon_sql.report.guides import WIDTH, guide, guide_names, sentence_of
+from kanon_sql.report.guides import DBT, WIDTH, guide, guide_names, sentence_of
 from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
 from kanon_sql.report.workings import (
     DATAFLY,
@@ -46,8 +46,8 @@ from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Table
 
-PAGES = ("datafly", "subsets", "values")
-"""The pages that are no Markdown file."""
+PAGES = ("datafly", "subsets", "values", DBT)
+"""The pages that are none of the folder."""
 
 _MEANT = {
     "suda": "subsets", "suda2": "subsets", "dis_suda": "subsets", "special_uniques": "subsets",
@@ -101,6 +101,16 @@ _MEANT = {
     "law": "thresholds", "gdpr": "thresholds", "hipaa": "thresholds",
     "hierarchy_file": "hierarchies", "pseudonym": "releases", "pseudonyms": "releases",
     "composition": "releases", "several_releases": "releases", "diff": "releases",
+    "differential_privacy": "limits", "differentially_private": "limits", "dp": "limits",
+    "epsilon": "limits", "epsilon_differential_privacy": "limits", "background": "limits",
+    "background_knowledge": "limits", "limit": "limits", "minimality": "limits",
+    "minimality_attack": "limits", "synthetic_data": "limits", "m_invariance": "releases",
+    "linkage": "references", "linkage_attack": "references", "record_linkage": "references",
+    "membership": "delta_presence", "membership_disclosure": "delta_presence",
+    "homogeneity_attack": "homogeneity", "attribute_disclosure": "homogeneity",
+    "skewness": "t_closeness", "skewness_attack": "t_closeness",
+    "similarity_attack": "t_closeness", "identity_disclosure": "k_anonymity",
+    "dbt_package": "dbt", "earlier": "releases", "earlier_release": "releases",
     "arx": "coming-from-arx", "sdcmicro": "coming-from-sdcmicro",
     "pycanon": "coming-from-pycanon",
 }  # fmt: skip
@@ -164,7 +174,7 @@ def _page_of(name: str) -> str:
         return page(name)
     if name in METRICS:
         return metric_page(name)
-    if name in guide_names():
+    if name in (*guide_names(), DBT):
         return guide(name)
     return {"datafly": datafly_page, "subsets": subsets_page, "values": values_page}[name]()
 
@@ -310,7 +320,7 @@ def overview() -> str:
     lines += ["", "Which columns identify people", "", *_folded(IN_SHORT, "  ", "      ")]
     lines += ["", "What all of them compare", "", *_folded(_VALUES, "  ", "      ")]
     lines += ["", "How to go about it, by kanon-sql explain PAGE", ""]
-    for name in guide_names():
+    for name in sorted((*guide_names(), DBT)):
         lines += _folded(f"{name}: {sentence_of(name)}", "  ", "      ")
     return "\n".join(lines)
 

@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
+from kanon_sql.sql.macros import folder
+
 WIDTH = 80
+DBT = "dbt"
+"""The page that lies with the dbt package, whose folder is read on a forge."""
 _FENCE = "```"
 _EMPHASIS = re.compile(r"\*\*(.+?)\*\*|(?<![\w*`])\*([^*`]+?)\*(?![\w*`])")
 _ITEM = re.compile(r"(?P<mark>-|\d+\.) +(?P<text>.*)")
@@ -24,6 +28,8 @@ def guide_names() -> tuple[str, ...]:
 
 def markdown_of(name: str) -> str:
     """A page as it was written."""
+    if name == DBT:
+        return (folder() / "README.md").read_text(encoding="utf-8")
     return files("kanon_sql.report").joinpath("pages", f"{name}.md").read_text(encoding="utf-8")
 
 

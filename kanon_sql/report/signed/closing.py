@@ -52,7 +52,7 @@ BESIDE_THE_MODELS = (
     "Which threshold is right is one too: it depends on who receives the table, what they have "
     "promised, and what harm would be done. kanon-sql explain thresholds.",
     "Where an attacker with any background knowledge must be excluded, differential privacy is the "
-    "way out; none of these models is.",
+    "way out; none of these models is. kanon-sql explain limits.",
 )
 
 
