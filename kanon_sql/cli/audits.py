@@ -61,6 +61,13 @@ Examples:
 """
 
 
+WORKSHEET_EXAMPLES = """\b
+Examples:
+  kanon-sql worksheet patients.parquet --qi zip,birth_year,sex --show-values --output tries.csv
+  kanon-sql worksheet --read tries.csv
+"""
+
+
 @main.command(cls=Grouped, epilog=AUDIT_EXAMPLES)
 @click.argument("target", nargs=-1, callback=at_most_one)
 @audit_options
@@ -154,9 +161,10 @@ def compile_(
 ) -> int:
     """Print the SQL of an audit and run none of it.
 
-    Takes the options of audit, so that one word turns an audit into its SQL; what bounds a run
-    has nothing to bound here. In another dialect than that of what is opened, a file stands for
-    the table that is called after it. The name of a table needs no connection then.
+    Takes the options of audit, so that one word turns an audit into its SQL; --timeout and the
+    other limits have nothing to bound here. With --dialect a file shows what columns there are,
+    and the SQL reads the table of its name (or of --table) in that database; the name of a table
+    alone needs no connection then.
     """
     spec = question(context, target, values)
     if output_dir and values["output"]:
@@ -243,17 +251,18 @@ def _audited(
     return result
 
 
-@main.command(cls=Grouped)
+@main.command(cls=Grouped, epilog=WORKSHEET_EXAMPLES)
 @click.argument("targets", nargs=-1, metavar="TARGET", callback=at_most_one)
 @worksheet_options
 @click.pass_context
 def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> int:
     """Draw the riskiest records, to be tried by hand.
 
-    People who know nothing but what is public try to find whom each record is about, and fill in
-    what came of it; --read says how many they found, with the interval of that share. The riskiest
-    records are those with the fewest people in the reference, else those in the smallest classes.
-    The file is personal data, and needs --show-values.
+    First write the worksheet: a table of the riskiest records, which are those with the fewest
+    people in the reference, else those in the smallest classes. Then people who know nothing but
+    what is public try to find whom each record is about, and fill in its last columns. At last
+    --read says how many they found, and between which shares that lies with 95 % confidence. The
+    worksheet is personal data, and needs --show-values; what is demanded plays no part in it.
 
     Exit codes: 0 written or read; 2 a bad question or input; 3 the engine failed; 4 no data.
     """

@@ -25,10 +25,11 @@ def schema() -> int:
 @main.command()
 @click.argument("name", nargs=-1, metavar="[MODEL|METRIC|PAGE]")
 def explain(name: tuple[str, ...]) -> int:
-    """Say what a model, a metric or an algorithm means, or show a page of the manual.
+    """Say what a model or a metric means, or show a page.
 
-    With an example, its formula and its paper. Hyphens, spaces, Greek letters and the words that
-    people know will do, as in l-diversity, Cramer or arx. Without a name, list everything.
+    A model and a metric have an example, a formula and a paper; the pages are the manual. Hyphens,
+    spaces, Greek letters and the words that people know will do, as in l-diversity, Cramer or arx.
+    Without a name, list everything.
     """
     from kanon_sql.report.explain import explained
 

@@ -117,7 +117,12 @@ HIERARCHIES = (
         help="How a column may be generalised: a file, a table, or width:5,10 round:10 mask:right "
         "date:month,year,5y prefix:3 cuts:18,65 suppress.",
     ),
-    asked("--clip", multiple=True, metavar="COL=LOW:HIGH", help="Before any level: age=10:90."),
+    asked(
+        "--clip",
+        multiple=True,
+        metavar="COL=LOW:HIGH",
+        help="Take what lies outside to the nearer end, before any level: age=10:90.",
+    ),
     asked(
         "--hierarchy-faults",
         type=click.Choice(["error", "warn"]),
@@ -160,7 +165,9 @@ OTHERS_KNOWN = (
     ),
 )
 SOURCE = (
-    asked("--weight", metavar="COL", help="The survey weight: how many people a record is."),
+    asked(
+        "--weight", metavar="COL", help="The survey weight: how many people a record stands for."
+    ),
     asked("--null-string", multiple=True, metavar="TEXT", help="Stands for NULL in a text file."),
     asked("--delimiter", metavar="C", help="What separates the fields of a text file."),
     asked(

@@ -99,8 +99,9 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
 def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
     """See what each k would cost.
 
-    TARGET is as for audit. For each k the levels that lose least, found by one search, and what
-    they lose; or what local recoding loses, with these beside it. Nothing is released.
+    TARGET is as for audit. For each k of --k, one search finds the levels that lose least, and
+    says what that is; --algorithm local says what a local recoding loses, too. Nothing is
+    released: the last lines name the command that would.
 
     Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
     """

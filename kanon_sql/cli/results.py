@@ -20,9 +20,9 @@ from kanon_sql.cli.output import deliver, form_of, rendered, report_file_of, res
 def diff(context: click.Context, /, old: str, new: str, **values: Any) -> int:
     """Say what changed from one result to the next.
 
-    OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Told are the checks,
-    sizes and risks that got better or worse, and the tables that appeared or vanished. What both
-    give away of the same people is for audit --earlier.
+    OLD.json and NEW.json are results that audit or anonymize wrote as JSON. Says which checks,
+    sizes and risks got better or worse, and which tables appeared or vanished. What two releases
+    of the same people give away together is another question: audit --earlier asks it.
 
     Exit codes: 0 compared; 1 with --fail-on-worse, where anything got worse or is not asked any
     more; 2 a bad input.

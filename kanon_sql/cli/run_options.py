@@ -27,7 +27,8 @@ KNOWLEDGE = (
         "--attacker-knows",
         **COLUMNS,
         type=OneALine(),
-        help="Look at these columns only; without it at all that are no identifier.",
+        help="What else may be known: look at these columns only; without it at all that are no "
+        "identifier.",
     ),
     run(
         "--k",
@@ -105,8 +106,12 @@ WRITTEN_SPEC = (
 )
 SHOWN = (run("--show-values", is_flag=True, help="Show values of small classes: personal data."),)
 LIMITS = (
-    run("--memory-limit", metavar="SIZE", help="As in 2GB; more is spilled to a private folder."),
-    run("--threads", type=WholeNumber(), metavar="N", help="At most so many."),
+    run(
+        "--memory-limit",
+        metavar="SIZE",
+        help="Of DuckDB, as in 2GB; more is spilled to a private folder.",
+    ),
+    run("--threads", type=WholeNumber(), metavar="N", help="Of DuckDB, at most so many."),
     run(
         "--timeout",
         type=Seconds(),
@@ -158,7 +163,7 @@ SIZES = (
         multiple=True,
         type=OneALine(),
         metavar="N,…",
-        help="The sizes of classes to weigh; 2,3,5,8,11,15,20,50 without it.",
+        help="Each k of which the cost is asked; 2,3,5,8,11,15,20,50 without it.",
     ),
 )
 WEIGHED = (
@@ -176,7 +181,11 @@ WEIGHED = (
         help="How many records may be left out, as a number or a share: 5%. None without it.",
     ),
     *PREFERENCES,
-    run("--gap", metavar="P%", help="End once at most this share of each loss could be saved."),
+    run(
+        "--gap",
+        metavar="P%",
+        help="Settle for levels of whose loss at most this share could be saved.",
+    ),
     run(
         "--pull-frequencies",
         is_flag=True,
@@ -203,7 +212,7 @@ SEARCH = (
     run(
         "--gap",
         metavar="P%",
-        help="End an optimal search once at most this share of the loss could be saved.",
+        help="Let optimal settle for levels of whose loss at most this share could be saved.",
     ),
     run(
         "--minimal-nodes",
@@ -308,8 +317,8 @@ WORSE = (
 REPORT = (
     run(
         "--output",
-        metavar="FILE",
-        help="The page: .html. Without it the page is printed.",
+        metavar="FILE.html",
+        help="Write the page there; without it, print it.",
     ),
     run(
         "--earlier-result",
@@ -336,7 +345,7 @@ REPORT = (
         type=click.Choice(["internal", "external"]),
         default="internal",
         show_default=True,
-        help="For people outside, small counts are pooled and the SQL is left out.",
+        help="Whom the page is for: people outside get small counts pooled, and no SQL.",
     ),
     run(
         "--min-cell",
