@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from math import prod
 from typing import NamedTuple
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import Plan
 from kanon_sql.plan.bound import BoundColumn
-from kanon_sql.plan.unassigned import FIRST_RECORDS, MOST_CELLS
+from kanon_sql.plan.unassigned import ALL_COUNTED, FIRST_RECORDS, MOST_CELLS, FirstLook
 from kanon_sql.sql.statement import Statement
 
 Columns = tuple[BoundColumn, ...]
@@ -24,13 +25,34 @@ class TellingApart(NamedTuple):
     """Columns that tell nearly all records (people) apart, of which each is alone with its own."""
 
     columns: tuple[str, ...]
-    alone: int | None
-    """How many are; None where all records were too many to be counted."""
     members: int
-    distinct: int
-    """How many different values (combinations) the first records have."""
     looked_at: int
     """How many of the first records were looked at."""
+    alone: int | None = None
+    """How many are; None where all records were too many to be counted."""
+    each: bool | None = None
+    """Whether each of the first records (people in them) is alone among all, and not just nearly
+    each; None where all records were too many even to be read."""
+    distinct: int = 0
+    """How many different values (combinations) the first records have, where no more is known."""
+
+
+class _Look(NamedTuple):
+    """What the first records have in some columns."""
+
+    columns: Columns
+    values: Sequence[int]
+    """How many different values in each."""
+    records: int
+    members: int
+    """How many people they are about, or how many they are."""
+    combinations: Statement | None
+
+    @property
+    def may_tell_apart(self) -> bool:
+        """Whether there are enough combinations for that, if all that can be occur."""
+        most = prod(values + 1 for values in self.values)
+        return _are_nearly_all(min(most, self.records), self.members)
 
 
 def telling_apart(plan: Plan, records: int, people: int, ask: Session) -> Iterator[TellingApart]:
@@ -39,53 +61,77 @@ def telling_apart(plan: Plan, records: int, people: int, ask: Session) -> Iterat
     Who is alone in all records is so among the first, so these are looked at, and all only where
     the first say that there may be something to find.
     """
-    members = people if plan.bound.entity else records
-    counting = _Counting({each.columns: each.step for each in plan.alone}, records, members, ask)
-    by_themselves: list[tuple[Columns, int, int]] = []
-    together: Columns = ()
-    distinct = of = 0
-    for look in plan.first_looks:
-        row = ask.row(look.step)
-        of, base = int(row["kanon_records"]), int(row.get("kanon_people") or row["kanon_records"])
-        for place, column in enumerate(look.columns, start=1):
-            values = int(row[f"kanon_distinct_{place}"])
-            if _are_nearly_all(values, base):
-                by_themselves.append(((column,), values, of))
-        if not together and _are_nearly_all(int(row["kanon_distinct_together"]), base):
-            together, distinct = look.columns, int(row["kanon_distinct_together"])
-    found = [each for some in by_themselves for each in counting.counted(*some)]
-    yield from found
-    if found:
+    counting = _Counting(plan, records, people if plan.bound.entity else records, ask)
+    looks = [_looked(each, ask) for each in plan.first_looks]
+    found = [
+        each
+        for look in looks
+        for column, values in zip(look.columns, look.values, strict=True)
+        if _are_nearly_all(values, look.members)
+        for each in counting.counted((column,), look, values)
+    ]
+    yield from found or _together(looks, counting, ask)
+
+
+def _looked(look: FirstLook, ask: Session) -> _Look:
+    row = ask.row(look.step)
+    values = [int(row[f"kanon_distinct_{place}"]) for place, _ in enumerate(look.columns, start=1)]
+    records = int(row["kanon_records"])
+    return _Look(
+        look.columns, values, records, int(row.get("kanon_people") or records), look.together
+    )
+
+
+def _together(looks: Sequence[_Look], counting: _Counting, ask: Session) -> Iterator[TellingApart]:
+    every = tuple(column for look in looks for column in look.columns)
+    hopeful = [look for look in looks if look.combinations and look.may_tell_apart]
+    if counting.can_count(every) and (len(looks) > 1 or (hopeful and counting.all_are_few)):
+        yield from counting.counted(every, looks[0])
         return
-    every = tuple(column for look in plan.first_looks for column in look.columns)
-    if counting.can_count(every) and (together or len(plan.first_looks) > 1):
-        together = every
-    if len(together) > 1:
-        yield from counting.counted(together, distinct, of)
+    for look in hopeful:
+        assert look.combinations is not None
+        distinct = int(ask.row(look.combinations)["kanon_combinations"])
+        if _are_nearly_all(distinct, look.members):
+            columns = every if counting.can_count(every) else look.columns
+            yield from counting.counted(columns, look, distinct)
+            return
 
 
 class _Counting:
     """Counts who is alone, as long as that takes no more than an audit may."""
 
-    def __init__(
-        self, steps: Mapping[Columns, Statement], records: int, members: int, ask: Session
-    ) -> None:
-        self._steps, self._records, self._members, self._ask = steps, records, members, ask
+    def __init__(self, plan: Plan, records: int, members: int, ask: Session) -> None:
+        self._steps = {each.columns: each for each in plan.alone}
+        self._records, self._members, self._ask = records, members, ask
         self._cells = MOST_CELLS
+
+    @property
+    def all_are_few(self) -> bool:
+        """Whether all records are so few that whoever is alone is counted."""
+        return self._records <= ALL_COUNTED
 
     def can_count(self, columns: Columns) -> bool:
         return columns in self._steps and self._records * len(columns) <= self._cells
 
-    def counted(self, columns: Columns, distinct: int, of: int) -> Iterator[TellingApart]:
+    def counted(self, columns: Columns, look: _Look, distinct: int = 0) -> Iterator[TellingApart]:
         """What the columns are found to tell apart, if it is nearly all."""
-        names = tuple(column.name for column in columns)
+        apart = TellingApart(tuple(column.name for column in columns), self._members, look.records)
         if not self.can_count(columns):
-            yield TellingApart(names, None, self._members, distinct, of)
+            yield apart._replace(distinct=distinct)
             return
         self._cells -= self._records * len(columns)
-        alone = int(self._ask.row(self._steps[columns])["kanon_alone"])
-        if _are_nearly_all(alone, self._members):
-            yield TellingApart(names, alone, self._members, distinct, of)
+        steps = self._steps[columns]
+        if self.all_are_few:
+            alone = self._alone(steps.of_all)
+            if _are_nearly_all(alone, self._members):
+                yield apart._replace(alone=alone)
+            return
+        alone = self._alone(steps.of_first)
+        if _are_nearly_all(alone, look.members):
+            yield apart._replace(each=alone >= look.members)
+
+    def _alone(self, step: Statement) -> int:
+        return int(self._ask.row(step)["kanon_alone"])
 
 
 def _are_nearly_all(some: int, members: int) -> bool:
@@ -101,21 +147,31 @@ def said_of(found: Sequence[TellingApart], *, of_people: bool) -> Iterator[str]:
     for each in alone:
         yield f"{_of_one(each, of_people)}, so it may identify people by itself. {_DECIDE}"
     for each in found[len(alone) :]:
-        members = "people" if of_people else "records"
-        share = (
-            f"leave {each.alone:,} of {each.members:,} {members} alone together"
-            if each.alone is not None
-            else f"have {each.distinct:,} different combinations in {_the_first(each)}"
-        )
         yield (
-            f"{_named(each.columns)}, to which no part is given, {share}, so whoever knows them "
+            f"{_named(each.columns)}, to which no part is given, "
+            f"{_share_together(each, of_people)}, so whoever knows them "
             "may find the record. If they are published, they are quasi-identifiers; kanon-sql "
             "profile says what each of them adds."
         )
 
 
+def _share_together(found: TellingApart, of_people: bool) -> str:
+    if found.each is not None:
+        return f"leave {_of_the_first(found, of_people)} alone together among all {found.members:,}"
+    if found.alone is None:
+        return f"have {found.distinct:,} different combinations in {_the_first(found)}"
+    members = "people" if of_people else "records"
+    return f"leave {found.alone:,} of {found.members:,} {members} alone together"
+
+
 def _of_one(found: TellingApart, of_people: bool) -> str:
     name = f'"{found.columns[0]}"'
+    if found.each is not None:
+        having = "their values" if of_people else "its value"
+        return (
+            f"{name} leaves {_of_the_first(found, of_people)} alone with {having} among all "
+            f"{found.members:,}"
+        )
     if found.alone is None:
         return f"{name} has {found.distinct:,} different values in {_the_first(found)}"
     if of_people:
@@ -141,6 +197,12 @@ def _of_many(found: Sequence[TellingApart], of_people: bool) -> str:
         "itself. What is published of them is a quasi-identifier; declare the others as "
         "identifiers."
     )
+
+
+def _of_the_first(found: TellingApart, of_people: bool) -> str:
+    """Whom of the first; no number of them, as another database may begin with others."""
+    whom = "of the people in" if of_people else "of"
+    return f"{'each' if found.each else 'nearly each'} {whom} {_the_first(found)}"
 
 
 def _the_first(found: TellingApart) -> str:

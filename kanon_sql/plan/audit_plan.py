@@ -117,8 +117,8 @@ class Plan:
             self.survey,
             *(step for each in self.references for step in (each.step, each.people)),
             *(step for each in self.earlier for step in each.steps),
-            *(look.step for look in self.first_looks),
-            *(each.step for each in self.alone),
+            *(step for look in self.first_looks for step in (look.step, look.together)),
+            *(step for each in self.alone for step in (each.of_all, each.of_first)),
             *self.shown,
         )
         return tuple(step for step in optional if step is not None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
 from kanon_sql.plan.columns import bound_column
@@ -14,50 +14,70 @@ from kanon_sql.sql.statement import Statement
 
 FIRST_RECORDS = 10_000
 """How many records are looked at to find columns that might tell people apart."""
+ALL_COUNTED = 50_000
+"""Of so many records it is counted who is alone; of more, who of the first is alone among all. That
+takes a tenth of the time for numbers and a third for long texts, because only the values of the
+first are remembered: of a million records 8 ms instead of 90, and 69 instead of 186."""
 MOST_CELLS = 5_000_000
-"""How many cells are looked at once such columns are found: a tenth of a second, or a half. What is
-asked of ten million records may take less than to count them for a warning."""
+"""How many cells are read once such columns are found: a twentieth of a second, or a quarter."""
 MOST_COUNTED = 40
-"""How many columns one statement looks at, and for how many all records may be counted."""
+"""How many columns one statement looks at, and for how many all records may be read."""
 _COUNTED = ("text", "number", "time", "boolean")
 """The values that every database tells apart, as Postgres does not those of a JSON column."""
 
 
 class FirstLook(NamedTuple):
-    """Counts the different values that the first records have in each column, and in all."""
+    """Counts the different values that the first records have in each column."""
 
     step: Statement
     columns: tuple[BoundColumn, ...]
+    together: Statement | None
+    """Counts the combinations that they have of these columns, where there are several."""
 
 
 class AloneStep(NamedTuple):
     """Counts the records (people, where there is an entity) that are alone with their values."""
 
-    step: Statement
     columns: tuple[BoundColumn, ...]
+    of_all: Statement
+    of_first: Statement
+    """Counts those of the first records who are so among all."""
 
 
 def first_looks(bound: BoundSpec) -> Iterator[FirstLook]:
     """Look at the first records of every column without a part."""
     columns = _looked_at(bound)
     for place, start in enumerate(range(0, len(columns), MOST_COUNTED), start=1):
-        some = columns[start : start + MOST_COUNTED]
-        yield FirstLook(
-            step(
-                bound,
-                "first_records" if place == 1 else f"first_records_{place}",
-                f"Which columns of {bound.table.name} that have no part differ in nearly each of "
-                f"the first {FIRST_RECORDS:,} records?",
-                render(
-                    "distinct_in_first",
-                    relation=records(bound, with_entity(bound, some)),
-                    columns=some,
-                    first=FIRST_RECORDS,
-                    entity=bound.entity,
-                ),
-            ),
-            tuple(some),
+        yield _first_look(
+            bound, columns[start : start + MOST_COUNTED], "" if place == 1 else f"_{place}"
         )
+
+
+def _first_look(bound: BoundSpec, columns: list[BoundColumn], place: str) -> FirstLook:
+    of_first: dict[str, Any] = {"columns": columns, "first": FIRST_RECORDS}
+    values = step(
+        bound,
+        f"first_records{place}",
+        f"Which columns of {bound.table.name} that have no part differ in nearly each of the first "
+        f"{FIRST_RECORDS:,} records?",
+        render(
+            "distinct_in_first",
+            relation=records(bound, with_entity(bound, columns)),
+            entity=bound.entity,
+            **of_first,
+        ),
+    )
+    if len(columns) == 1:
+        return FirstLook(values, tuple(columns), None)
+    combinations = step(
+        bound,
+        f"first_combinations{place}",
+        f"How many combinations have the first {FIRST_RECORDS:,} records of {bound.table.name} of "
+        "the columns that have no part?",
+        render("combinations_in_first", relation=records(bound, columns), **of_first),
+        only="where none differs by itself, and there are too many records to count who is alone",
+    )
+    return FirstLook(values, tuple(columns), combinations)
 
 
 def alone_steps(bound: BoundSpec) -> Iterator[AloneStep]:
@@ -71,19 +91,30 @@ def alone_steps(bound: BoundSpec) -> Iterator[AloneStep]:
 
 
 def _alone(bound: BoundSpec, columns: list[BoundColumn], name: str, only: str) -> AloneStep:
+    asked_of: dict[str, Any] = {
+        "relation": records(bound, with_entity(bound, columns)),
+        "columns": columns,
+        "entity": bound.entity,
+        "embedded": bound.table.embedded,
+    }
     few = len(columns) <= MOST_COUNTED
-    sql = render(
-        "records_alone",
-        relation=records(bound, with_entity(bound, columns)),
-        columns=columns,
-        entity=bound.entity,
-        embedded=bound.table.embedded,
+    alone = f"alone with what they have in {spoken(columns) if few else f'{len(columns)} columns'}?"
+    of_all = step(
+        bound,
+        name,
+        f"How many {counted(bound)} of {bound.table.name} are {alone}",
+        render("records_alone", **asked_of),
+        only=f"{only}, of {ALL_COUNTED:,} records at most",
     )
-    question = (
-        f"How many {counted(bound)} of {bound.table.name} are alone with what they have in "
-        f"{spoken(columns) if few else f'{len(columns)} columns'}?"
+    of_first = step(
+        bound,
+        f"first_{name}",
+        f"How many {'people in ' if bound.entity else 'of '}the first {FIRST_RECORDS:,} records of "
+        f"{bound.table.name} are, among all, {alone}",
+        render("first_alone", first=FIRST_RECORDS, **asked_of),
+        only=f"{only}, of more than {ALL_COUNTED:,} records",
     )
-    return AloneStep(step(bound, name, question, sql, only=only), tuple(columns))
+    return AloneStep(tuple(columns), of_all, of_first)
 
 
 def _looked_at(bound: BoundSpec) -> list[BoundColumn]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import random
+import re
 import sqlite3
 from contextlib import closing
 from itertools import product
 from pathlib import Path
 
 import pyarrow
+import pytest
+from telling_apart import FIRST as LOOKED_AT
+from telling_apart import look_at_few, told_apart
 
 import kanon_sql as kanon
 from kanon_sql.auditing import unassigned
-from kanon_sql.plan.unassigned import FIRST_RECORDS
+from kanon_sql.plan.unassigned import ALL_COUNTED, FIRST_RECORDS
 
 FIRST = ["Ada", "Ben", "Cem", "Dua", "Eve", "Fox"]
 LAST = ["Abel", "Bohr", "Curie", "Dirac"]
@@ -129,3 +134,45 @@ def test_what_takes_too_long_is_said_of_the_first_records(monkeypatch) -> None:
     [said] = warnings(data)
 
     assert said.startswith('"code" has 40 different values in all 40 records')
+
+
+def test_of_many_records_the_first_are_sought_among_all() -> None:
+    many = ALL_COUNTED + 1
+    data = pyarrow.table(
+        {
+            "zip": ["1"] * many,
+            "comes_again": [place % (2 * FIRST_RECORDS) for place in range(many)],
+            "code": [max(place, 100) for place in range(many)],
+            "place": range(many),
+        }
+    )
+
+    nearly, each = warnings(data)
+
+    first = f"of the first {FIRST_RECORDS:,} records alone with its value among all {many:,}, so"
+    assert nearly.startswith(f'"code" leaves nearly each {first} it may identify people by itself')
+    assert each.startswith(f'"place" leaves each {first} it may identify people by itself')
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whom_the_first_leave_alone_is_what_plain_python_finds(monkeypatch, seed: int) -> None:
+    look_at_few(monkeypatch)
+    draw = random.Random(seed)
+    records = range(90)
+    people = draw.choice([None, 60, 3_000])
+    columns = {}
+    for name in "abc"[: draw.randint(1, 3)]:
+        values, nulls = draw.choice([4, 30, 3_000, 90_000]), draw.choice([0, 0, 0.02, 0.3])
+        columns[name] = [None if draw.random() < nulls else draw.randrange(values) for _ in records]
+    whose = [draw.randrange(people) for _ in records] if people else records
+    data = pyarrow.table({"zip": ["1"] * len(records), **columns, "who": whose})
+    part = {"entity": "who"} if people else {"identifiers": "who"}
+
+    said = "\n".join(warnings(data, **part))
+
+    whom = rf"((?:nearly )?each) of (?:the people in )?the first {LOOKED_AT} records alone"
+    found = re.findall(rf"^(.*?)(?:, to which no part is given,)? leaves? {whom}", said, re.M)
+    assert [(tuple(re.findall('"(.)"', names)), each == "each") for names, each in found] == [
+        *told_apart(columns, whose)
+    ]
+    assert len(found) == len(re.findall("may (?:identify people|find the record)", said))

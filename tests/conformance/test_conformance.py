@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pyarrow
@@ -13,6 +14,7 @@ from hierarchies import HIERARCHIES
 from hypothesis import assume, given, settings
 from hypothesis.errors import UnsatisfiedAssumption
 from questions import DRAWN, EVERYTHING, Asked
+from telling_apart import look_at_few
 from values_at_levels import column, labels
 from warehouses import ENGINES, Database, EngineUnderTest
 
@@ -78,6 +80,40 @@ def test_no_model_is_left_out() -> None:
     asked = {name for each in EVERYTHING.values() for name, _ in each.question.asked}
 
     assert asked == set(MODELS)
+
+
+NOT_NAMED: list[dict[str, Any]] = [
+    {"identifiers": ["code", "whose"]},
+    {"identifiers": "whose"},
+    {"identifiers": "code", "entity": "whose"},
+    {"entity": "whose"},
+]
+
+
+@pytest.mark.parametrize("parts", NOT_NAMED, ids=str)
+def test_columns_without_a_part(
+    database: Database,
+    engine: EngineUnderTest,
+    monkeypatch: pytest.MonkeyPatch,
+    parts: dict[str, Any],
+) -> None:
+    """Whom of the first records they leave alone among all, where these are too many to count."""
+    if "entity" in parts and "people" in engine.lacks:
+        return
+    look_at_few(monkeypatch)
+    first = ["Ada", "Ben", None, "Dua", "Eve", "Fox", "Gil", "Hal"]
+    last = ["Abel", "Bohr", "Curie", None, "Euler", "Fermi"]
+    people = Filled(
+        ("zip", "first", "last", "code", "whose"),
+        (*[pyarrow.string()] * 3, *[pyarrow.int64()] * 2),
+        tuple(("1", *name, 5 * at, at) for at, name in enumerate(product(first, last))),
+    )
+    database.load("people", people)
+
+    [there] = kanon.audit("people", ["zip"], engine=database.url, **parts).tables[0].warnings
+
+    assert "each of the " in there
+    assert [there] == list(kanon.audit(people.arrow, ["zip"], **parts).tables[0].warnings)
 
 
 # --- every hierarchy ------------------------------------------------------------------------

@@ -80,46 +80,42 @@ count(distinct kanon_number)
 {%- endmacro %}
 
 
-{#
-    How many different values the first records have in each column, and how many combinations of
-    them in all; how many people these records are about, where there is an entity.
-#}
+{# How many different values the first records have in each column; how many people these records
+   are about, where there is an entity. #}
 {% macro distinct_in_first(relation, columns, first, entity=none) %}
-with
-
-first_records as (
-    select
-{{ kanon_sql.names(columns) | indent(4, first=true) }}
-{%- if entity %},
-        {{ kanon_sql.ident(entity) }}
-{%- endif %}
-
-    from {{ relation | indent(4) }}
-    limit {{ kanon_sql.positive_int(first, "first") }}
-),
-
-first_combinations as (
-    select distinct
-{{ kanon_sql.names(columns) | indent(4, first=true) }}
-    from first_records
-),
-
-combinations_of_first as (
-    select count(*) as kanon_combinations
-    from first_combinations
-)
-
 select
     count(*) as kanon_records,
 {% if entity %}
     count(distinct {{ kanon_sql.ident(entity) }}) as kanon_people,
 {% endif %}
 {% for column in columns %}
-    count(distinct {{ kanon_sql.ident(column) }}) as kanon_distinct_{{ loop.index }},
+    count(distinct {{ kanon_sql.ident(column) }}) as kanon_distinct_{{ loop.index }}{{ "," if not loop.last }}
 {% endfor %}
-    max(kanon_combinations) as kanon_distinct_together
-from first_records
-cross join combinations_of_first
+from (
+    {{ kanon_sql.first_of(relation, columns + ([entity] if entity else []), first) | indent(4) }}
+) as first_records
+{%- endmacro %}
+
+
+{# How many combinations the first records have of several columns. #}
+{% macro combinations_in_first(relation, columns, first) %}
+select count(*) as kanon_combinations
+from (
+    select distinct
+{{ kanon_sql.names(columns) | indent(4, first=true) }}
+    from (
+        {{ kanon_sql.first_of(relation, columns, first) | indent(8) }}
+    ) as first_records
+) as first_combinations
+{%- endmacro %}
+
+
+{# The first records, in whatever order they lie. #}
+{% macro first_of(relation, columns, first) -%}
+select
+{{ kanon_sql.names(columns) }}
+from {{ relation }}
+limit {{ kanon_sql.positive_int(first, "first") }}
 {%- endmacro %}
 
 

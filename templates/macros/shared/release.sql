@@ -310,6 +310,70 @@ from (
 {%- endmacro %}
 
 
+{#
+    How many of the first records are alone among all in some columns, or how many people in any of
+    these records. All that is kept are the values of the first, however many records there are.
+    One column that is NULL is left out: it is of one record at most that is alone.
+#}
+{% macro first_alone(relation, columns, first, entity=none, embedded=true) %}
+{% set one = columns[0] if columns | length == 1 else none %}
+with
+
+first_records as (
+    {{ kanon_sql.first_of(relation, columns, first) | indent(4) }}
+){% if not one %},
+
+first_combinations as (
+    select distinct
+{% for column in columns %}
+        {{ kanon_sql.comparable(column, embedded) }} as kanon_value_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+    from first_records
+),
+
+all_records as (
+    select
+{% for column in columns %}
+        {{ kanon_sql.comparable(column, embedded) }} as kanon_value_{{ loop.index }}{{ "," if not loop.last or entity }}
+{% endfor %}
+{% if entity %}
+        {{ kanon_sql.ident(entity) }}
+{% endif %}
+    from {{ relation | indent(4) }}
+)
+{%- endif %}
+
+
+select count({{ "distinct kanon_person" if entity else "*" }}) as kanon_alone
+from (
+    select {{ kanon_sql.only_value(kanon_sql.ident(entity)) if entity else "1" }} as kanon_person
+{% if one %}
+    from {{ relation | indent(4) }}
+    where {{ kanon_sql.comparable(one, embedded) }} in (
+        select {{ kanon_sql.comparable(one, embedded) }}
+        from first_records
+    )
+    group by
+        {{ kanon_sql.comparable(one, embedded) }}
+{% else %}
+    from first_combinations
+    inner join all_records
+{% for column in columns %}
+        {{ "and" if loop.index > 1 else "on" }} {{ kanon_sql.same(
+            "first_combinations.kanon_value_" ~ loop.index,
+            "all_records.kanon_value_" ~ loop.index
+        ) }}
+{% endfor %}
+    group by
+{% for column in columns %}
+        first_combinations.kanon_value_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+{% endif %}
+    having count({{ "distinct " ~ kanon_sql.ident(entity) if entity else "*" }}) = 1
+) as alone
+{%- endmacro %}
+
+
 {# The columns by their places, so that an order says nothing that they don't. #}
 {% macro places(columns) -%}
 {% for column in columns %}{{ "" if loop.first else ",\n" }}    {{ loop.index }}{% endfor %}
