@@ -23,7 +23,7 @@ from kanon_sql.plan.earlier_roles import named_of_earlier
 from kanon_sql.plan.roles import named_columns, named_of_reference, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
-from kanon_sql.sql.dialects import Quote, Types, quoted, rules_of, translated
+from kanon_sql.sql.dialects import Quote, Types, name_in, quoted, rules_of, translated
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.excerpt import named_sets, until
 from kanon_sql.sql.gate import sets_of
@@ -279,7 +279,7 @@ def _for_elsewhere(plan: Plan, dialect: str, quote: Quote) -> CompiledTable:
             refuse_hidden_table(table, sets_of(step.sql))
         there = translated(step.sql, dialect, types=types)
         sql = quoted(there, dialect, quote, spelled=False)
-        steps[step.name] = step.text(_label(dialect), sql, list(_notes(plan.bound)))
+        steps[step.name] = step.text(_label(dialect), sql, list(_notes(plan.bound, dialect)))
     return CompiledTable(name_of(plan), steps, dialect)
 
 
@@ -289,7 +289,7 @@ def _label(dialect: str) -> str:
     return f"{dialect}, generated and not executed"
 
 
-def _notes(bound: BoundSpec) -> Iterator[tuple[str, str]]:
+def _notes(bound: BoundSpec, dialect: str) -> Iterator[tuple[str, str]]:
     """What the SQL takes for granted of the tables there."""
     for table in bound.tables:
         unknown = all(not column.type for column in table.columns)
@@ -298,7 +298,7 @@ def _notes(bound: BoundSpec) -> Iterator[tuple[str, str]]:
             if unknown
             else "its columns are taken to have the types that they have here"
         )
-        yield "Table", f"{table.sql} stands for {table.name}; {types}."
+        yield "Table", f"{name_in(table.sql, dialect)} stands for {table.name}; {types}."
 
 
 def _texts(bound: BoundSpec, dialect: str) -> Iterator[Statement]:

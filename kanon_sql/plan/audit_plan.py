@@ -266,6 +266,7 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             "reference_entity": reference.entity,
             "reference_weight": reference.weight,
             "measures": measures,
+            "union": any(check.model.parameters["missing"] == "union" for check in asking),
             "wildcard": bound.wildcard,
         }
         models = dict.fromkeys(type(check.model) for check in asking)

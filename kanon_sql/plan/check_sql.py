@@ -66,12 +66,23 @@ def class_columns(
 ) -> list[Named]:
     """What is measured of each class over the values in it, every column once."""
     columns: dict[Named, None] = {}
-    for model, each in sensitive_models(checks):
-        macro = f"{model.name()}_columns"
+    for each in checks:
+        macro = f"{each.check.model.name()}_columns"
         if macro in macro_names():
             found = declared(macro, **_arguments(bound, sensitive, each))
             columns |= {Named(column["expression"], column["name"]): None for column in found}
     return list(columns)
+
+
+def columns_of_every_class(bound: BoundSpec, sensitive: BoundColumn) -> list[Named]:
+    """What is measured of each class, whatever is asked of the attribute."""
+    counted = render("counted", entity=bound.entity, unknown=bound.unknown)
+    most = declared("most_people_columns", counted=counted, entity=bound.entity)
+    distinct = declared("distinct_columns", sensitive=sensitive, unknown=bound.unknown)
+    columns = [Named(column["expression"], column["name"]) for column in [*most, *distinct]]
+    if not bound.unknown:
+        columns.append(Named(render("count_known", sensitive=sensitive), "kanon_known"))
+    return columns
 
 
 def class_measures(

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundSpec
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
-    Named,
     class_columns,
     class_measures,
     class_violations,
+    columns_of_every_class,
     held,
     labelled,
     needs,
@@ -117,19 +117,15 @@ def _classes_of(
     homogeneous = render("homogeneity", entity=bound.entity, unknown=bound.unknown)
     among_others = render("certain_among_others", entity=bound.entity, unknown=bound.unknown)
     by_null, single = render("diverse_by_null"), render("single_value")
-    known = (
-        [] if bound.unknown else [Named(render("count_known", sensitive=sensitive), "kanon_known")]
-    )
     asked_of: dict[str, Any] = {
         "relation": records(bound, with_entity(bound, [*columns, sensitive])),
         "columns": [*bound.keys, *others],
         "sensitive": sensitive,
         "entity": bound.entity,
         "unknown": bound.unknown,
-        "needs": needs(checks),
-        "class_columns": [*known, *class_columns(bound, sensitive, checks)],
-        "class_measures": list(class_measures(bound, sensitive, checks)),
     }
+    of_every_class = columns_of_every_class(bound, sensitive)
+    of_models = class_columns(bound, sensitive, checks)
     asking = step(
         bound,
         name,
@@ -138,6 +134,9 @@ def _classes_of(
         render(
             "sensitive_values",
             **asked_of,
+            needs=needs(checks),
+            class_columns=list(dict.fromkeys([*of_every_class, *of_models])),
+            class_measures=list(class_measures(bound, sensitive, checks)),
             k=size,
             measures=[
                 render("classes_where", predicate=homogeneous, name="homogeneous"),
@@ -150,9 +149,9 @@ def _classes_of(
                     else []
                 ),
                 *(
-                    [render("classes_where", predicate=by_null, name="diverse_by_null")]
-                    if known
-                    else []
+                    []
+                    if bound.unknown
+                    else [render("classes_where", predicate=by_null, name="diverse_by_null")]
                 ),
                 render("classes_where", predicate=single, name="single_value"),
                 *sensitive_measures(bound, sensitive, checks),
@@ -162,7 +161,8 @@ def _classes_of(
         *({Homogeneity: None} | {type(each.check.model): None for each in checks}),
         demanded=[*demands_on_size(size), *demands_on_values(checks)],
     )
-    violated = list(class_violations(bound, sensitive, checks))
+    gating = [each for each in checks if each.check.gates]
+    violated = list(class_violations(bound, sensitive, gating))
     people = (
         step(
             bound,
@@ -172,9 +172,12 @@ def _classes_of(
             render(
                 "sensitive_values",
                 **asked_of,
+                needs=needs(gating),
+                class_columns=class_columns(bound, sensitive, gating),
+                class_measures=list(class_measures(bound, sensitive, gating)),
                 flags=violated,
             ),
-            *({type(each.check.model): None for each in checks if each.check.gates}),
+            *({type(each.check.model): None for each in gating}),
             only="where people have records in several of these classes, and some of them fail",
         )
         if bound.entity and violated

@@ -5,7 +5,7 @@ Here too are the records that a step reads, and the way in which it speaks of co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundReference, BoundSpec, as_read
@@ -38,8 +38,30 @@ def step(
     """A step that may read the declared tables and nothing else."""
     tables = frozenset(table.sql for table in bound.tables)
     return Statement(
-        name, question, with_files_once(sql, bound), models, only, tables, tuple(demanded)
+        name,
+        question,
+        with_files_once(sql, bound),
+        models,
+        only,
+        tables,
+        tuple(demanded),
+        tuple(_chosen(bound, sql)),
     )
+
+
+def _chosen(bound: BoundSpec, sql: str) -> Iterator[str]:
+    """Which records are asked for of each table that the step reads, where that is not all."""
+    spec = bound.spec
+    asked = [
+        (bound.table, spec.where),
+        *((each.table, spec.references[name].where) for name, each in bound.references.items()),
+        *((each.table, spec.earlier_releases[name].where) for name, each in bound.earlier.items()),
+    ]
+    for table, where in asked:
+        if where and table.sql in sql:
+            yield f"{table.name}: {where}"
+    if spec.first and bound.table.sql in sql:
+        yield f"{bound.table.name}: the first {spec.first:,} of these"
 
 
 def with_files_once(sql: str, bound: BoundSpec) -> str:

@@ -36,6 +36,8 @@ class Statement:
     """What it may read, as it stands after FROM."""
     demanded: tuple[str, ...] = ()
     """What its rows must show for the checks to hold, in the words of its columns."""
+    chosen: tuple[str, ...] = ()
+    """Of which tables it reads some records alone, and which, in the words of whoever asked."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sql", folded(self.sql, DIALECT))
@@ -51,6 +53,7 @@ class Statement:
         statement in another dialect, and `also` are more lines of the header."""
         header = [
             ("Question", self.question),
+            *(("Where", chosen) for chosen in self.chosen),
             *(("Demanded", demand) for demand in self.demanded),
             *(("Model", f"{m.title}. {m.promise} ({m.source})") for m in self.models),
             *([("Runs", self.only)] if self.only else []),

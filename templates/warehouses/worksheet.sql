@@ -11,11 +11,11 @@ with
 
 {% if entity is not none %}
 class_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, columns + [entity], counted=false) | trim | indent(4) }}
 ),
 
 classes as (
-    {{ kanon_sql.count_people("class_people", columns, entity) | trim | indent(4) }}
+    {{ kanon_sql.count_people("class_people", columns, entity, asked=[]) | trim | indent(4) }}
 )
 {% else %}
 classes as (
@@ -49,7 +49,7 @@ limit {{ kanon_sql.positive_int(first, "sample") }}
 with
 
 {{ kanon_sql.release_beside_reference(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, union=false
 ) }}
 
 select

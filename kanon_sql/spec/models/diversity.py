@@ -154,7 +154,8 @@ class RecursiveClDiversity(SensitiveModel):
 
     @property
     def needs(self) -> frozenset[Need]:
-        return frozenset({"ranks"}) if self.l > 2 or self.allowed is not None else frozenset()
+        ranked = self.l > 2 or (self.l == 2 and self.allowed is not None)
+        return frozenset({"ranks"}) if ranked else frozenset()
 
     @property
     def named_values(self) -> tuple[Any, ...]:

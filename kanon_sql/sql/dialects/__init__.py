@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import Literal
+from typing import Any, Literal
 
 import sqlglot
 from sqlglot import exp
@@ -71,6 +71,7 @@ def translated(
     tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
     if types:
         _tell_types(tree, {(table, column): type for table, column, type in types})
+    reasons = _reasons(tree, dialect)
     for node in reversed(list(tree.walk())):
         rule = rules.get(type(node))
         if rule is not None and (replacement := rule(node)) is not node:
@@ -83,6 +84,8 @@ def translated(
     if materialized:
         _keep_what_is_read_twice(tree)
     said = _comments_taken_off(tree)
+    for name, why in reasons.items():
+        said[name] = [*said.get(name, []), *why]
     try:
         text = tree.sql(
             dialect, pretty=True, indent=4, pad=4, unsupported_level=sqlglot.ErrorLevel.RAISE
@@ -92,6 +95,17 @@ def translated(
         raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
     text = without_names_said_twice(in_lower_case(text, dialect), dialect)
     return with_comments(folded(text, dialect), said)
+
+
+def _reasons(tree: exp.Expr, dialect: str) -> dict[str, list[str]]:
+    """Why the dialect says something as it does, by the first of the named sets that has it."""
+    reasons: dict[str, list[str]] = {}
+    for kind, reason in _module(dialect).get("REASONS", {}).items():
+        for cte in tree.find_all(exp.CTE, bfs=False):
+            if cte.this.find(kind):
+                reasons.setdefault(cte.alias, []).append(reason)
+                break
+    return reasons
 
 
 def _comments_taken_off(tree: exp.Expr) -> dict[str, list[str]]:
@@ -122,6 +136,16 @@ def with_other_names(sql: str, end: str) -> str:
         if identifier.name in named:
             identifier.set("this", f"{identifier.name}{end}")
     return tree.sql(_OF_THE_TEMPLATES)
+
+
+def name_in(table: str, dialect: str) -> str:
+    """A table as it stands in a statement of the templates, as it stands in one of `dialect`.
+
+    >>> name_in('"main"."Post codes"', "mysql")
+    '`main`.`Post codes`'
+    """
+    rules_of(dialect)
+    return exp.to_table(table, dialect=_OF_THE_TEMPLATES).sql(dialect)
 
 
 def quoted(sql: str, dialect: str, quote: Quote, *, spelled: bool) -> str:
@@ -192,8 +216,12 @@ def rules_of(dialect: str) -> Rules:
         )
     if dialect == _OF_THE_TEMPLATES:
         return {}
-    rules: Rules = import_module(f"kanon_sql.sql.dialects.{dialect}").RULES
+    rules: Rules = _module(dialect)["RULES"]
     return rules
+
+
+def _module(dialect: str) -> Mapping[str, Any]:
+    return vars(import_module(f"kanon_sql.sql.dialects.{dialect}"))
 
 
 def type_of_templates(type: str, dialect: str) -> str:

@@ -74,6 +74,10 @@ _NUMBERED = ("release_classes", "earlier_classes")
 """The sets that have a release's columns as they are, so that each has one type on both sides."""
 
 
+REASONS = {
+    exp.NullSafeEQ: "array[a] = array[b] is a = b and true where both are NULL, joined by hashing.",
+}
+
 RULES: Rules = {
     exp.Join: _whole_classes,
     exp.TimeToStr: _date_text,

@@ -101,9 +101,31 @@ def _text(node: exp.Literal) -> exp.Expr:
     return node
 
 
+def _all_at_once(node: exp.Join) -> exp.Join:
+    """One intersection of all columns that two sets are joined by, in place of one a column."""
+    condition = node.args.get("on")
+    all_of_them = list(condition.flatten()) if isinstance(condition, exp.And) else []
+    each = [one for one in all_of_them if isinstance(one, exp.Exists)]
+    if len(each) < 2 or not all(isinstance(one.this, exp.Intersect) for one in each):
+        return node
+    first, *others = [one.this for one in each]
+    for other in others:
+        first.this.set("expressions", [*first.this.expressions, *other.this.expressions])
+        of_second = [*first.expression.expressions, *other.expression.expressions]
+        first.expression.set("expressions", of_second)
+    rest = [one for one in all_of_them if one not in each[1:]]
+    node.set("on", exp.and_(*rest, copy=False))
+    return node
+
+
+REASONS = {
+    exp.NullSafeEQ: "exists (select a intersect select b) is a = b, and true where both are NULL.",
+}
+
 RULES: Rules = {
     # What an intersection has in common is equal, NULL too, and is joined by hashing.
     exp.NullSafeEQ: _written("exists (select a intersect select b)", a="this", b="expression"),
+    exp.Join: _all_at_once,
     exp.NullSafeNEQ: _written("not exists (select a intersect select b)", a="this", b="expression"),
     # A text of blanks would be 0.
     exp.TryCast: try_cast(

@@ -32,14 +32,14 @@ from {{ relation }}
     `each_person` who is in several classes counts once, with the smallest of them.
 #}
 {% macro attacker_knows(relation, columns, known, k, entity=none, each_person=false) %}
+{% set records = kanon_sql.records_of_class(entity) %}
 with
 
 {% if entity is none %}
 classes as (
     select
 {{ kanon_sql.aliased_keys(columns + [known]) | indent(4, first=true) }},
-        count(*) as kanon_size,
-        count(*) as kanon_records
+        count(*) as kanon_size
     from {{ relation | indent(4) }}
     group by
 {{ kanon_sql.grouped_by(columns + [known]) | indent(4, first=true) }}
@@ -50,7 +50,9 @@ class_people as (
 ),
 
 classes as (
-    {{ kanon_sql.count_people("class_people", columns + [known], entity) | trim | indent(4) }}
+    {{ kanon_sql.count_people(
+        "class_people", columns + [known], entity, asked=[] if each_person else ["records"]
+    ) | trim | indent(4) }}
 )
 {%- endif %}
 {% if each_person %},
@@ -72,7 +74,7 @@ from people
 
 
 select
-    sum(kanon_records) as kanon_records,
+    sum({{ records }}) as kanon_records,
     sum(kanon_size) as kanon_members,
     count(*) as kanon_classes,
     min(kanon_size) as kanon_k,
@@ -100,14 +102,14 @@ from classes
     relation, columns, lacked, k, entity=none, ordered_by=none, each_person=false
 ) %}
 {% set others = columns | reject("equalto", lacked) | list %}
+{% set records = kanon_sql.records_of_class(entity) %}
 with
 
 {% if entity is none %}
 classes as (
     select
 {{ kanon_sql.aliased_keys(columns) | indent(4, first=true) }},
-        count(*) as kanon_size,
-        count(*) as kanon_records
+        count(*) as kanon_size
     from {{ relation | indent(4) }}
     group by
 {{ kanon_sql.grouped_by(columns) | indent(4, first=true) }}
@@ -132,11 +134,14 @@ class_people as (
 ),
 
 classes as (
-    {{ kanon_sql.count_people("class_people", columns, entity) | trim | indent(4) }}
+    {{ kanon_sql.count_people(
+        "class_people", columns, entity, asked=[] if each_person and ordered_by is none else ["records"]
+    ) | trim | indent(4) }}
 ),
 
+-- Each person once in a class without the column.
 people_without as (
-    {{ kanon_sql.roll_up("class_people", others + [entity]) | trim | indent(4) }}
+    {{ kanon_sql.roll_up("class_people", others + [entity], counted=false) | trim | indent(4) }}
 ),
 
 classes_without as (
@@ -183,7 +188,7 @@ from people
 
 
 select
-    sum(kanon_records) as kanon_records,
+    sum({{ records }}) as kanon_records,
     {{ kanon_sql.leaving_small_classes(k) }} as kanon_leaving
 from compared_classes
 {%- else %},
@@ -192,8 +197,11 @@ lacked_values as (
     select
         {{ kanon_sql.alias(lacked) }},
         {{ kanon_sql.finite_number(lacked) if ordered_by == "number" else kanon_sql.alias(lacked) }} as kanon_place,
-        sum(kanon_records) as kanon_records,
+        sum({{ records }}) as kanon_records
+{%- if not each_person %},
         {{ kanon_sql.leaving_small_classes(k) }} as kanon_leaving
+{%- endif %}
+
     from compared_classes
     group by {{ kanon_sql.alias(lacked) }}
 ),
@@ -302,7 +310,7 @@ sum(case when kanon_size < {{ kanon_sql.positive_int(k, "k") }} and kanon_size_w
 {% set holders = "kanon_records" if entity is none else "kanon_people" %}
 with
 
-{{ kanon_sql.class_values(relation, columns, sensitive, entity) }},
+{{ kanon_sql.class_values(relation, columns, sensitive, entity, of_people=false, held=false) }},
 
 ranked_values as (
     select

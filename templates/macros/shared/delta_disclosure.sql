@@ -40,8 +40,8 @@ kanon_highest_ratio * kanon_lowest_ratio > 1
 {%- endmacro %}
 
 
-{% macro delta_disclosure_columns() -%}
-{{ return(kanon_sql.basic_beta_likeness_columns() + [
+{% macro delta_disclosure_columns(sensitive, unknown=false) -%}
+{{ return(kanon_sql.distinct_columns(sensitive, unknown) + kanon_sql.basic_beta_likeness_columns() + [
     {"name": "kanon_lowest_ratio", "expression": "min(" ~ kanon_sql.quotient("kanon_class_share", "kanon_share") ~ ")"},
 ]) }}
 {%- endmacro %}
@@ -56,7 +56,7 @@ kanon_highest_ratio * kanon_lowest_ratio > 1
     measure=kanon_sql.delta_disclosure(unknown),
     violated=kanon_sql.delta_disclosure_violated(delta, "kanon_delta_disclosure", unknown),
     infinite=kanon_sql.delta_disclosure_infinite(unknown),
-    class_columns=kanon_sql.delta_disclosure_columns()
+    class_columns=kanon_sql.delta_disclosure_columns(sensitive, unknown)
 ) }}
 {%- endmacro %}
 

@@ -9,13 +9,15 @@
     SIGMOD.
 #}
 {% macro delta_presence(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures=[], flags=[]
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures=[], flags=[],
+    union=true
 ) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 with
 
 {{ kanon_sql.sets_of_delta_presence(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, named=flags | length > 0
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, union,
+    named=flags | length > 0
 ) }}
 {%- if flags %},
 {% if matched %}
@@ -84,19 +86,24 @@ from classes
 
 
 {# The sets that such a statement names, the last of which is that of the classes; `named` says that
-   they are told apart by their cells. #}
+   they are told apart by their cells, `union` that the least reference is asked for that contains the
+   release. #}
 {% macro sets_of_delta_presence(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, named=false
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, union=true, named=false
 ) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 {% if matched %}
 {{ kanon_sql.classes_of_either_by_cells(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, matched
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, matched, union, named
 ) }}
 {%- else %}
-{{ kanon_sql.classes_of_both(release, columns, entity, reference, pairs, reference_entity, reference_weight) }},
+{{ kanon_sql.classes_of_both(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted=not named
+) }},
 
-{{ kanon_sql.classes_of_both_sides(columns, entity, "reference_classes", "classes", keyed=named) }}
+{{ kanon_sql.classes_of_both_sides(
+    columns, none if named else entity, "reference_classes", "classes", keyed=named, union=union
+) }}
 {%- endif %}
 {%- endmacro %}
 
@@ -106,13 +113,13 @@ from classes
     and those of the reference that no class of the release takes in.
 #}
 {% macro classes_of_either_by_cells(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, matched
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, matched, union, named
 ) %}
-{% set counts = ["kanon_size", "kanon_records"] if entity is not none else ["kanon_size"] %}
+{% set counts = ["kanon_size"] if entity is none or named else ["kanon_size", "kanon_records"] %}
 {% set referring = "reference_classes" if reference_entity is none else "reference_people" %}
 {{ kanon_sql.release_beside_reference(
     release, columns, entity, reference, pairs, reference_entity, reference_weight,
-    named="matched"
+    named="matched", union=union, counted=not named
 ) }},
 
 {# DISTINCT keeps the two sides apart until each column can be compared: joined by the first alone,
@@ -173,23 +180,33 @@ reference_only as (
 -- The classes of the release, and those of the reference that lie in none of them.
 classes as (
     select
+{% if named %}
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% endif %}
 {% for count in counts %}
         {{ count }},
 {% endfor %}
-        kanon_population,
+        kanon_population
+{%- if union %},
         kanon_union
+{%- endif %}
+
     from matched
 
     union all
 
     select
+{% if named %}
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
+{% endif %}
 {% for count in counts %}
         0 as {{ count }},
 {% endfor %}
-        kanon_population,
+        kanon_population
+{%- if union %},
         kanon_population as kanon_union
+{%- endif %}
+
     from reference_only
 )
 {%- endmacro %}
@@ -239,7 +256,7 @@ and {{ "(\n    " ~ below ~ "\n    or " ~ above ~ "\n)"
 with
 
 {{ kanon_sql.sets_of_delta_presence(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, union
 ) }},
 
 matched_classes as (

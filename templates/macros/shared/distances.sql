@@ -3,14 +3,17 @@
     records and its distance, and what is so of all of them. A class of which no value is known
     has no distance.
 #}
-{% macro classes_with_distances(columns, counted, class_measures, entity=none) %}
+{% macro classes_with_distances(columns, counted, class_measures, entity=none, counted_records=true) %}
 class_totals as (
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-{% if counted == "kanon_counted" %}
-        sum(kanon_counted) as kanon_total,
-{% endif %}
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+{%- if counted == "kanon_counted" %},
+        sum(kanon_counted) as kanon_total
+{%- endif %}
+{%- if counted_records %},
         sum(kanon_records) as {{ kanon_sql.records_of_class(entity) }}
+{%- endif %}
+
     from class_values
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}

@@ -25,14 +25,14 @@
 {%- endmacro %}
 
 
-{% macro entropy_l_diversity_columns(counted, unknown=false) -%}
+{% macro entropy_l_diversity_columns(counted, entity=none, unknown=false) -%}
 {% set float = kanon_sql.float_type() %}
 {% set sum_of_each = counted ~ " * ln(cast(" ~ counted ~ " as " ~ float ~ "))" %}
 {% set n = "nullif(sum(" ~ counted ~ "), 0)" if unknown else "sum(" ~ counted ~ ")" %}
 {% set sum_of_each = "sum(" ~ (
     "case when " ~ counted ~ " > 0 then " ~ sum_of_each ~ " end" if unknown else sum_of_each
 ) ~ ")" %}
-{{ return([{
+{{ return(kanon_sql.most_people_columns(counted, entity) + [{
     "name": "kanon_entropy",
     "expression": "ln(cast(" ~ n ~ " as " ~ float ~ "))\n    - "
         ~ kanon_sql.quotient(sum_of_each, "sum(" ~ counted ~ ")"),
@@ -48,7 +48,7 @@
     entity=entity, unknown=unknown,
     measure=kanon_sql.entropy_l_diversity(entity, unknown),
     violated=kanon_sql.entropy_l_diversity_violated(l, entity, unknown),
-    class_columns=kanon_sql.entropy_l_diversity_columns(counted, unknown),
+    class_columns=kanon_sql.entropy_l_diversity_columns(counted, entity, unknown),
     least=true
 ) }}
 {%- endmacro %}

@@ -53,14 +53,18 @@ limit {{ kanon_sql.positive_int(first, "first") }}
     The frequency set of some columns: each combination of their values, with the number of
     records that have it. NULL is a value like any other, because GROUP BY takes it for one.
     `rolled_up` says that what is read is a finer frequency set: then its counts are added up.
+    It is not `counted` where nobody reads how many records these are.
 
     Samarati and Sweeney 1998, Protecting privacy when disclosing information; LeFevre, DeWitt,
     Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, section 1.1.
 #}
-{% macro frequency_set(relation, columns, rolled_up=false) %}
+{% macro frequency_set(relation, columns, rolled_up=false, counted=true) %}
 select
-{{ kanon_sql.aliased_keys(columns) }},
+{{ kanon_sql.aliased_keys(columns) }}
+{%- if counted %},
     {{ kanon_sql.records_counted(rolled_up) }} as kanon_records
+{%- endif %}
+
 from {{ relation }}
 group by
 {{ kanon_sql.grouped_by(columns) }}
@@ -79,10 +83,13 @@ group by
 
     LeFevre, DeWitt, Ramakrishnan 2005, section 3.1 (roll-up property).
 #}
-{% macro roll_up(finer, columns) %}
+{% macro roll_up(finer, columns, counted=true) %}
 select
-{{ kanon_sql.aliases(columns) }},
+{{ kanon_sql.aliases(columns) }}
+{%- if counted %},
     sum(kanon_records) as kanon_records
+{%- endif %}
+
 from {{ finer }}
 group by
 {{ kanon_sql.aliases(columns) }}

@@ -16,7 +16,8 @@
 with
 
 {{ kanon_sql.sets_of_hierarchical_distance(
-    relation, columns, sensitive, entity, unknown, paths, class_measures, rolled_up, whole
+    relation, columns, sensitive, entity, unknown, paths, class_measures, rolled_up, whole,
+    counted_records=flags | length == 0
 ) }}
 {{- kanon_sql.said_of_distances(columns, class_measures, measures, violating, entity, flags) }}
 {%- endmacro %}
@@ -25,11 +26,13 @@ with
 {# The sets that such a statement names, the last of which is that of the classes. #}
 {% macro sets_of_hierarchical_distance(
     relation, columns, sensitive, entity=none, unknown=false, paths=[], class_measures=[],
-    rolled_up=false, whole=none
+    rolled_up=false, whole=none, counted_records=true
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set heights = range(paths[0] | length) %}
-{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
+{{ kanon_sql.class_values(
+    relation, columns, sensitive, entity, unknown, rolled_up, of_people=counted_records, held=counted_records
+) }},
 
 {{ kanon_sql.inline_values("paths", kanon_sql.path_columns(paths).split(","), paths) }},
 
@@ -128,7 +131,7 @@ class_distances as (
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 ),
 
-{{ kanon_sql.classes_with_distances(columns, counted, class_measures, entity) }}
+{{ kanon_sql.classes_with_distances(columns, counted, class_measures, entity, counted_records) }}
 {%- endmacro %}
 
 

@@ -17,6 +17,16 @@ kanon_most_people = kanon_size
 {%- endmacro %}
 
 
+{# By what a class is seen to be homogeneous. #}
+{% macro homogeneity_columns(counted, sensitive, entity=none, unknown=false) -%}
+{{ return(
+    kanon_sql.distinct_columns(sensitive, unknown)
+    if entity is none
+    else kanon_sql.most_people_columns(counted, entity)
+) }}
+{%- endmacro %}
+
+
 {#
     Of a class all of whose people have some value that value is certain, however many others they
     have: for every model of diversity it is a class of that one value. Without an entity a class
@@ -60,7 +70,7 @@ kanon_known = 1 and kanon_distinct > 1
 with
 
 class_values as (
-    {{ kanon_sql.frequency_set(relation, columns + [sensitive]) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, columns + [sensitive], counted=false) | trim | indent(4) }}
 ),
 
 known_values as (
@@ -98,7 +108,12 @@ from classes
 {% macro homogeneity_failures(relation, columns, sensitive, entity=none, unknown=false) %}
 {% set homogeneous = kanon_sql.homogeneity(entity, unknown) | trim %}
 {{ kanon_sql.class_failures(
-    kanon_sql.sets_of_sensitive_values(relation, columns, sensitive, entity, unknown),
+    kanon_sql.sets_of_sensitive_values(
+        relation, columns, sensitive, entity, unknown,
+        class_columns=kanon_sql.homogeneity_columns(
+            kanon_sql.counted(entity, unknown), sensitive, entity, unknown
+        )
+    ),
     "classes",
     homogeneous,
     "sum(" ~ kanon_sql.flag(homogeneous) | trim ~ ")",

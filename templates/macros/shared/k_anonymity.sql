@@ -45,13 +45,19 @@ classes as (
 {%- endmacro %}
 
 
-{# The size of each class in distinct people, from the frequency set that names them. #}
-{% macro count_people(class_people, columns, entity) %}
+{# The size of each class in distinct people, from the frequency set that names them, with the records
+   that are asked for: all of them, and those of nobody. #}
+{% macro count_people(class_people, columns, entity, asked=["records", "without_entity"]) %}
 select
 {{ kanon_sql.aliases(columns) }},
-    count(*) as kanon_size,
-    sum(kanon_records) as kanon_records,
-    sum(case when {{ kanon_sql.is_null(entity) }} then kanon_records else 0 end) as kanon_without_entity
+    count(*) as kanon_size
+{%- if "records" in asked %},
+    sum(kanon_records) as kanon_records
+{%- endif %}
+{%- if "without_entity" in asked %},
+    {{ kanon_sql.sum_where(kanon_sql.is_null(entity), "kanon_records", "kanon_without_entity") | indent(4) }}
+{%- endif %}
+
 from {{ class_people }}
 group by
 {{ kanon_sql.aliases(columns) }}

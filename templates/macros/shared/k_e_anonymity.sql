@@ -21,8 +21,8 @@
 {%- endmacro %}
 
 
-{% macro k_e_anonymity_columns(sensitive, unknown=false) -%}
-{{ return([
+{% macro k_e_anonymity_columns(counted, sensitive, entity=none, unknown=false) -%}
+{{ return(kanon_sql.most_people_columns(counted, entity) + [
     {"name": "kanon_smallest", "expression": "min(" ~ kanon_sql.finite_number(sensitive) ~ ")"},
     {"name": "kanon_largest", "expression": "max(" ~ kanon_sql.finite_number(sensitive) ~ ")"},
     {"name": "kanon_numbers", "expression": kanon_sql.count_numbers(sensitive, unknown) | trim},
@@ -54,7 +54,9 @@ count(distinct {{ kanon_sql.spelled_number(sensitive) }}){{ ""
     entity=entity, unknown=unknown,
     measure=kanon_sql.k_e_anonymity(entity, unknown),
     violated=kanon_sql.k_e_anonymity_violated(sensitive, k, e, entity, unknown),
-    class_columns=kanon_sql.k_e_anonymity_columns(sensitive, unknown),
+    class_columns=kanon_sql.k_e_anonymity_columns(
+        kanon_sql.counted(entity, unknown), sensitive, entity, unknown
+    ),
     least=true,
     numbers=true
 ) }}

@@ -120,11 +120,13 @@ from {{ classes }}
 {# Both sides aggregated and matched: each class of the release with its people in both. #}
 {% macro release_beside_reference(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false,
-    named="classes"
+    named="classes", union=true, counted=true
 ) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 {% set referred = "reference_as_released" if matched else "reference_classes" %}
-{{ kanon_sql.classes_of_both(release, columns, entity, reference, pairs, reference_entity, reference_weight) }},
+{{ kanon_sql.classes_of_both(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted
+) }},
 {% if matched %}
 
 {{ kanon_sql.matching_cells(pairs, reference_entity, wildcard) }},
@@ -148,17 +150,19 @@ reference_as_released as (
 {% if not type or type != kanon_sql.type_of(pair.reference) %}{% set by_types.joined = false %}{% endif %}
 {% endfor %}
 {% if by_types.joined %}
--- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many
--- the least reference that contains the release would have.
+{{ kanon_sql.reason_for_both_sides(true, union) }}
 {{ named }} as (
     select
         release_classes.*,
-        coalesce({{ referred }}.kanon_population, 0) as kanon_population,
+        coalesce({{ referred }}.kanon_population, 0) as kanon_population
+{%- if union %},
         case
             when {{ referred }}.kanon_population > release_classes.kanon_size
             then {{ referred }}.kanon_population
             else release_classes.kanon_size
         end as kanon_union
+{%- endif %}
+
     from release_classes
     left join {{ referred }}
 {% for pair in pairs %}
@@ -166,7 +170,9 @@ reference_as_released as (
 {% endfor %}
 )
 {%- else %}
-{{ kanon_sql.classes_of_both_sides(columns, entity, referred, named, of_release=true) }}
+{{ kanon_sql.classes_of_both_sides(
+    columns, entity if counted else none, referred, named, of_release=true, union=union
+) }}
 {%- endif %}
 {%- endmacro %}
 
@@ -181,7 +187,9 @@ reference_as_released as (
 
 {# Both sides in one set and added up, which needs no cells of one type; those of the release alone,
    or of either. #}
-{% macro classes_of_both_sides(columns, entity, referred, named, keyed=true, of_release=false) %}
+{% macro classes_of_both_sides(
+    columns, entity, referred, named, keyed=true, of_release=false, union=true
+) %}
 {% set counts = ["kanon_size", "kanon_records"] if entity is not none else ["kanon_size"] %}
 both_sides as (
     select
@@ -203,13 +211,7 @@ both_sides as (
     from {{ referred }}
 ),
 
-{% if of_release %}
--- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many
--- the least reference that contains the release would have.
-{% else %}
--- The classes of either side, with 0 where the other has nobody in it. kanon_union is how many the
--- least reference that contains the release would have.
-{% endif %}
+{{ kanon_sql.reason_for_both_sides(of_release, union) }}
 {{ named }} as (
     select
 {% if keyed %}
@@ -218,11 +220,14 @@ both_sides as (
 {% for count in counts %}
         sum({{ count }}) as {{ count }},
 {% endfor %}
-        sum(kanon_population) as kanon_population,
+        sum(kanon_population) as kanon_population
+{%- if union %},
         case
             when sum(kanon_population) > sum(kanon_size) then sum(kanon_population)
             else sum(kanon_size)
         end as kanon_union
+{%- endif %}
+
     from both_sides
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
@@ -233,12 +238,25 @@ both_sides as (
 {%- endmacro %}
 
 
+{# What such a set of classes is: those of the release, or of either side. #}
+{% macro reason_for_both_sides(of_release, union) -%}
+{% set of, others = ("Each class of the release", "the reference") if of_release
+    else ("The classes of either side", "the other") -%}
+-- {{ of }}, with 0 where {{ others }} has nobody in it.
+{%- if union %} kanon_union is how many the
+-- least reference that contains the release would have.
+{%- endif %}
+{%- endmacro %}
+
+
 {# The classes of the release and of the reference, each with its people. #}
-{% macro classes_of_both(release, columns, entity, reference, pairs, reference_entity, reference_weight) %}
+{% macro classes_of_both(
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, counted=true
+) %}
 {% set matched = pairs | selectattr("how", "in", ["by_pattern", "by_wildcard"]) | list %}
 {% if entity is not none %}
 release_people as (
-    {{ kanon_sql.frequency_set(release, columns + [entity]) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(release, columns + [entity], counted=counted) | trim | indent(4) }}
 ),
 
 {% endif %}
@@ -248,7 +266,7 @@ release_classes as (
         {{ kanon_sql.aliased(kanon_sql.released_cell(pair, entity), pair.column) }},
 {% endfor %}
         count(*) as kanon_size
-{%- if entity is not none %},
+{%- if entity is not none and counted %},
         sum(kanon_records) as kanon_records
 {%- endif %}
 

@@ -16,6 +16,13 @@
 {%- endmacro %}
 
 
+{% macro l_diversity_columns(counted, sensitive, entity=none, unknown=false) -%}
+{{ return(
+    kanon_sql.distinct_columns(sensitive, unknown) + kanon_sql.most_people_columns(counted, entity)
+) }}
+{%- endmacro %}
+
+
 {# The test: l values in every class. #}
 {% macro l_diversity_failures(relation, columns, sensitive, l, entity=none, unknown=false) %}
 {{ kanon_sql.sensitive_failures(
@@ -23,6 +30,9 @@
     entity=entity, unknown=unknown,
     measure=kanon_sql.l_diversity(entity, unknown),
     violated=kanon_sql.l_diversity_violated(l, kanon_sql.figure_of("l_diversity", kanon_sql.l_diversity(entity, unknown))),
+    class_columns=kanon_sql.l_diversity_columns(
+        kanon_sql.counted(entity, unknown), sensitive, entity, unknown
+    ),
     least=true
 ) }}
 {%- endmacro %}

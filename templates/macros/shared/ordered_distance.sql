@@ -20,7 +20,8 @@
 with
 
 {{ kanon_sql.sets_of_ordered_distance(
-    relation, columns, sensitive, entity, unknown, order, class_measures, rolled_up, whole
+    relation, columns, sensitive, entity, unknown, order, class_measures, rolled_up, whole,
+    counted_records=flags | length == 0
 ) }}
 {{- kanon_sql.said_of_distances(columns, class_measures, measures, violating, entity, flags) }}
 {%- endmacro %}
@@ -29,10 +30,12 @@ with
 {# The sets that such a statement names, the last of which is that of the classes. #}
 {% macro sets_of_ordered_distance(
     relation, columns, sensitive, entity=none, unknown=false, order=none, class_measures=[],
-    rolled_up=false, whole=none
+    rolled_up=false, whole=none, counted_records=true
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
-{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
+{{ kanon_sql.class_values(
+    relation, columns, sensitive, entity, unknown, rolled_up, of_people=counted_records, held=counted_records
+) }},
 
 {% if order is not none %}
 {{ kanon_sql.inline_values("listed_values", ["kanon_value", "kanon_place"], order) }},
@@ -125,7 +128,6 @@ class_steps as (
         table_steps.kanon_sum_before,
         table_steps.kanon_table_total,
         table_steps.kanon_ranks,
-        table_steps.kanon_sum,
         cast(sum(kanon_held) over {{ kanon_sql.steps_of_class(columns, "table_steps.kanon_rank") | trim | indent(8) }} as {{ kanon_sql.float_type() }}) / nullif(sum(kanon_held) over {{ kanon_sql.steps_of_class(columns) | trim | indent(8) }}, 0) * table_steps.kanon_table_total as kanon_class_up_to,
         coalesce(lead(table_steps.kanon_rank) over {{ kanon_sql.steps_of_class(columns, "table_steps.kanon_rank") | trim | indent(8) }}, table_steps.kanon_ranks + 1) as kanon_next_rank,
         coalesce(lead(table_steps.kanon_sum_before) over {{ kanon_sql.steps_of_class(columns, "table_steps.kanon_rank") | trim | indent(8) }}, table_steps.kanon_sum) as kanon_next_sum_before,
@@ -239,7 +241,7 @@ class_distances as (
     from distances
 ),
 
-{{ kanon_sql.classes_with_distances(columns, counted, class_measures, entity) }}
+{{ kanon_sql.classes_with_distances(columns, counted, class_measures, entity, counted_records) }}
 {%- endmacro %}
 
 

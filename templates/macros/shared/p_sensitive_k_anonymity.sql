@@ -16,6 +16,11 @@
 {%- endmacro %}
 
 
+{% macro p_sensitive_k_anonymity_columns(counted, sensitive, entity=none, unknown=false) -%}
+{{ return(kanon_sql.l_diversity_columns(counted, sensitive, entity, unknown)) }}
+{%- endmacro %}
+
+
 {# The test: p values and k records in every class. #}
 {% macro p_sensitive_k_anonymity_failures(relation, columns, sensitive, p=none, k=none, entity=none, unknown=false) %}
 {{ kanon_sql.sensitive_failures(
@@ -25,6 +30,9 @@
     violated=kanon_sql.p_sensitive_k_anonymity_violated(
         kanon_sql.figure_of("p_sensitive_k_anonymity", kanon_sql.p_sensitive_k_anonymity(entity, unknown)),
         p, k
+    ),
+    class_columns=kanon_sql.p_sensitive_k_anonymity_columns(
+        kanon_sql.counted(entity, unknown), sensitive, entity, unknown
     ),
     least=true
 ) }}

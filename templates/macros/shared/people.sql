@@ -10,11 +10,11 @@ with
 
 -- Each person once in a class, however many records they have there.
 class_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, columns + [entity], counted=false) | trim | indent(4) }}
 ),
 
 classes as (
-    {{ kanon_sql.count_people("class_people", columns, entity) | trim | indent(4) }}
+    {{ kanon_sql.count_people("class_people", columns, entity, asked=[]) | trim | indent(4) }}
 ),
 
 -- Each person once, with the smallest of their classes.
@@ -73,6 +73,16 @@ from people
 {%- endmacro %}
 
 
+{# The one value that a column has in some rows. No database lacks a greatest number; of truth values
+   some have none. #}
+{% macro only_value_of(column) -%}
+{% set name = kanon_sql.alias(column) -%}
+{{ "max(case when " ~ name ~ " then 1 when not " ~ name ~ " then 0 end)"
+    if kanon_sql.type_of(column) == "BOOLEAN"
+    else kanon_sql.only_value(name) }}
+{%- endmacro %}
+
+
 {#
     People by the set of classes they are in. Someone who knows several records of a person knows
     several classes of theirs, and the combination may be one person's alone although each class
@@ -87,7 +97,7 @@ with
 
 -- Each person once in a class, however many records they have there.
 class_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [entity]) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(relation, columns + [entity], counted=false) | trim | indent(4) }}
 ),
 
 -- Each person with the number of their classes; the values tell the class where it is one.
@@ -95,7 +105,7 @@ people as (
     select
         {{ kanon_sql.alias(entity) }},
 {% for column in columns %}
-        {{ kanon_sql.only_value(kanon_sql.alias(column)) }} as {{ kanon_sql.alias(column) }},
+        {{ kanon_sql.only_value_of(column) }} as {{ kanon_sql.alias(column) }},
 {% endfor %}
         count(*) as kanon_classes
     from class_people

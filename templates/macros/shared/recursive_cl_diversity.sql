@@ -103,7 +103,7 @@ sum(case when kanon_rank >= {{ rank }} then {{ counted }} else 0 end)
 {{ kanon_sql.sensitive_failures(
     relation, columns, sensitive, "recursive_cl_diversity",
     entity=entity, unknown=unknown,
-    needs=["ranks"] if l > 2 or allowed is not none else [],
+    needs=["ranks"] if l > 2 or allowed is not none and l > 1 else [],
     measure=kanon_sql.recursive_cl_diversity(l, "recursive_cl_diversity", allowed, entity, unknown),
     violated=kanon_sql.recursive_cl_diversity_violated(
         c, l, "recursive_cl_diversity", allowed, entity, unknown

@@ -22,7 +22,8 @@
 with
 
 {{ kanon_sql.sets_of_sensitive_values(
-    relation, columns, sensitive, entity, unknown, needs, class_columns, class_measures, rolled_up, whole
+    relation, columns, sensitive, entity, unknown, needs, class_columns, class_measures, rolled_up, whole,
+    asked=[] if flags else ["records"] if violating is not none else ["records", "without_entity"]
 ) }}
 {%- if flags %},
 
@@ -45,17 +46,20 @@ with
 {%- endmacro %}
 
 
-{# The sets that such a statement names, the last of which is that of the classes. #}
+{# The sets that such a statement names, the last of which is that of the classes; of people, with what
+   is asked for of `count_people`. #}
 {% macro sets_of_sensitive_values(
     relation, columns, sensitive, entity=none, unknown=false, needs=[], class_columns=[],
-    class_measures=[], rolled_up=false, whole=none
+    class_measures=[], rolled_up=false, whole=none, asked=["records"]
 ) %}
 {% set counted = kanon_sql.counted(entity, unknown) %}
 {% set windows = "class_shares" if "class_shares" in needs
     else "ranked_values" if "ranks" in needs else none %}
 {% set values_read = windows or "class_values" %}
 {% set of_values = "bounded_shares" if "bounds" in needs else "value_shares" %}
-{{ kanon_sql.class_values(relation, columns, sensitive, entity, unknown, rolled_up) }},
+{{ kanon_sql.class_values(
+    relation, columns, sensitive, entity, unknown, rolled_up, of_people=asked | length > 0, held=false
+) }},
 {% if "shares" in needs %}
 
 {{ kanon_sql.value_shares(sensitive, counted, unknown, needs, whole) | trim }},
@@ -90,15 +94,18 @@ compared_values as (
 classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        sum(kanon_records) as kanon_size,
-        {{ kanon_sql.values_of_class(sensitive, unknown, class_columns) | indent(8) }}
+        sum(kanon_records) as kanon_size
+{%- for column in class_columns %},
+        {{ column.expression | indent(8) }} as {{ column.name }}
+{%- endfor %}
+
     from {{ values_read }}
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
 )
 {%- else %}
 {{ kanon_sql.classes_of_people(
-    columns, sensitive, entity, unknown, class_columns, counted, values_read
+    columns, sensitive, entity, unknown, class_columns, values_read, asked
 ) }}
 {%- endif %}
 {%- if kanon_sql.figured_classes(class_measures, needs) | trim == "measured_classes" %},
@@ -108,25 +115,18 @@ classes as (
 {%- endmacro %}
 
 
-{# What is measured over the values of a class. #}
-{% macro values_of_class(sensitive, unknown, class_columns) -%}
-{{ kanon_sql.count_known(sensitive) if unknown else "count(*)" }} as kanon_distinct
-{%- for column in class_columns %},
-{{ column.expression }} as {{ column.name }}
-{%- endfor %}
-{%- endmacro %}
-
-
 {#
     The same of people: what is counted in people, and what is measured over the values that they
     have. Both halves are made of the same set, and so each has every class.
 #}
-{% macro classes_of_people(columns, sensitive, entity, unknown, class_columns, counted, values_read) %}
+{% macro classes_of_people(columns, sensitive, entity, unknown, class_columns, values_read, asked) %}
 -- Each person once in a class, whatever values they have there.
 class_people as (
     select
-{{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }},
+{{ kanon_sql.aliases(columns + [entity]) | indent(4, first=true) }}
+{%- if asked %},
         sum(kanon_records) as kanon_records
+{%- endif %}
 {%- if unknown %},
         max(case when {{ kanon_sql.is_null(sensitive) }} then 0 else 1 end) as kanon_known
 {%- endif %}
@@ -139,12 +139,17 @@ class_people as (
 people_of_classes as (
     select
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        count(*) as kanon_size,
-{% if unknown %}
-        sum(kanon_known) as kanon_size_known,
-{% endif %}
-        sum(kanon_records) as kanon_records,
+        count(*) as kanon_size
+{%- if unknown %},
+        sum(kanon_known) as kanon_size_known
+{%- endif %}
+{%- if "records" in asked %},
+        sum(kanon_records) as kanon_records
+{%- endif %}
+{%- if "without_entity" in asked %},
         {{ kanon_sql.sum_where(kanon_sql.is_null(entity), "kanon_records", "kanon_without_entity") | indent(8) }}
+{%- endif %}
+
     from class_people
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
@@ -152,9 +157,11 @@ people_of_classes as (
 
 values_of_classes as (
     select
-{{ kanon_sql.aliases(columns) | indent(4, first=true) }},
-        max({{ counted }}) as kanon_most_people,
-        {{ kanon_sql.values_of_class(sensitive, unknown, class_columns) | indent(8) }}
+{{ kanon_sql.aliases(columns) | indent(4, first=true) }}
+{%- for column in class_columns %},
+        {{ column.expression | indent(8) }} as {{ column.name }}
+{%- endfor %}
+
     from {{ values_read }}
     group by
 {{ kanon_sql.aliases(columns) | indent(4, first=true) }}
@@ -163,9 +170,7 @@ values_of_classes as (
 -- Both halves are made of class_value_people, so that each has every class: none is lost.
 classes as (
     select
-        people_of_classes.*,
-        values_of_classes.kanon_most_people,
-        values_of_classes.kanon_distinct
+        people_of_classes.*
 {%- for column in class_columns %},
         values_of_classes.{{ column.name }}
 {%- endfor %}
@@ -180,10 +185,13 @@ classes as (
 
 
 {#
-    How often each class has each sensitive value: in records, and with an entity also in people,
-    each of whom counts once for a value.
+    How often each class has each sensitive value: in records, and with an entity in people, each of
+    whom counts once for a value. Of these the records are added up where somebody reads them: those
+    of each person, and those `held` by all who have a value.
 #}
-{% macro class_values(relation, columns, sensitive, entity=none, unknown=false, rolled_up=false) %}
+{% macro class_values(
+    relation, columns, sensitive, entity=none, unknown=false, rolled_up=false, of_people=true, held=true
+) %}
 {% set known = "case when " ~ kanon_sql.is_null(sensitive) ~ " then 0 else 1 end" %}
 {% if entity is none and not unknown %}
 class_values as (
@@ -203,18 +211,24 @@ class_values as (
 )
 {%- else %}
 class_value_people as (
-    {{ kanon_sql.frequency_set(relation, columns + [sensitive, entity], rolled_up) | trim | indent(4) }}
+    {{ kanon_sql.frequency_set(
+        relation, columns + [sensitive, entity], rolled_up, counted=of_people
+    ) | trim | indent(4) }}
 ),
 
 -- Each person counts once for a value, however many of their records have it.
 class_values as (
     select
 {{ kanon_sql.aliases(columns + [sensitive]) | indent(4, first=true) }},
-        count(*) as kanon_people,
 {% if unknown %}
-        count(*) * {{ known }} as kanon_counted,
-{% endif %}
+        count(*) * {{ known }} as kanon_counted
+{%- else %}
+        count(*) as kanon_people
+{%- endif %}
+{%- if held %},
         sum(kanon_records) as kanon_records
+{%- endif %}
+
     from class_value_people
     group by
 {{ kanon_sql.aliases(columns + [sensitive]) | indent(4, first=true) }}
@@ -233,6 +247,23 @@ class_values as (
 {% macro total_columns(counted) -%}
 {{ return([] if counted == "kanon_records" else [{
     "name": "kanon_total", "expression": "sum(" ~ counted ~ ")"
+}]) }}
+{%- endmacro %}
+
+
+{# How many values a class has. #}
+{% macro distinct_columns(sensitive, unknown=false) -%}
+{{ return([{
+    "name": "kanon_distinct",
+    "expression": kanon_sql.count_known(sensitive) | trim if unknown else "count(*)",
+}]) }}
+{%- endmacro %}
+
+
+{# How many people of a class have the value that most of them have, where people are counted. #}
+{% macro most_people_columns(counted, entity=none) -%}
+{{ return([] if entity is none else [{
+    "name": "kanon_most_people", "expression": "max(" ~ counted ~ ")"
 }]) }}
 {%- endmacro %}
 

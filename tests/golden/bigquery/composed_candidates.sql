@@ -6,9 +6,9 @@
 --            privacy, ACM KDD, section 2 (intersection attack))
 -- Runs       where people have records in several classes of either release
 -- Dialect    bigquery, generated and not executed
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
 --            here.
--- Table      "patients_before" stands for patients_before; its columns are taken to have the types
+-- Table      `patients_before` stands for patients_before; its columns are taken to have the types
 --            that they have here.
 
 with

@@ -102,7 +102,6 @@ class_steps as (
         table_steps.kanon_sum_before as kanon_sum_before,
         table_steps.kanon_table_total as kanon_table_total,
         table_steps.kanon_ranks as kanon_ranks,
-        table_steps.kanon_sum as kanon_sum,
         cast(
             sum(kanon_held) over (
                 partition by class_ranks."zip" order by table_steps.kanon_rank

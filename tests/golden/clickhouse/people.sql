@@ -13,8 +13,7 @@ class_people as (
     select
         "zip",
         "age",
-        "patient" as kanon_entity,
-        toInt64(count(*)) as kanon_records
+        "patient" as kanon_entity
     from "patients"
     group by
         "zip",

@@ -3,7 +3,7 @@
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
 -- Dialect    databricks, generated and not executed
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
 --            here.
 
 with
@@ -13,8 +13,7 @@ class_people as (
     select
         `zip`,
         `age`,
-        `patient` as kanon_entity,
-        count(*) as kanon_records
+        `patient` as kanon_entity
     from `patients`
     group by
         `zip`,

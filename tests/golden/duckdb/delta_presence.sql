@@ -289,17 +289,11 @@ reference_as_released as (
         reference_classes."age"
 ),
 
--- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many
--- the least reference that contains the release would have.
+-- Each class of the release, with 0 where the reference has nobody in it.
 matched as (
     select
         release_classes.*,
-        coalesce(reference_as_released.kanon_population, 0) as kanon_population,
-        case
-            when reference_as_released.kanon_population > release_classes.kanon_size
-            then reference_as_released.kanon_population
-            else release_classes.kanon_size
-        end as kanon_union
+        coalesce(reference_as_released.kanon_population, 0) as kanon_population
     from release_classes
     left join reference_as_released
         on reference_as_released."zip" = release_classes."zip"
@@ -363,21 +357,15 @@ reference_only as (
 -- The classes of the release, and those of the reference that lie in none of them.
 classes as (
     select
-        "zip",
-        "age",
         kanon_size,
-        kanon_population,
-        kanon_union
+        kanon_population
     from matched
 
     union all
 
     select
-        "zip",
-        "age",
         0 as kanon_size,
-        kanon_population,
-        kanon_population as kanon_union
+        kanon_population
     from reference_only
 )
 

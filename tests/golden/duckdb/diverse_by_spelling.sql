@@ -8,8 +8,7 @@ class_values as (
     select
         "zip",
         "age",
-        "diagnosis" as kanon_sensitive_1,
-        count(*) as kanon_records
+        "diagnosis" as kanon_sensitive_1
     from "main"."patients"
     group by
         "zip",

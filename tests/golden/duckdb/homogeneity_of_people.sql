@@ -34,8 +34,7 @@ class_values as (
         "zip",
         "age",
         kanon_sensitive_1,
-        count(*) as kanon_people,
-        sum(kanon_records) as kanon_records
+        count(*) as kanon_people
     from class_value_people
     group by
         "zip",

@@ -1,5 +1,6 @@
 -- Question   How many classes of patients (age at ancestor 1) by zip and age have each size, in
 --            records?
+-- Where      patients: age < 60
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)

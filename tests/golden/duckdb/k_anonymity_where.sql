@@ -1,4 +1,5 @@
 -- Question   How many classes of patients by zip and age have each size, in records?
+-- Where      patients: age >= 50
 -- Model      k-anonymity. Every combination of quasi-identifier values occurs in at least k
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)

@@ -11,8 +11,7 @@ with
 class_people as (
     select
         "diagnosis",
-        "patient" as kanon_entity,
-        count(*) as kanon_records
+        "patient" as kanon_entity
     from "main"."patients"
     group by
         "diagnosis",
@@ -22,9 +21,7 @@ class_people as (
 classes as (
     select
         "diagnosis",
-        count(*) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+        count(*) as kanon_size
     from class_people
     group by
         "diagnosis"

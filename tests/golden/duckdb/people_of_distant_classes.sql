@@ -1,5 +1,6 @@
 -- Question   How many people in patients are in a combination of diagnosis that is too far from the
 --            table in age?
+-- Where      patients: age > 0
 -- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
 --            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
 --            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
@@ -13,8 +14,7 @@ class_value_people as (
     select
         "diagnosis",
         "age" as kanon_sensitive_1,
-        "patient" as kanon_entity,
-        count(*) as kanon_records
+        "patient" as kanon_entity
     from (
         select
             "diagnosis",
@@ -34,8 +34,7 @@ class_values as (
     select
         "diagnosis",
         kanon_sensitive_1,
-        count(*) as kanon_people,
-        sum(kanon_records) as kanon_records
+        count(*) as kanon_people
     from class_value_people
     group by
         "diagnosis",
@@ -115,7 +114,6 @@ class_steps as (
         table_steps.kanon_sum_before,
         table_steps.kanon_table_total,
         table_steps.kanon_ranks,
-        table_steps.kanon_sum,
         cast(sum(kanon_held) over (
             partition by
                 class_ranks."diagnosis"
@@ -248,8 +246,7 @@ class_distances as (
 
 class_totals as (
     select
-        "diagnosis",
-        sum(kanon_records) as kanon_records
+        "diagnosis"
     from class_values
     group by
         "diagnosis"

@@ -17,8 +17,7 @@ class_value_people as (
     select
         "diagnosis",
         "age" as kanon_sensitive_1,
-        "patient" as kanon_entity,
-        count(*) as kanon_records
+        "patient" as kanon_entity
     from "main"."patients"
     group by
         "diagnosis",
@@ -31,8 +30,7 @@ class_values as (
     select
         "diagnosis",
         kanon_sensitive_1,
-        count(*) as kanon_people,
-        sum(kanon_records) as kanon_records
+        count(*) as kanon_people
     from class_value_people
     group by
         "diagnosis",
@@ -43,8 +41,7 @@ class_values as (
 class_people as (
     select
         "diagnosis",
-        kanon_entity,
-        sum(kanon_records) as kanon_records
+        kanon_entity
     from class_value_people
     group by
         "diagnosis",
@@ -54,9 +51,7 @@ class_people as (
 people_of_classes as (
     select
         "diagnosis",
-        count(*) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+        count(*) as kanon_size
     from class_people
     group by
         "diagnosis"
@@ -66,8 +61,7 @@ values_of_classes as (
     select
         "diagnosis",
         max(kanon_people) as kanon_most_people,
-        count(*) as kanon_distinct,
-        sum(case when kanon_sensitive_1 is null then 0 else 1 end) as kanon_known
+        count(*) as kanon_distinct
     from class_values
     group by
         "diagnosis"
@@ -78,8 +72,7 @@ classes as (
     select
         people_of_classes.*,
         values_of_classes.kanon_most_people,
-        values_of_classes.kanon_distinct,
-        values_of_classes.kanon_known
+        values_of_classes.kanon_distinct
     from people_of_classes
     inner join values_of_classes
         on values_of_classes."diagnosis" is not distinct from people_of_classes."diagnosis"

@@ -1,4 +1,5 @@
 -- Question   How many classes of patients have each size and each sum of age?
+-- Where      patients: age > 0
 -- Dialect    duckdb, as executed
 
 with

@@ -60,9 +60,7 @@ class_values as (
         "zip",
         "age",
         kanon_sensitive_1,
-        count(*) as kanon_people,
-        count(*) * case when kanon_sensitive_1 is null then 0 else 1 end as kanon_counted,
-        sum(kanon_records) as kanon_records
+        count(*) * case when kanon_sensitive_1 is null then 0 else 1 end as kanon_counted
     from class_value_people
     group by
         "zip",

@@ -5,9 +5,9 @@
 --            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
 --            generalization and suppression, IJUFKS 10(5), section 2)
 -- Dialect    mariadb, generated; not executed here, as the tests of this release do
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
 --            here.
--- Table      "voters" stands for voters; its columns are taken to have the types that they have
+-- Table      `voters` stands for voters; its columns are taken to have the types that they have
 --            here.
 
 with
@@ -331,8 +331,8 @@ reference_as_released as (
         reference_classes.`age`
 ),
 
--- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many
--- the least reference that contains the release would have.
+-- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many the
+-- least reference that contains the release would have.
 classes as (
     select
         release_classes.*,

@@ -1,7 +1,7 @@
 -- Question   Do any values of diagnosis differ only by case, outer spaces or the spelling of a
 --            number?
 -- Dialect    mariadb, generated; not executed here, as the tests of this release do
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
 --            here.
 
 with

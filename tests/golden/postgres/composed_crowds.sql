@@ -40,6 +40,7 @@ earlier_classes as (
         "zip_code"
 ),
 
+-- array[a] = array[b] is a = b and true where both are NULL, joined by hashing.
 release_members as (
     select
         release_records.kanon_entity,

@@ -312,8 +312,9 @@ reference_as_released as (
         reference_classes."age"
 ),
 
--- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many
--- the least reference that contains the release would have.
+-- Each class of the release, with 0 where the reference has nobody in it. kanon_union is how many the
+-- least reference that contains the release would have.
+-- array[a] = array[b] is a = b and true where both are NULL, joined by hashing.
 classes as (
     select
         release_classes.*,

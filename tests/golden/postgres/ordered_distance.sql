@@ -73,6 +73,7 @@ table_steps as (
     from cumulated_ranks
 ),
 
+-- array[a] = array[b] is a = b and true where both are NULL, joined by hashing.
 class_ranks as (
     select
         class_values."zip",
@@ -95,7 +96,6 @@ class_steps as (
         table_steps.kanon_sum_before,
         table_steps.kanon_table_total,
         table_steps.kanon_ranks,
-        table_steps.kanon_sum,
         cast(
             sum(kanon_held) over (
                 partition by class_ranks."zip" order by table_steps.kanon_rank

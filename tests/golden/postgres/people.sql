@@ -13,8 +13,7 @@ class_people as (
     select
         "zip",
         "age",
-        "patient" as kanon_entity,
-        count(*) as kanon_records
+        "patient" as kanon_entity
     from "patients"
     group by
         "zip",
@@ -74,6 +73,7 @@ classes as (
 ),
 
 -- Their profile: the numbers of their classes in order, as one text.
+-- array[a] = array[b] is a = b and true where both are NULL, joined by hashing.
 people_of_several_classes as (
     select
         memberships.kanon_entity,

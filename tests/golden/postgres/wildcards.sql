@@ -60,6 +60,7 @@ patterns_as_looking as (
 ),
 
 -- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
+-- array[a] = array[b] is a = b and true where both are NULL, joined by hashing.
 classes as (
     select
         patterns_as_looking."zip",

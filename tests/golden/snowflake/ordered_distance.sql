@@ -95,7 +95,6 @@ class_steps as (
         table_steps.kanon_sum_before,
         table_steps.kanon_table_total,
         table_steps.kanon_ranks,
-        table_steps.kanon_sum,
         cast(sum(kanon_held) over (partition by class_ranks."zip" order by table_steps.kanon_rank) as double)
             / nullif(sum(kanon_held) over (partition by class_ranks."zip"), 0)
             * table_steps.kanon_table_total as kanon_class_up_to,

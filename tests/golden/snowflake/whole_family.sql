@@ -1,5 +1,6 @@
 -- Question   How many classes of patients by zip and age have each size, in records, and what do
 --            they share of diagnosis?
+-- Where      patients: age > 30 and zip like '0%'
 -- Demanded   kanon_size >= 2 in every row; kanon_too_small is 1 in those that fail. k is kanon_size
 --            of the first row.
 -- Demanded   kanon_l_diversity_violated_classes = 0 in every row.

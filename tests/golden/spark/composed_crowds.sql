@@ -12,9 +12,9 @@
 --            Kasiviswanathan, Smith 2008, Composition attacks and auxiliary information in data
 --            privacy, ACM KDD, section 2 (intersection attack))
 -- Dialect    spark, generated; not executed here, as the tests of this release do
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
 --            here.
--- Table      "patients_before" stands for patients_before; its columns are taken to have the types
+-- Table      `patients_before` stands for patients_before; its columns are taken to have the types
 --            that they have here.
 
 with

@@ -6,7 +6,7 @@
 --            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,
 --            ICDE, sections 3 and 4)
 -- Dialect    spark, generated; not executed here, as the tests of this release do
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
 --            here.
 
 with
@@ -96,7 +96,6 @@ class_steps as (
         table_steps.kanon_sum_before,
         table_steps.kanon_table_total,
         table_steps.kanon_ranks,
-        table_steps.kanon_sum,
         cast(
             sum(kanon_held) over (
                 partition by class_ranks.`zip` order by table_steps.kanon_rank nulls last

@@ -3,9 +3,9 @@
 --            be relied on.
 -- Runs       before everything else
 -- Dialect    spark, generated; not executed here, as the tests of this release do
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
 --            here.
--- Table      "voters" stands for voters; its columns are taken to have the types that they have
+-- Table      `voters` stands for voters; its columns are taken to have the types that they have
 --            here.
 
 select

@@ -1,5 +1,6 @@
 -- Question   How many classes of patients by zip and age have each size, in records, and what do
 --            they share of diagnosis?
+-- Where      patients: age > 30 and zip like '0%'
 -- Demanded   kanon_size >= 2 in every row; kanon_too_small is 1 in those that fail. k is kanon_size
 --            of the first row.
 -- Demanded   kanon_l_diversity_violated_classes = 0 in every row.
@@ -43,7 +44,7 @@
 --            by more than β, or −ln p where that is less, times its share there. (Cao, Karras 2012,
 --            Publishing microdata with a robust privacy guarantee, PVLDB 5(11), definition 3)
 -- Dialect    spark, generated; not executed here, as the tests of this release do
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
 --            here.
 
 with

@@ -6,9 +6,9 @@
 --            privacy, ACM KDD, section 2 (intersection attack))
 -- Runs       where people have records in several classes of either release
 -- Dialect    tsql, generated and not executed
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      [patients] stands for patients; its columns are taken to have the types that they have
 --            here.
--- Table      "patients_before" stands for patients_before; its columns are taken to have the types
+-- Table      [patients_before] stands for patients_before; its columns are taken to have the types
 --            that they have here.
 
 with
@@ -39,6 +39,7 @@ earlier_classes as (
         [zip_code]
 ),
 
+-- exists (select a intersect select b) is a = b, and true where both are NULL.
 release_members as (
     select
         release_records.kanon_entity as kanon_entity,
@@ -53,16 +54,11 @@ release_members as (
     inner join release_classes
         on exists(
             select
-                release_classes.[zip]
-            intersect
-            select
-                release_records.[zip]
-        )
-        and exists(
-            select
+                release_classes.[zip],
                 release_classes.[age]
             intersect
             select
+                release_records.[zip],
                 release_records.[age]
         )
 ),
@@ -180,16 +176,11 @@ release_values_1 as (
     inner join release_classes
         on exists(
             select
-                release_classes.[zip]
-            intersect
-            select
-                release_cells.[zip]
-        )
-        and exists(
-            select
+                release_classes.[zip],
                 release_classes.[age]
             intersect
             select
+                release_cells.[zip],
                 release_cells.[age]
         )
 ),

@@ -3,7 +3,7 @@
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
 -- Dialect    tsql, generated and not executed
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      [patients] stands for patients; its columns are taken to have the types that they have
 --            here.
 
 with
@@ -13,8 +13,7 @@ class_people as (
     select
         [zip],
         [age],
-        [patient] as kanon_entity,
-        count_big(*) as kanon_records
+        [patient] as kanon_entity
     from [patients]
     group by
         [zip],
@@ -70,6 +69,7 @@ classes as (
 ),
 
 -- Their profile: the numbers of their classes in order, as one text.
+-- exists (select a intersect select b) is a = b, and true where both are NULL.
 people_of_several_classes as (
     select
         memberships.kanon_entity as kanon_entity,
@@ -81,16 +81,11 @@ people_of_several_classes as (
     inner join classes
         on exists(
             select
-                memberships.[zip]
-            intersect
-            select
-                classes.[zip]
-        )
-        and exists(
-            select
+                memberships.[zip],
                 memberships.[age]
             intersect
             select
+                classes.[zip],
                 classes.[age]
         )
     group by

@@ -4,7 +4,7 @@
 --            records, so these columns never point at fewer than k of them. (Sweeney 2002,
 --            k-anonymity: a model for protecting privacy, IJUFKS 10(5), definition 3)
 -- Dialect    tsql, generated and not executed
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      [patients] stands for patients; its columns are taken to have the types that they have
 --            here.
 
 with
@@ -58,6 +58,7 @@ patterns_as_looking as (
 ),
 
 -- Each pattern with the records of all that are compatible: those that agree where neither is NULL.
+-- exists (select a intersect select b) is a = b, and true where both are NULL.
 classes as (
     select
         patterns_as_looking.[zip] as [zip],
@@ -70,16 +71,11 @@ classes as (
         and patterns_as_seen.kanon_mask = patterns_as_looking.kanon_looks_at
         and exists(
             select
-                patterns_as_seen.[zip]
-            intersect
-            select
-                patterns_as_looking.kanon_looks_for_1
-        )
-        and exists(
-            select
+                patterns_as_seen.[zip],
                 patterns_as_seen.[age]
             intersect
             select
+                patterns_as_looking.kanon_looks_for_1,
                 patterns_as_looking.kanon_looks_for_2
         )
     group by

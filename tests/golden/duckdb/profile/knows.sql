@@ -12,8 +12,7 @@ classes as (
         "zip",
         "age",
         "diagnosis",
-        count(*) as kanon_size,
-        count(*) as kanon_records
+        count(*) as kanon_size
     from "main"."patients"
     group by
         "zip",
@@ -22,7 +21,7 @@ classes as (
 )
 
 select
-    sum(kanon_records) as kanon_records,
+    sum(kanon_size) as kanon_records,
     sum(kanon_size) as kanon_members,
     count(*) as kanon_classes,
     min(kanon_size) as kanon_k,

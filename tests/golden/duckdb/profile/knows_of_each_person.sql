@@ -28,9 +28,7 @@ classes as (
         "zip",
         "age",
         "diagnosis",
-        count(*) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+        count(*) as kanon_size
     from class_people
     group by
         "zip",

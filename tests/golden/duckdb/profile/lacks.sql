@@ -11,8 +11,7 @@ classes as (
     select
         "zip",
         "age",
-        count(*) as kanon_size,
-        count(*) as kanon_records
+        count(*) as kanon_size
     from "main"."patients"
     group by
         "zip",
@@ -33,7 +32,7 @@ lacked_values as (
     select
         "age",
         cast("age" as decimal(38, 0)) as kanon_place,
-        sum(kanon_records) as kanon_records,
+        sum(kanon_size) as kanon_records,
         sum(case when kanon_size < 2 and kanon_size_without >= 2 then kanon_size else 0 end) as kanon_leaving
     from compared_classes
     group by "age"

@@ -26,19 +26,18 @@ classes as (
         "zip",
         "age",
         count(*) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+        sum(kanon_records) as kanon_records
     from class_people
     group by
         "zip",
         "age"
 ),
 
+-- Each person once in a class without the column.
 people_without as (
     select
         "zip",
-        kanon_entity,
-        sum(kanon_records) as kanon_records
+        kanon_entity
     from class_people
     group by
         "zip",
@@ -67,8 +66,7 @@ lacked_values as (
     select
         "age",
         cast("age" as decimal(38, 0)) as kanon_place,
-        sum(kanon_records) as kanon_records,
-        sum(case when kanon_size < 2 and kanon_size_without >= 2 then kanon_size else 0 end) as kanon_leaving
+        sum(kanon_records) as kanon_records
     from compared_classes
     group by "age"
 ),

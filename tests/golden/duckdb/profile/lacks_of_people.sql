@@ -25,19 +25,18 @@ classes as (
         "zip",
         "age",
         count(*) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+        sum(kanon_records) as kanon_records
     from class_people
     group by
         "zip",
         "age"
 ),
 
+-- Each person once in a class without the column.
 people_without as (
     select
         "age",
-        kanon_entity,
-        sum(kanon_records) as kanon_records
+        kanon_entity
     from class_people
     group by
         "age",
