@@ -508,6 +508,34 @@ def test_the_command_on_the_page_asks_the_same(clinic, capsys):
     assert (now["where"], now["first"]) == ("zip <> '02179'", 50)
 
 
+def test_the_command_on_the_page_spells_names_and_says_whom_an_earlier_release_is_about(
+    clinic, capsys
+):
+    people = {
+        'a"b': ["x", "x", "y", "y"], "c, d": ["1", "1", "1", "2"], "e": ["q", "q", "q", "r"],
+        "id": ["1", "2", "3", "4"], "s": ["u", "v", "u", "v"],
+    }  # fmt: skip
+    pq.write_table(pa.table(people), "odd.parquet")
+    pq.write_table(
+        pa.table({"key": people["id"], "f, g": people["e"], 'a"b': people["e"]}), "0.parquet"
+    )
+    earlier = {
+        "source": "0.parquet", "entity": "key", "columns": {"e": "f, g"},
+        "quasi_identifiers": ["f, g", 'a"b'],
+    }  # fmt: skip
+    asked = kanon.audit(
+        "odd.parquet", ['a"b', "c, d", "e"], sensitive="s", entity="id", k=2,
+        earlier_releases={"old": earlier},
+        checks=[kanon.ComposedKAnonymity(k=2)],
+    )  # fmt: skip
+    words = shlex.split(again.command_of(asked.tables[0]).replace("\\\n", ""))[1:]
+    code, out, err = run(capsys, *words, "--format", "json")
+    assert (code, err) == (1, "")
+    [then], [now] = (each["tables"] for each in (asked.to_dict(), json.loads(out)))
+    assert now["checks"] == then["checks"]
+    assert now["quasi_identifiers"] == then["quasi_identifiers"]
+
+
 def test_the_command_that_was_given_is_kept_without_what_is_secret(clinic, capsys, monkeypatch):
     monkeypatch.setenv("KANON_SQL_WHERE", "zip <> '02179'")
     asked = [

@@ -69,11 +69,11 @@ def _beside(flag: str, name: str, beside: Mapping[str, Any]) -> Iterator[str]:
     said = {
         "columns": _plain_pairs(beside.get("columns") or {}),
         "level": _plain_pairs(beside.get("levels") or {}),
-        "qi": ",".join(beside.get("quasi_identifiers") or ()),
+        "qi": ",".join(map(_cell, beside.get("quasi_identifiers") or ())),
         **{key: beside.get(key) for key in ("where", "entity", "weight")},
     }
     for key, value in said.items():
-        if value and (flag, key) != ("--earlier", "entity"):
+        if value:
             yield f"{flag}-{key} {_quoted(f'{name}:{value}')}"
 
 
@@ -97,8 +97,17 @@ def _value(value: Any) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    spelled = (f'"{name}"' if set(name) & set(',"') else name for name in names)
-    return _quoted(",".join(spelled))
+    return _quoted(",".join(map(_cell, names)))
+
+
+def _cell(text: str) -> str:
+    """A name among others, quoted as in CSV where that is needed.
+
+    >>> print(_cell('zip'), _cell('last, first'), _cell('the "name"'))
+    zip "last, first" "the ""name\"""
+    """
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"' if set(text) & set(',"') or text != text.strip() else text
 
 
 def _pairs(pairs: Mapping[str, Any]) -> str:
@@ -106,7 +115,7 @@ def _pairs(pairs: Mapping[str, Any]) -> str:
 
 
 def _plain_pairs(pairs: Mapping[str, Any]) -> str:
-    return ",".join(f"{name}={value}" for name, value in pairs.items())
+    return ",".join(_cell(f"{name}={value}") for name, value in pairs.items())
 
 
 def _quoted(text: str) -> str:
