@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kanon_sql.anonymizing.result import AnonymizationResult
     from kanon_sql.anonymizing.tradeoff import TradeoffResult
-    from kanon_sql.api import anonymize, audit, compile, from_json, init, profile, tradeoff
+    from kanon_sql.api import anonymize, audit, compile, explain, from_json, init, profile, tradeoff
     from kanon_sql.auditing.compiler import CompiledAudit
     from kanon_sql.auditing.result import AuditResult
     from kanon_sql.engines import connect
@@ -47,6 +47,7 @@ _HOMES = {
     "anonymize": "api",
     "audit": "api",
     "compile": "api",
+    "explain": "api",
     "from_json": "api",
     "init": "api",
     "profile": "api",
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
         "audit",
         "compile",
         "connect",
+        "explain",
         "from_json",
         "init",
         "profile",

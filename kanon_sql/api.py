@@ -22,6 +22,7 @@ from kanon_sql.plan.identifying import SAMPLING_FRACTION, Identifying
 from kanon_sql.profiling import profiler
 from kanon_sql.profiling.propose import Proposal, propose
 from kanon_sql.profiling.result import ProfileResult
+from kanon_sql.report.explain import Explanation, explained
 from kanon_sql.results.release import (
     Algorithm,
     Emitted,
@@ -446,6 +447,19 @@ def _ks(k: Any) -> Sequence[int]:
     if k is None:
         return weighed.KS
     return list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
+
+
+def explain(name: str | None = None) -> Explanation:
+    """What a model or a metric means, or a page of the manual; without a name what there is.
+
+    `name` is that of a model, a metric or a page, or a word that people know, in any spelling. The
+    page is a text, which shows itself as it is read. Raises `SpecError`, with the nearest name, for
+    a word of which there is no page.
+
+    >>> print(explain("Cramér's V").splitlines()[0])
+    Association (Cramér's V) (association)
+    """
+    return Explanation(explained(name))
 
 
 def from_json(

@@ -146,6 +146,19 @@ VALUES = {
 _VALUES = "values: which values are one, and which are two."
 
 
+class Explanation(str):
+    """A page of the manual, which shows itself as it is to be read."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What a notebook shows."""
+        printer.text(str(self))
+
+
 def explained(name: str | None) -> str:
     """The page of a model, a metric or an algorithm, or one that ships; without a name what there
     is. A name may be written with hyphens, spaces and Greek letters, or be what people know.

@@ -12,7 +12,7 @@ import pytest
 import kanon_sql as kanon
 from kanon_sql.report.html import BLOCKS
 
-FUNCTIONS = "audit|compile|anonymize|profile|tradeoff|init"
+FUNCTIONS = "audit|compile|anonymize|profile|tradeoff|init|explain"
 LEVELS = {"zip": {"levels": [{"mask": "right"}]}, "born": {"levels": [{"width": 10}, "suppress"]}}
 
 
@@ -52,6 +52,24 @@ def test_a_notebook_is_told_what_python_has(name, clinic):
     assert not re.search(rf"(?<![\w-])--[a-z]|kanon-sql ({FUNCTIONS})\b", shown)
     assert not set(BLOCKS) & set(shown), "a bar of letters, where a page can draw one"
     assert "<script" not in page
+
+
+def test_a_page_that_a_notebook_names_can_be_read_there(clinic):
+    named = set()
+    for name in RESULTS:
+        shown = RESULTS[name](clinic)._repr_html_()
+        named |= set(re.findall(r"kanon\.explain\(&quot;([^&]+)&quot;\)", shown))
+    assert {"thresholds", "releases"} <= named
+    assert all(f"({each})" in kanon.explain(each).splitlines()[0] for each in named)
+
+
+def test_an_explanation_shows_itself_as_it_is_read():
+    page = kanon.explain("l-diversity")
+    assert repr(page) == str(page) == page
+    assert page.splitlines()[0] == "l-diversity (l_diversity)"
+    assert "The models, by what they look at." in kanon.explain()
+    with pytest.raises(kanon.SpecError, match='Did you mean "thresholds"'):
+        kanon.explain("treshold's")
 
 
 def test_a_command_is_a_call(clinic):

@@ -30,7 +30,9 @@ _SENTENCES = {
 }
 _CALL = re.compile(r"kanon-sql (?P<name>\w+) …(?P<options>(?: --[a-z-]+ [^\s;,]+)+)")
 """A command with its options."""
-_FUNCTION = re.compile(r"kanon-sql (tradeoff|compile|profile|anonymize|init|audit)\b")
+_FUNCTION = re.compile(r"kanon-sql (tradeoff|compile|profile|anonymize|init|audit|explain)\b")
+_PAGE = re.compile(r"(?:kanon-sql )?\bexplain (?P<page>[a-z_-]+)(?=[.,;)])")
+"""A page that a sentence leads to."""
 _CHOICE = re.compile(
     r"--(untouched|algorithm|suppressed|nulls|output) (?P<value>[a-z]+(?:\.[a-z]+)?)"
 )
@@ -70,11 +72,14 @@ def spoken(text: str) -> str:
     'Allow more with max_suppressed.'
     >>> spoken("kanon-sql anonymize … --k 5 --metric loss --output release.parquet")
     'kanon.anonymize(…, k=5, metric="loss", output="release.parquet")'
+    >>> spoken("Which thresholds there are: kanon-sql explain thresholds.")
+    'Which thresholds there are: kanon.explain("thresholds").'
     """
     # Spaces that must not be folded stand in some of them.
     for ours, theirs in _SENTENCES.items():
         text = text.replace(ours, theirs)
     text = _CALL.sub(_called, text)
+    text = _PAGE.sub(lambda found: f'kanon.explain("{found["page"]}")', text)
     text = _FUNCTION.sub(r"kanon.\1(…)", text)
     text = _CHOICE.sub(lambda each: _given(each[1], each["value"]), text)
     return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text)
