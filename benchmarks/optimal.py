@@ -155,45 +155,46 @@ class Question:
             return nodes.levels(chosen.node), f"{chosen.search.looked_at:,} nodes", lost or 0.0
 
 
-def alternately(question: Question, algorithm: str, share: float, runs: int) -> Pair:
-    """The whole search and the first set in turns, once the files are warm."""
+def alternately(question: Question, algorithm: str, share: float, runs: int) -> tuple[Pair, Pair]:
+    """The whole search and the first set in turns, once the files are warm: by wall, and by
+    processor."""
     question.by_hand()
-    return Pair.of(
-        [
-            (seconds(question.by_hand), seconds(lambda: question.searched(algorithm, share)))
-            for _ in range(runs)
-        ]
-    )
-
-
-def large(path: Path, runs: int) -> Iterator[str]:
-    """The whole search against its first frequency set."""
-    yield "| combinations | suppressed at most | first set | whole search | ratio | looked at |"
-    yield "|---|---|---|---|---|---|"
-    for label, columns in QUESTIONS.items():
-        question = Question(path, columns)
-        count = question.by_hand()
-        for share in (0.0, 0.01):
-            pair = alternately(question, "optimal", share, runs)
-            looked = question.searched("optimal", share)[1]
-            yield f"{pair.row(f'{count:,} ({label}) | {share:.0%}')} {looked} |"
-
-
-def alone(path: Path, runs: int) -> Iterator[str]:
-    """Datafly where nearly every record is alone, by wall and by processor."""
-    yield "| combinations | first set | Datafly's search | ratio | of processor time | steps |"
-    yield "|---|---|---|---|---|---|"
-    question = Question(path, ALONE)
-    count, times, used = question.by_hand(), [], []
+    times, used = [], []
     for _ in range(runs):
         before = processor()
         theirs = seconds(question.by_hand)
         between = processor()
-        ours = seconds(lambda: question.searched("datafly"))
+        ours = seconds(lambda: question.searched(algorithm, share))
         times.append((theirs, ours))
         used.append((between - before, processor() - between))
+    return Pair.of(times), Pair.of(used)
+
+
+def large(path: Path, runs: int) -> Iterator[str]:
+    """The whole search against its first frequency set."""
+    yield (
+        "| combinations | suppressed at most | first set | whole search | ratio "
+        "| of processor time | looked at |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    for label, columns in QUESTIONS.items():
+        question = Question(path, columns)
+        count = question.by_hand()
+        for share in (0.0, 0.01):
+            pair, used = alternately(question, "optimal", share, runs)
+            looked = question.searched("optimal", share)[1]
+            row = pair.row(f"{count:,} ({label}) | {share:.0%}")
+            yield f"{row} {used.ratio:.2f} | {looked} |"
+
+
+def alone(path: Path, runs: int) -> Iterator[str]:
+    """Datafly where nearly every record is alone."""
+    yield "| combinations | first set | Datafly's search | ratio | of processor time | steps |"
+    yield "|---|---|---|---|---|---|"
+    question = Question(path, ALONE)
+    pair, used = alternately(question, "datafly", 0.0, runs)
     steps = question.searched("datafly")[1]
-    yield f"{Pair.of(times).row(f'{count:,}')} {Pair.of(used).ratio:.2f} | {steps} |"
+    yield f"{pair.row(f'{question.by_hand():,}')} {used.ratio:.2f} | {steps} |"
 
 
 def processor() -> float:

@@ -33,6 +33,7 @@ class _Asked:
 
     number: int
     set: str
+    is_own: bool
     columns: Sequence[str]
     levels: Sequence[int] = ()
     constant: Sequence[bool] = ()
@@ -64,7 +65,7 @@ class NodeQuestions:
     def sizes(self, nodes: Sequence[Node], below: Sequence[int], saying: str) -> dict[Node, Row]:
         """How large the classes of some nodes are, and how many lie below some sizes."""
         asked = [
-            _Asked(number, found, self._columns(node))
+            _Asked(number, *found, self._columns(node))
             for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True))
         ]
         rows = self.sets.ask(
@@ -83,7 +84,7 @@ class NodeQuestions:
                 each.attribute.distinct[level] <= 1
                 for each, level in zip(self.lossy, levels, strict=True)
             ]
-            asked.append(_Asked(number, found, self._columns(node), levels, constant, size))
+            asked.append(_Asked(number, *found, self._columns(node), levels, constant, size))
         entity = self.sets.bound.entity
         return self._lost(
             nodes,

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.lattice import PRIVATE, Levels, QuasiIdentifier
@@ -24,6 +25,23 @@ _MOST = 16
 """How many are kept."""
 
 
+class ReadOff(NamedTuple):
+    """What a node is read off."""
+
+    set: str
+    is_own: bool
+    """Whether it is the set of this very node, of which each row is a class."""
+
+
+class _Climbing(NamedTuple):
+    """A quasi-identifier of a set at one level, and the higher ones that follow from it."""
+
+    key: str
+    values: str
+    level: int
+    higher: Sequence[int]
+
+
 @dataclass(frozen=True)
 class CoarseSets:
     """The sets that nodes are read off: the finest one, `whole`, and coarser ones of it."""
@@ -33,16 +51,26 @@ class CoarseSets:
     highest: Levels
     _made: dict[Node, str] = field(default_factory=dict)
 
-    def of(self, nodes: Sequence[Node]) -> list[str]:
+    def of(self, nodes: Sequence[Node]) -> list[ReadOff]:
         """The set that each of some nodes is read off."""
-        if self.sets.by_people or not self.sets.are_rows or self._size < LARGE:
-            return [self.whole] * len(nodes)
+        if self.sets.by_people:
+            return [ReadOff(self.whole, is_own=False)] * len(nodes)
+        if not self.sets.are_rows or self._size < LARGE:
+            return [self._off_whole(node) for node in nodes]
         for node in nodes:
             if self._below(node) is None and self._values(node) <= self._most:
                 self._make(node, nodes)
-        return [self._made.get(self._below(node) or (), self.whole) for node in nodes]
+        return [
+            self._off_whole(node)
+            if (below := self._below(node)) is None
+            else ReadOff(self._made[below], is_own=below == node)
+            for node in nodes
+        ]
 
     # --- within -----------------------------------------------------------------------------
+
+    def _off_whole(self, node: Node) -> ReadOff:
+        return ReadOff(self.whole, is_own=not any(node))
 
     @cached_property
     def _size(self) -> int:
@@ -89,24 +117,24 @@ class CoarseSets:
                 if level:
                     node = self._if_small((*node[:place], level - 1, *node[place + 1 :]), node)
             lowered = node != before
-        columns = [
-            [
-                f"{each.key}_{level}"
-                for level in range(start, self.highest[each.name] + 1)
-                if _climbs(each, start, level)
-            ]
-            for each, start in zip(self.sets.quasi_identifiers, node, strict=True)
-        ]
         self._made[node] = self.sets.keep(
             f"{PRIVATE}coarse_set_{len(self._made) + 1}",
             "Which combinations become one, for several choices of levels?",
             render(
                 "coarser_set",
                 set=self.whole,
-                columns=[of_one[0] for of_one in columns],
-                higher=[column for of_one in columns for column in of_one[1:]],
+                sets=[
+                    _Climbing(each.key, each.values, level, self._higher(each, level))
+                    for each, level in zip(self.sets.quasi_identifiers, node, strict=True)
+                ],
+                small=self.sets.small,
             ),
         )
+
+    def _higher(self, each: QuasiIdentifier, start: int) -> list[int]:
+        """The levels above one that follow from it."""
+        levels = range(start + 1, self.highest[each.name] + 1)
+        return [level for level in levels if _climbs(each, start, level)]
 
     def _if_small(self, lower: Node, node: Node) -> Node:
         """A lower node, where its set is small enough and has all of the other's."""

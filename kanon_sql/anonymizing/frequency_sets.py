@@ -156,13 +156,18 @@ class FrequencySets(Keeping):
                 set=raw,
                 sets=self.levels_up_to(highest),
                 carried=carried,
-                small=[
-                    each.key
-                    for each in self.quasi_identifiers
-                    if self._ask.engine.keeps_rows and each.attribute.distinct[0] < _FEW
-                ],
+                small=self.small,
             ),
         )
+
+    @property
+    def small(self) -> list[str]:
+        """The keys of the quasi-identifiers whose places fit in a small number."""
+        return [
+            each.key
+            for each in self.quasi_identifiers
+            if self._ask.engine.keeps_rows and each.attribute.distinct[0] < _FEW
+        ]
 
     def levels_up_to(self, highest: Levels) -> list[LevelsOf]:
         """The quasi-identifiers with their highest levels."""

@@ -39,36 +39,63 @@ from {{ set }}
 {%- endmacro %}
 
 
-{# A coarser set of the same kind: of the classes of a node, each with its places at the `higher`
-   levels, which follow from its own. #}
-{% macro coarser_set(set, columns, higher) %}
+{#
+    A coarser set of the same kind: of the classes of a node. `sets` are the quasi-identifiers, with
+    the level of the node and the higher ones whose places follow from its own; they are looked up
+    once there are few classes.
+#}
+{% macro coarser_set(set, sets, small=[]) %}
+with
+
+classes as (
+    select
+{% for each in sets %}
+        {{ each.key }}_{{ each.level }},
+{% endfor %}
+        cast(sum(kanon_records) as bigint) as kanon_records
+    from {{ set }}
+    group by
+{% for each in sets %}
+        {{ each.key }}_{{ each.level }}{{ "," if not loop.last }}
+{% endfor %}
+)
+
 select
-{% for column in columns %}
-    {{ column }},
+{% for each in sets %}
+    classes.{{ each.key }}_{{ each.level }},
+{% for level in each.higher %}
+{% set place = "places_" ~ each.key ~ ".kanon_place_" ~ level %}
+    {{ "cast(" ~ place ~ " as smallint)" if each.key in small else place }} as {{ each.key }}_{{ level }},
 {% endfor %}
-{% for column in higher %}
-    max({{ column }}) as {{ column }},
 {% endfor %}
-    cast(sum(kanon_records) as bigint) as kanon_records
-from {{ set }}
-group by
-{% for column in columns %}
-    {{ column }}{{ "," if not loop.last }}
+    classes.kanon_records
+from classes
+{% for each in sets if each.higher %}
+inner join (
+    select distinct
+        kanon_place_{{ each.level }},
+{% for level in each.higher %}
+        kanon_place_{{ level }}{{ "," if not loop.last }}
+{% endfor %}
+    from {{ each.values }}
+) as places_{{ each.key }}
+    on places_{{ each.key }}.kanon_place_{{ each.level }} = classes.{{ each.key }}_{{ each.level }}
 {% endfor %}
 {%- endmacro %}
 
 
-{# The classes of some nodes, each with its records and its size: people, where an entity is set. #}
+{# The classes of some nodes, each with its records and its size: people, where an entity is set.
+   Where a set is that of the node itself, its rows are the classes. #}
 {% macro classes_of_nodes(nodes, entity=none) %}
 {% for node in nodes %}
     select
         {{ node.number }} as kanon_node,
-        cast(sum(kanon_records) as bigint) as kanon_records{{ "," if entity is not none }}
+        {{ "kanon_records" if node.is_own else "cast(sum(kanon_records) as bigint) as kanon_records" }}{{ "," if entity is not none }}
 {% if entity is not none %}
         count(distinct {{ kanon_sql.alias(entity) }}) as kanon_size
 {% endif %}
     from {{ node.set }}
-{% if node.columns %}
+{% if node.columns and not node.is_own %}
     group by
 {% for column in node.columns %}
         {{ column }}{{ "," if not loop.last }}
@@ -246,17 +273,21 @@ order by
         {{ node.number }} as kanon_node,
 {% for key in keys %}
         {{ node.levels[loop.index0] }} as {{ key }}_level,
-        {{ "max" if node.constant[loop.index0] }}({{ key }}_{{ node.levels[loop.index0] }}) as {{ key }},
+        {{ "max" if node.constant[loop.index0] and not node.is_own }}({{ key }}_{{ node.levels[loop.index0] }}) as {{ key }},
 {% endfor %}
-        cast(sum(kanon_records) as bigint) as kanon_records
+        {{ "kanon_records" if node.is_own else "cast(sum(kanon_records) as bigint) as kanon_records" }}
     from {{ node.set }}
-{% if node.columns %}
+{% if node.columns and not node.is_own %}
     group by
 {% for column in node.columns %}
         {{ column }}{{ "," if not loop.last }}
 {% endfor %}
 {% endif %}
-    having {{ "sum(kanon_records)" if entity is none else "count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} < {{ node.size }}
+    {{ "where kanon_records"
+        if node.is_own
+        else "having sum(kanon_records)"
+        if entity is none
+        else "having count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} < {{ node.size }}
 {% if not loop.last %}
     union all
 {% endif %}
