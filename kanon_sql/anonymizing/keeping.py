@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kanon_sql.anonymizing.pulling import fetch
 from kanon_sql.engines.session import Session
 from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
@@ -109,9 +110,10 @@ class Keeping:
     def ask_each(self, questions: Sequence[Asked]) -> list[Row]:
         """The one row of each of some questions on what is kept, which all have the same columns.
 
-        They are one statement where each would count the sets anew.
+        They are one statement where each would count the sets anew, and one would not.
         """
-        if self._ask.engine.keeps_rows or len(questions) < 2:
+        engine = self._ask.engine
+        if engine.keeps_rows or TRAITS[engine.dialect].rereads or len(questions) < 2:
             return [self.ask(each.name, each.question, each.sql)[0] for each in questions]
         together = render("answers_together", statements=[each.sql for each in questions])
         rows = self.ask(questions[0].name, questions[0].question, together)

@@ -21,7 +21,8 @@ MOST_COMBINATIONS = 10_000_000
 """How many rows a frequency set may have that is fetched."""
 
 _AS_THEY_ARE = re.compile(
-    r"VARCHAR|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|BOOLEAN|DATE|TIME|TIMESTAMP"
+    r"VARCHAR|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|BOOLEAN|DATE|TIME"
+    r"|TIMESTAMP(\([0-6]\))?"
     r"|TIMESTAMP WITH TIME ZONE|BLOB|UUID|DECIMAL\((3[0-8]|[12]?[0-9]), ?[0-9]+\)"
 )
 """The types of which every value is the same in the embedded engine."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from kanon_sql.sql.dialects import Types, translated, with_other_names
+from kanon_sql.sql.excerpt import apart
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 
@@ -27,11 +28,14 @@ class Definitions:
     keeps_rows = False
     tells_scopes_apart = True
     """Whether two sets may have one name, one of them within a definition."""
+    nests_sets = True
+    """Whether a definition may name sets of its own; else these stand before it."""
 
     def keep(self, name: str, sql: str) -> None:
         """Let later statements read one SELECT by its name, which is one word."""
         self._defined.pop(name, None)
-        self._defined[name] = self.in_own_words(sql)
+        own = sql if self.nests_sets else with_other_names(sql, f"_of_{name}")
+        self._defined[name] = self.in_own_words(own)
 
     def keep_view(self, name: str, sql: str) -> None:
         """The same: neither is more than its definition."""
@@ -71,12 +75,20 @@ class Definitions:
         statement = self.in_own_words(sql)
         if not self.tells_scopes_apart and any(self._read_by(statement)):
             statement = self.in_own_words(with_other_names(sql, "_asked"))
-        read = [f"{name} as (\n{self._defined[name]}\n)" for name in self._read_by(statement)]
+        read = [self._as_set(name) for name in self._read_by(statement)]
         if not read:
             return statement
         own = _WITH.sub("", statement)
         between = ",\n" if own != statement else "\n"
         return "with " + ",\n".join(read) + between + own
+
+    def _as_set(self, name: str) -> str:
+        """A definition as a set of a statement."""
+        if self.nests_sets:
+            return f"{name} as (\n{self._defined[name]}\n)"
+        sets, select = apart(self._defined[name], self.dialect)
+        before = f"{sets},\n" if sets else ""
+        return f"{before}{name} as (\n{select}\n)"
 
     @cached_property
     def _defined(self) -> dict[str, str]:

@@ -131,6 +131,7 @@ class MariaDB(MySQL):
     """Asks MariaDB, from 10.6 on."""
 
     name = dialect = "mariadb"
+    nests_sets = False
     title = "MariaDB"
     packages = ()
     session = (*_settings("utf8mb4_nopad_bin"), _own_limit("max_statement_time"))

@@ -36,6 +36,21 @@ def until(sql: str, name: str, dialect: str) -> str:
     return f"{sql[: end + 1]}\n\nselect *\nfrom {name}{_settings(sql, tokens)}"
 
 
+def apart(sql: str, dialect: str) -> tuple[str, str]:
+    """The sets that a statement names, as they stand after WITH, and the SELECT that reads them.
+
+    >>> apart("with a as (select 1) select * from a", "duckdb")
+    ('a as (select 1)', 'select * from a')
+    >>> apart("select 1", "duckdb")
+    ('', 'select 1')
+    """
+    tokens = _tokens(sql, dialect)
+    ends = [end for _, end in _ends(tokens)]
+    if not ends:
+        return "", sql
+    return sql[tokens[0].end + 1 : ends[-1] + 1].strip(), sql[ends[-1] + 1 :].strip()
+
+
 def _tokens(sql: str, dialect: str) -> list[Token]:
     return sqlglot.tokenize(sql, read=dialect)
 

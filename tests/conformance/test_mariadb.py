@@ -5,8 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+import asking
 import pyarrow
 import pymysql
 import pytest
@@ -51,6 +54,52 @@ def test_a_server_without_room_for_what_a_question_sets_aside_says_so(
     assert isinstance(error, EngineError)
     assert "no room for what the question sets aside" in str(error)
     assert "#sql" not in str(error)
+
+
+# --- searches -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pulled", [False, True], ids=["by queries", "pulled"])
+def test_levels_are_chosen_as_the_embedded_engine_chooses_them(
+    mariadb: MariaDBServer, pulled: bool, tmp_path: Path
+) -> None:
+    """By a hierarchy of many rows and a check of what is sensitive, whose sets name others."""
+    wards = tmp_path / "wards.csv"
+    wards.write_text("".join(f"{ward:03},{ward // 50},*\n" for ward in range(250)))
+    text, whole, moment = pyarrow.string(), pyarrow.int64(), pyarrow.timestamp("us")
+    people = Filled(
+        ("ward", "age", "seen", "diagnosis"),
+        (text, whole, moment, text),
+        tuple(
+            (
+                f"{n * 7 % 250:03}",
+                20 + n % 17,
+                datetime(2025, 1 + n % 3, 2, 3, 4, 5, n),
+                "abc"[n % 3],
+            )
+            for n in range(90)
+        ),
+    )
+    asked = {
+        "quasi_identifiers": {
+            "ward": {"hierarchy": str(wards)},
+            "age": {"levels": [{"width": 10}, "suppress"]},
+            "seen": {"levels": ["month", "suppress"]},
+        },
+        "checks": [kanon.KAnonymity(k=3), kanon.LDiversity(l=2, sensitive="diagnosis")],
+        "max_suppressed": 9,
+    }
+    mariadb.load("people", people)
+    table = asking.table(people.names, people.rows, people.types)
+
+    there = kanon.anonymize("people", engine=mariadb.url, pull_frequencies=pulled, **asked)
+    here = kanon.anonymize(table, **asked)
+
+    assert there.anonymization.levels == here.anonymization.levels
+    assert there.anonymization.steps == here.anonymization.steps
+    assert [each.achieved for each in there.tables[0].checks] == [
+        each.achieved for each in here.tables[0].checks
+    ]
 
 
 # --- values ---------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ REFERENCES: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["postgres", "clickhouse"])
+@pytest.fixture(scope="module", params=["postgres", "clickhouse", "mariadb"])
 def any_database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:

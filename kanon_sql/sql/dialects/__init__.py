@@ -126,16 +126,31 @@ def with_other_names(sql: str, end: str) -> str:
 
     >>> with_other_names("with a as (select 1 as n) select a.n from a", "_x")
     'WITH a_x AS (SELECT 1 AS n) SELECT a_x.n FROM a_x'
+    >>> with_other_names("with a as (select 1 as n) select a.n from b as a", "_x")
+    'WITH a_x AS (SELECT 1 AS n) SELECT a.n FROM b AS a'
     """
     tree = sqlglot.parse_one(sql, read=_OF_THE_TEMPLATES)
     named = {cte.alias for cte in tree.find_all(exp.CTE)}
     spelled = [cte.args["alias"].this for cte in tree.find_all(exp.CTE)]
     spelled += [table.this for table in tree.find_all(exp.Table) if not table.db]
-    spelled += [column.args["table"] for column in tree.find_all(exp.Column) if column.table]
+    spelled += [
+        column.args["table"]
+        for column in tree.find_all(exp.Column)
+        if column.table and not _is_aliased(column)
+    ]
     for identifier in spelled:
         if identifier.name in named:
             identifier.set("this", f"{identifier.name}{end}")
     return tree.sql(_OF_THE_TEMPLATES)
+
+
+def _is_aliased(column: exp.Column) -> bool:
+    """Whether what it is a column of has its name in the SELECT around it alone."""
+    select = column.parent_select
+    read = [select.args.get("from_"), *select.args.get("joins", ())] if select else []
+    return any(
+        each and each.this.args.get("alias") and each.this.alias == column.table for each in read
+    )
 
 
 def name_in(table: str, dialect: str) -> str:

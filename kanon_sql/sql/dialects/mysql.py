@@ -6,6 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from kanon_sql.errors import SpecError
 from kanon_sql.sql.dialects.rules import (
     AS_LONG,
     AS_WHOLE,
@@ -81,6 +82,30 @@ def _grouped(node: exp.Select) -> exp.Expr:
     return node
 
 
+def _with_sets_before(node: exp.Select) -> exp.Expr:
+    """A select that names the sets of what it reads, before the first of those that it is united
+    with: within a derived table MariaDB knows no set that stands around it."""
+    query: exp.Query = node
+    while isinstance(query.parent, exp.SetOperation):
+        query = query.parent
+    for read in node.find_all(exp.Subquery):
+        if isinstance(read.parent, exp.From | exp.Join) and read.parent_select is node:
+            for cte in read.this.ctes:
+                if cte.alias in {each.alias for each in query.ctes}:
+                    raise SpecError(f'two sets of one statement are called "{cte.alias}".')
+                query.with_(cte.args["alias"], cte.this, append=True, copy=False)
+            read.this.set("with_", None)
+    return _grouped(node)
+
+
+def _pairs(node: exp.Distinct) -> exp.Distinct:
+    """Pairs of numbers that are never NULL are counted side by side: a row is no value."""
+    match node.expressions:
+        case [exp.Tuple(expressions=pair)]:
+            return exp.Distinct(expressions=[each.copy() for each in pair])
+    return node
+
+
 def _lower(pattern: exp.Expr) -> exp.Expr:
     if isinstance(pattern, exp.Literal):
         return exp.Literal.string(pattern.name.lower())
@@ -134,7 +159,8 @@ def rules_with(bytewise: str) -> Rules:
         ),
         exp.Cast: cast,
         **dict.fromkeys((exp.Div, exp.Mod), _divided),
-        exp.Select: _grouped,
+        exp.Select: _with_sets_before,
+        exp.Distinct: _pairs,
         exp.RegexpFullMatch: full_match("cast(x as char) regexp pattern", "mysql", TO_THE_END),
         exp.IgnoreNulls: _written("max(x)", x="this.this"),
         exp.Order: nulls_last,
