@@ -130,7 +130,7 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
     for name, worst in figures(after).items():
         if name == "violating_people" and then.get(name) is None:
             continue
-        of = totals(_part_of(name, after), sizes) if sizes else None
+        of = _whole_of(name, before, after, sizes) if sizes else None
         twin = _IN_RECORDS.get((after.model, name)) or _IN_RECORDS.get(name, "")
         # Where people violate and no records, as in two releases together, they are what is told.
         twins = (twin, "violating_people") if name == "violating_classes" else (twin,)
@@ -140,8 +140,29 @@ def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Ite
             is_same = then[name] == now[name]
             yield Figure(name, then[name], now[name], "same" if is_same else "changed")
             continue
-        is_judged = (as_before or name not in VIOLATING) and not (of and is_told)
+        is_share = of or (sizes and _is_of_reference(name, after))
+        is_judged = (as_before or name not in VIOLATING) and not (is_share and is_told)
         yield figure(name, then.get(name), now.get(name), worst if is_judged else None, of)
+
+
+def _whole_of(
+    name: str, before: CheckResult, after: CheckResult, sizes: Sizes
+) -> tuple[int, int] | None:
+    """Of how many a figure of a check is a part, then and now: where two releases are asked
+    together, people are a part of those in both, however many are new in the later one; and what
+    violates in a reference, of which nobody wrote how large it is, of nothing that is known."""
+    if _is_of_reference(name, after):
+        return None
+    part_of = _part_of(name, after)
+    then, now = (each.details.get("in_both") for each in (before, after))
+    if part_of == "people" and then and now:
+        return then, now
+    return totals(part_of, sizes)
+
+
+def _is_of_reference(name: str, check: CheckResult) -> bool:
+    """Whether a figure counts who violates in a reference."""
+    return name in VIOLATING and MODELS[check.model].of_reference
 
 
 def totals(part_of: str | None, sizes: Sizes) -> tuple[int, int] | None:

@@ -647,6 +647,30 @@ def test_a_margin_says_how_far_the_bound_is(check, found):
     assert plain == found
 
 
+def test_people_of_two_releases_are_a_share_of_those_in_both():
+    zips = ["a", "a", "b", "b", *"cdefgh"]
+    now = pa.table({"zip": zips, "id": [str(n) for n in range(10)]})
+    then = pa.table({"zip": ["a", "a", "b", "c"], "id": [str(n) for n in range(4)]})
+    result = kanon.audit(
+        now, ["zip"], entity="id", earlier_releases={"old": {"source": then}},
+        checks=kanon.ComposedKAnonymity(k=2),
+    )  # fmt: skip
+    text = html_as_text(result.to_html())
+    assert "2 people (50.0 %) of those in both in 2 classes of both" in text
+
+
+def test_people_of_a_reference_are_no_share_of_the_release():
+    release = pa.table({"zip": ["a", "a"]})
+    register = pa.table({"zip": ["a", "a", "b", "b", "b"]})
+    result = kanon.audit(
+        release, ["zip"], references={"register": {"source": register}},
+        checks=kanon.DeltaPresence(min=0.1, max=0.5),
+    )  # fmt: skip
+    text = html_as_text(result.to_html())
+    assert "5 people of reference register in 2 classes" in text
+    assert "%) in 2 classes" not in text
+
+
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from audits import HOLDS, LINKED, MADE_FOR_PEOPLE, VIOLATED, audited, text, with_checks
 from pages import as_markdown, as_text
@@ -691,3 +692,40 @@ def test_another_filter_is_as_another_file_and_is_compared():
     fewer = dataclasses.replace(HOLDS, where="year = 2026", summary=Summary(records=9, k=2))
     [table] = between(audited(HOLDS), audited(fewer)).tables
     assert (table.is_comparable, table.is_worse) == (True, True)
+
+
+def release_of(people: int, moved: int, newcomers: int) -> Any:
+    """A release of people who were all released before, some of them elsewhere, and newcomers."""
+    before = [("a", str(n)) for n in range(people)]
+    after = [("b" if n < moved else "a", str(n)) for n in range(people)]
+    after += [("a", f"new {n}") for n in range(newcomers)]
+    then, now = (
+        pyarrow.table({"zip": [zip for zip, _ in rows], "id": [person for _, person in rows]})
+        for rows in (before, after)
+    )
+    return kanon.audit(
+        now, ["zip"], entity="id", name="t", earlier_releases={"old": {"source": then}},
+        checks=kanon.ComposedKAnonymity(k=5),
+    )  # fmt: skip
+
+
+def test_newcomers_make_two_releases_no_better():
+    changed = release_of(20, 3, newcomers=80).diff(release_of(20, 2, newcomers=0))
+    [check] = [each for each in changed.tables[0].checks if each.new.holds is not None]
+    [people] = [each for each in check.figures if each.name == "violating_people"]
+    assert (people.old, people.new, people.of, people.change) == (2, 3, (20, 20), "worse")
+
+
+def test_a_larger_release_makes_presence_no_better():
+    register = pyarrow.table({"zip": ["a"] * 8 + ["b"] * 4})
+
+    def present(zips: str) -> Any:
+        return kanon.audit(
+            pyarrow.table({"zip": list(zips)}), ["zip"], name="t",
+            references={"r": {"source": register}}, checks=kanon.DeltaPresence(max=0.5),
+        )  # fmt: skip
+
+    changed = present("aaaabbbbb"[:8]).diff(present("bbb"))
+    [check] = [each for each in changed.tables[0].checks if each.new.holds is not None]
+    [people] = [each for each in check.figures if each.name == "violating_records"]
+    assert (people.old, people.new, people.of, people.change) == (4, 4, None, "same")

@@ -15,6 +15,8 @@ from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, ReleaseFindings
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
 from kanon_sql.results.worksheet import Attempts
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.parts import the_reference
 
 Audience = Literal["internal", "external"]
 AUDIENCES: tuple[Audience, ...] = ("internal", "external")
@@ -84,16 +86,30 @@ def noun(table: TableResult) -> str:
 
 def violating(check: CheckResult, table: TableResult, signed: Signed) -> str:
     """How many records, people and classes violate a check, and what a reference lacks."""
+    if MODELS[check.model].of_reference and check.violating_classes:
+        return "; ".join([_of_reference(check, signed), *_lacking(check, signed)])
     parts = []
+    in_both = check.details.get("in_both")
     if check.violating_people:
-        of_people = table.summary.people or 0
-        parts.append(signed.portion(check.violating_people, of_people, "person"))
+        of_people = in_both or table.summary.people or 0
+        of_whom = " of those in both" if in_both else ""
+        parts.append(f"{signed.portion(check.violating_people, of_people, 'person')}{of_whom}")
     if check.violating_records:
         parts.append(signed.portion(check.violating_records, table.summary.records or 0, "record"))
     reach = ", ".join(parts)
     if check.violating_classes:
-        reach = f"{reach} in {signed.cell(check.violating_classes, 'class')}".strip()
+        joint = " of both" if in_both else ""
+        reach = f"{reach} in {signed.cell(check.violating_classes, 'class')}{joint}".strip()
     return "; ".join([*([reach] if reach else []), *_lacking(check, signed)])
+
+
+def _of_reference(check: CheckResult, signed: Signed) -> str:
+    """Whom of a reference a check concerns: its people are no share of the table."""
+    people = check.violating_people
+    many = (check.violating_records or 0) if people is None else people
+    whose = printable(the_reference(str(check.parameters.get("reference"))))
+    classes = signed.cell(check.violating_classes or 0, "class")
+    return f"{signed.cell(many, 'person')} of {whose} in {classes}"
 
 
 def _lacking(check: CheckResult, signed: Signed) -> Iterator[str]:

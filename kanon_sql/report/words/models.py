@@ -62,6 +62,7 @@ def _beside_baseline(check: CheckResult, table: TableResult) -> str:
         if (
             not had
             or not records
+            or MODELS[check.model].of_reference
             or (had, records)
             == (
                 check.violating_records,
@@ -75,9 +76,12 @@ def _beside_baseline(check: CheckResult, table: TableResult) -> str:
     if "holds" in check.baseline.worse:
         return "it held in the baseline"
     then, now = check.baseline.figures, check.figures
+    records_then, records_now = then.get("records"), table.summary.records
+    if MODELS[check.model].of_reference:
+        records_then = records_now = None
     worse = ", ".join(
-        f"{figure_name(name)} {_of_records(name, now, table.summary.records)} "
-        f"(was {_of_records(name, then, then.get('records'))})"
+        f"{figure_name(name)} {_of_records(name, now, records_now)} "
+        f"(was {_of_records(name, then, records_then)})"
         for name in check.baseline.worse
     )
     return f"worse than in the baseline: {worse}"

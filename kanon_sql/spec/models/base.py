@@ -141,6 +141,9 @@ class Model(Described):
     """What it says beside what it achieves, with the threshold that judges it."""
     with_wildcards: ClassVar[bool] = False
     """Whether it is defined where NULL matches everything, so that records form no classes."""
+    of_reference: ClassVar[bool] = False
+    """Whether the classes and people that violate it are those of a reference, so that they are no
+    part of the table."""
     is_strict: ClassVar[bool] = False
     """Whether what equals a threshold does not meet it."""
     is_estimate: ClassVar[bool] = False

@@ -78,6 +78,7 @@ class DeltaPresence(ReferenceModel):
     )
     thresholds: ClassVar = ("min", "max")
     worst: ClassVar = "greatest"
+    of_reference: ClassVar = True
 
     min: Share | None = None
     """The least chance that a person of the reference is in the release."""
