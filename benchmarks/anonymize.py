@@ -53,6 +53,7 @@ LEVELS = {
     "birth_date": ["month", "year", {"years": 5}, {"years": 10}],
     "education": _TEXT,
     "race": _TEXT,
+    "sex": ["suppress"],
     "marital_status": _TEXT,
     "occupation": _TEXT,
 }

@@ -41,7 +41,8 @@ SHARE = "5%"
 ALGORITHMS = {"local": "0", "optimal": SHARE, "datafly": SHARE}
 LARGE = {
     "tens of thousands of combinations": (["age", "race", "education", "marital_status"], 100),
-    "millions of combinations": (["age", "zip", "race", "education"], 5),
+    "three millions": (["age", "zip", "sex"], 5),
+    "nearly eight millions": (["age", "zip", "race", "education"], 5),
 }
 
 

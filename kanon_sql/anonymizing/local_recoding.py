@@ -18,9 +18,12 @@ from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.lattice import PRIVATE, Levels
 from kanon_sql.anonymizing.losses import leaves_under
 from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Row
 
-_LARGEST = 2**126
+_LARGEST = 2**120
 """Below it sums of weighted gains stay, so that they are compared as they are."""
+_SMALL = 2**63
+"""And below it they need no more than 64 bits."""
 _MOST_AT_ONCE = 64
 """How many states of one rest are judged in one statement."""
 _CLASS = ("kanon_class",)
@@ -83,7 +86,7 @@ def local_recoding(
     or `least_suppressed` at least. `weights` say how much the loss of a quasi-identifier counts, 1
     where none is given.
     """
-    rounds = _Rounds(sets, starts, _factors(sets, records, weights))
+    rounds = _Rounds(sets, starts, _factors(sets, records, weights), records)
     return rounds.run(range(least_suppressed, max_suppressed + 1), tell)
 
 
@@ -113,19 +116,35 @@ class _Level(NamedTuple):
     leaves: str | None
 
 
+class _Moved(NamedTuple):
+    """To which levels above 0 parts went in a quasi-identifier."""
+
+    place: int
+    key: str
+    values: str
+    levels: Sequence[int]
+
+
 class _Split(NamedTuple):
-    """What a round made of its classes: the table that tells, of how many, and into how many."""
+    """What a round made of its classes: the table that tells, of how many, into how many, and at
+    which levels parts went in each quasi-identifier, if in any."""
 
     name: str
     classes: int
     parts: int
+    levels: tuple[range, ...]
 
 
 class _Rounds:
     """The rounds of one table, each over the classes that the one before it made."""
 
-    def __init__(self, sets: FrequencySets, starts: Levels, factors: Sequence[int]) -> None:
+    def __init__(
+        self, sets: FrequencySets, starts: Levels, factors: Sequence[int], records: int
+    ) -> None:
         self._sets, self._starts, self._factors = sets, starts, factors
+        leaves = max(each.leaves for each in sets.quasi_identifiers)
+        best = (records * leaves * max(factors) + 1) * len(factors)
+        self._offer_type = "bigint" if best < _SMALL else "hugeint"
         self._keys = [each.key for each in sets.quasi_identifiers]
         self._levels = [starts[each.name] for each in sets.quasi_identifiers]
         self._carried = list(sets.searched_beside)
@@ -138,15 +157,13 @@ class _Rounds:
 
     def run(self, allowed: range, tell: Callable[[Round], None]) -> Recoding:
         """The rounds, one after the other; so many records may be suppressed, or none."""
-        started = self._started()
-        failing = self._failing(started)
+        live = self._started()
+        failing = self._failing(live)
         violating = self._records_of(failing)
         fails = violating > 0 and violating not in allowed
-        live = self._keep(
-            "members_0",
-            "Which combinations are in a class that holds?",
-            render("members_without", members=started, classes=failing),
-        )
+        suppressed = self._suppressed(live, None if fails else failing)
+        if violating:
+            live = self._without(live, failing)
         levels = self._keep(
             "class_levels_0",
             "At which levels does each class begin?",
@@ -169,10 +186,11 @@ class _Rounds:
         while classes and not fails:
             number = len(rounds) + 1
             split = self._split(number, live, levels, first)
-            finished.append(self._finished(number, live, split.name))
             rounds.append(Round(number, classes, split.classes, split.parts))
             tell(rounds[-1])
-            parts = self._members_of_parts(number, live, split.name) if split.parts else None
+            if split.classes < classes:
+                finished.append(self._finished(number, live, split.name))
+            parts = self._members_of_parts(number, live, split) if split.parts else None
             self._sets.forget(live)
             if parts is None:
                 break
@@ -187,7 +205,7 @@ class _Rounds:
             splits=tuple(splits),
             class_levels=self._released(all_levels, splits),
             descents=self._descents,
-            members=self._all_members(finished, started, failing, fails=fails),
+            members=self._all_members([*finished, suppressed]),
             records_violating=violating,
             fails=fails,
         )
@@ -226,50 +244,71 @@ class _Rounds:
         [found] = self._sets.ask(f"total_of_{classes}", "How many records have they?", sql)
         return int(found["kanon_total"])
 
+    def _suppressed(self, members: str, failing: str | None) -> str:
+        sql = render("suppressed_members", members=members, failing=failing, keys=self._keys)
+        return self._keep("suppressed_members", "Which combinations are suppressed?", sql)
+
+    def _without(self, members: str, failing: str) -> str:
+        sql = render("members_without", members=members, classes=failing)
+        kept = self._keep("members_0", "Which combinations are in a class that holds?", sql)
+        self._sets.forget(members)
+        return kept
+
     def _released(self, all_levels: Sequence[str], splits: Sequence[str]) -> str:
         sql = render("finished_levels", all_levels=all_levels, splits=splits)
         return self._keep("class_levels", "At which levels is each class?", sql)
 
-    def _all_members(
-        self, finished: Sequence[str], started: str, failing: str, *, fails: bool
-    ) -> str:
+    def _all_members(self, parted: Sequence[str]) -> str:
+        """Without what a demand reads beside, each combination is in one row of one of these."""
         sql = render(
-            "recoded_combinations",
-            finished=finished,
-            members=started,
-            failing=None if fails else failing,
-            keys=self._keys,
+            "recoded_combinations", parted=parted, keys=self._keys, several=bool(self._carried)
         )
-        return self._keep("recoded_combinations", "Which class has each combination?", sql)
+        keep = self._sets.keep if self._carried else self._sets.keep_view
+        name, question = f"{PRIVATE}recoded_combinations", "Which class has each combination?"
+        return keep(name, question, sql)
 
     # --- a round ----------------------------------------------------------------------------
 
     def _split(self, number: int, live: str, levels: str, first: int) -> _Split:
         """Keep what becomes of each class that can be split."""
-        going = (
+        judged = (
             self._going_by_rest(number, live, levels)
             if self._carried
-            else self._going_by_size(live, levels)
+            else self._judged_by_size(live, levels)
         )
         name = self._keep(
             f"splits_{number}",
             f"Which classes are split in round {number}, and into what?",
-            render("splits", going=going, factors=self._factors, first=first),
+            render(
+                "splits",
+                judged=judged,
+                factors=self._factors,
+                first=first,
+                offer_type=self._offer_type,
+                closing=not self._carried,
+            ),
         )
         [found] = self._sets.ask(
             f"splits_in_short_{number}",
             "How many are they?",
-            render("splits_in_short", splits=name),
+            render("splits_in_short", splits=name, keys=self._keys),
         )
-        return _Split(name, int(found["kanon_split"]), int(found["kanon_parts"]))
+        return _Split(
+            name,
+            int(found["kanon_split"]),
+            int(found["kanon_parts"]),
+            tuple(_levels_gone_to(found, place) for place in range(1, len(self._keys) + 1)),
+        )
 
-    def _going_by_size(self, live: str, levels: str) -> str:
+    def _judged_by_size(self, live: str, levels: str) -> str:
         k = self._sets.least_records
-        children = render("children", members=live, keys=self._keys, k=k)
-        ranked = render(
-            "ranked_children", children=children, class_levels=levels, labels=self._labels
+        return render(
+            "judged_by_size",
+            children=render("children", members=live, keys=self._keys, k=k),
+            class_levels=levels,
+            labels=self._labels,
+            k=k,
         )
-        return render("going_by_size", ranked=ranked, k=k)
 
     def _going_by_rest(self, number: int, live: str, levels: str) -> str:
         """The children that go, where each rest has to be judged by what is in it."""
@@ -283,10 +322,16 @@ class _Rounds:
             children=children,
             violating=self._sets.violating_among(_CHILD, children),
         )
+        gaining = render(
+            "gaining_children",
+            children=f"({passing})",
+            class_levels=levels,
+            labels=self._labels,
+        )
         ranked = self._keep(
             f"ranked_children_{number}",
             "Which parts hold by themselves, and what would they gain?",
-            render("ranked_children", children=passing, class_levels=levels, labels=self._labels),
+            render("ranked_children", gaining=f"({gaining})"),
         )
         held = self._held(number, children, ranked)
         return render("going_by_rest", ranked=ranked, held=held)
@@ -346,16 +391,24 @@ class _Rounds:
         sql = render("levels_of_parts", splits=splits, class_levels=levels)
         return self._keep(f"class_levels_{number}", "At which levels are the parts?", sql)
 
-    def _members_of_parts(self, number: int, live: str, splits: str) -> str:
+    def _members_of_parts(self, number: int, live: str, split: _Split) -> str:
         sql = render(
             "members_of_parts",
             members=live,
-            splits=splits,
-            descents=self._descents,
-            keys=self._keys,
+            splits=split.name,
+            moved=[
+                _Moved(each.place, each.key, each.values, [level for level in levels if level])
+                for each, levels in zip(self._sets.quasi_identifiers, split.levels, strict=True)
+            ],
             carried=self._carried,
+            closing=not self._carried,
         )
         return self._keep(f"members_{number}", "Which combinations are in each part?", sql)
 
     def _keep(self, name: str, question: str, sql: str) -> str:
         return self._sets.keep(f"{PRIVATE}{name}", question, sql)
+
+
+def _levels_gone_to(found: Row, place: int) -> range:
+    lowest, highest = found[f"kanon_lowest_{place}"], found[f"kanon_highest_{place}"]
+    return range(0) if lowest is None else range(int(lowest), int(highest) + 1)

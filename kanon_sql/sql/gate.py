@@ -44,6 +44,9 @@ def sets_of(sql: str) -> list[str]:
 
 @cache
 def _declared(from_item: str) -> str:
+    if from_item.isidentifier():
+        # A name without quotes is spelled as it is, and needs no parser to say so.
+        return from_item
     table = sqlglot.parse_one(f"select 1 from {from_item}", read=DIALECT).find(exp.Table)
     if table is None:
         raise SpecError("a table can't be told from its FROM text.")

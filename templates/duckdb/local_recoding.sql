@@ -55,27 +55,58 @@ from {{ descents }}
 
 {# The combinations by the labels that they begin with, as classes. `starts` are the levels. #}
 {% macro starting_members(records, keys, starts, values, carried) %}
-select
-    cast(dense_rank() over (
-        order by
+with
+
+started_members as (
+    select
+        held.*,
 {% for key in keys %}
-            started_{{ loop.index }}.kanon_place_{{ starts[loop.index0] }}{{ "," if not loop.last }}
+        started_{{ loop.index }}.kanon_place_{{ starts[loop.index0] }} as kanon_start_{{ loop.index }},
+        {{ "started_" ~ loop.index ~ ".kanon_place_" ~ (starts[loop.index0] - 1)
+            if starts[loop.index0]
+            else "cast(null as integer)" }} as kanon_next_{{ loop.index }}{{ "," if not loop.last }}
 {% endfor %}
-    ) as integer) as kanon_class,
+    from {{ records }} as held
 {% for key in keys %}
-    held.{{ key }},
-    {{ "started_" ~ loop.index ~ ".kanon_place_" ~ (starts[loop.index0] - 1)
-        if starts[loop.index0]
-        else "cast(null as integer)" }} as kanon_next_{{ loop.index }},
+    inner join {{ values[loop.index0] }} as started_{{ loop.index }}
+        on started_{{ loop.index }}.kanon_place_0 = held.{{ key }}
+{% endfor %}
+),
+
+starting_classes as (
+    select
+{% for key in keys %}
+        kanon_start_{{ loop.index }},
+{% endfor %}
+        cast(row_number() over (
+            order by
+{% for key in keys %}
+                kanon_start_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+        ) as integer) as kanon_class
+    from (
+        select distinct
+{% for key in keys %}
+            kanon_start_{{ loop.index }}{{ "," if not loop.last }}
+{% endfor %}
+        from started_members
+    ) as starting_labels
+)
+
+select
+    starting_classes.kanon_class,
+{% for key in keys %}
+    started_members.{{ key }},
+    started_members.kanon_next_{{ loop.index }},
 {% endfor %}
 {% for column in carried %}
-    held.{{ kanon_sql.alias(column) }},
+    started_members.{{ kanon_sql.alias(column) }},
 {% endfor %}
-    held.kanon_records
-from {{ records }} as held
+    started_members.kanon_records
+from started_members
+inner join starting_classes
 {% for key in keys %}
-inner join {{ values[loop.index0] }} as started_{{ loop.index }}
-    on started_{{ loop.index }}.kanon_place_0 = held.{{ key }}
+    {{ "on" if loop.first else "and" }} starting_classes.kanon_start_{{ loop.index }} = started_members.kanon_start_{{ loop.index }}
 {% endfor %}
 {%- endmacro %}
 
@@ -170,42 +201,38 @@ group by
 {%- endmacro %}
 
 
-{# The same children with what each would gain, in the order in which a rest takes them back, and
-   how many records there are before each and beside all. #}
-{% macro ranked_children(children, class_levels, labels) %}
-with
+{# Children with what each would gain. The labels come last: each has several levels. #}
+{% macro gaining_children(children, class_levels, labels) %}
+select
+    children.kanon_class,
+    children.kanon_qi,
+    children.kanon_place,
+    children.kanon_records,
+    labels.kanon_level,
+    labels.kanon_leaves,
+    class_levels.kanon_records as kanon_class_records,
+    children.kanon_records * (class_levels.kanon_leaves - labels.kanon_leaves) as kanon_gain
+from {{ children }} as children
+inner join {{ class_levels }} as class_levels
+    on class_levels.kanon_class = children.kanon_class
+    and class_levels.kanon_qi = children.kanon_qi
+left join {{ labels }} as labels
+    on labels.kanon_qi = children.kanon_qi
+    and labels.kanon_level = class_levels.kanon_level - 1
+    and labels.kanon_place = children.kanon_place
+{%- endmacro %}
 
-passing_children as (
-    {{ children | indent(4) }}
-),
 
-gaining_children as (
-    select
-        passing_children.kanon_class,
-        passing_children.kanon_qi,
-        passing_children.kanon_place,
-        passing_children.kanon_records,
-        labels.kanon_level,
-        labels.kanon_leaves,
-        class_levels.kanon_records as kanon_class_records,
-        passing_children.kanon_records * (class_levels.kanon_leaves - labels.kanon_leaves) as kanon_gain
-    from passing_children
-    inner join {{ class_levels }} as class_levels
-        on class_levels.kanon_class = passing_children.kanon_class
-        and class_levels.kanon_qi = passing_children.kanon_qi
-    inner join {{ labels }} as labels
-        on labels.kanon_qi = passing_children.kanon_qi
-        and labels.kanon_level = class_levels.kanon_level - 1
-        and labels.kanon_place = passing_children.kanon_place
-)
-
+{# The same in the order in which a rest takes them back, and how many records there are before
+   each and beside all. #}
+{% macro ranked_children(gaining) %}
 select
     gaining_children.*,
     kanon_class_records - sum(kanon_records) over (partition by kanon_class, kanon_qi) as kanon_rest,
     sum(kanon_records) over in_order - kanon_records as kanon_before,
     row_number() over in_order as kanon_rank,
     count(*) over (partition by kanon_class, kanon_qi) as kanon_passing
-from gaining_children
+from {{ gaining }} as gaining_children
 window in_order as (
     partition by kanon_class, kanon_qi
     order by kanon_gain, kanon_place
@@ -214,14 +241,51 @@ window in_order as (
 {%- endmacro %}
 
 
-{# The children that go where only sizes count: a rest that is too small has taken back as many as
-   it takes. #}
-{% macro going_by_size(ranked, k) %}
-select *
-from (
-    {{ ranked | indent(4) }}
-) as ranked_children
-where kanon_rest = 0 or kanon_rest + kanon_before >= {{ kanon_sql.positive_int(k, "k") }}
+{# The children that go where only sizes count. Most rests are empty or large enough as they are;
+   only the others take children back, as many as it takes, and have to be put in order. #}
+{% macro judged_by_size(children, class_levels, labels, k) %}
+with
+
+gaining_children as (
+    {{ kanon_sql.gaining_children("(\n" ~ children ~ "\n)", class_levels, labels) | indent(4) }}
+),
+
+small_rests as (
+    select
+        kanon_class,
+        kanon_qi
+    from gaining_children
+    group by
+        kanon_class,
+        kanon_qi
+    having max(kanon_class_records) - sum(kanon_records) between 1 and {{ kanon_sql.positive_int(k, "k") }} - 1
+),
+
+ranked_children as (
+    {{ kanon_sql.ranked_children("(
+        select gaining_children.*
+        from gaining_children
+        inner join small_rests
+            on small_rests.kanon_class = gaining_children.kanon_class
+            and small_rests.kanon_qi = gaining_children.kanon_qi
+    )") | indent(4) }}
+)
+
+select
+    gaining_children.*,
+    true as kanon_goes
+from gaining_children
+left join small_rests
+    on small_rests.kanon_class = gaining_children.kanon_class
+    and small_rests.kanon_qi = gaining_children.kanon_qi
+where small_rests.kanon_class is null
+
+union all
+
+select
+    ranked_children.* exclude (kanon_rest, kanon_before, kanon_rank, kanon_passing),
+    kanon_rest + kanon_before >= {{ kanon_sql.positive_int(k, "k") }} as kanon_goes
+from ranked_children
 {%- endmacro %}
 
 
@@ -363,57 +427,76 @@ inner join (
     as much. A row for each class that comes of it, numbered from `first`: the children that go,
     and the rest, which has no place of its own.
 
-    `factors` make gains of different quasi-identifiers comparable, as whole numbers.
+    `factors` make gains of different quasi-identifiers comparable, as whole numbers; `offer_type` holds
+    every offer, times how many quasi-identifiers there are, so that offers are compared together
+    with whose they are. With `closing` not all of the `judged` children go, and beside each part
+    stands in which quasi-identifiers its class has any: by another it can never be split again, and
+    neither can its parts.
 #}
-{% macro splits(going, factors, first) %}
+{% macro splits(judged, factors, first, offer_type, closing=false) %}
+{% set many = factors | length %}
 with
 
-going_children as (
-    {{ going | indent(4) }}
+judged_children as (
+    {{ judged | indent(4) }}
 ),
 
 offers as (
     select
         kanon_class,
         kanon_qi,
-        sum(cast(kanon_gain as hugeint)) * case kanon_qi
+        cast(sum({{ "case when kanon_goes then kanon_gain end" if closing else "kanon_gain" }}) as {{ offer_type }}) * case kanon_qi
 {% for factor in factors %}
-            when {{ loop.index }} then cast({{ factor }} as hugeint)
+            when {{ loop.index }} then cast({{ factor }} as {{ offer_type }})
 {% endfor %}
         end as kanon_offer,
-        cast(max(kanon_class_records) - sum(kanon_records) as bigint) as kanon_left
-    from going_children
+        cast(max(kanon_class_records) - sum({{ "case when kanon_goes then kanon_records end" if closing else "kanon_records" }}) as bigint) as kanon_left
+    from judged_children
     group by
         kanon_class,
         kanon_qi
 ),
 
-choices as (
+best_offers as (
     select
         kanon_class,
-        kanon_qi,
-        kanon_left
-    from (
-        select
-            offers.*,
-            row_number() over (partition by kanon_class order by kanon_offer desc, kanon_qi) as kanon_rank
-        from offers
-    ) as ranked_offers
-    where kanon_rank = 1
+{% for factor in factors if closing %}
+        bool_or(kanon_qi = {{ loop.index }}) as kanon_open_{{ loop.index }},
+{% endfor %}
+        max(kanon_offer * {{ many }} + {{ many }} - kanon_qi) as kanon_best
+    from offers
+    group by kanon_class
+),
+
+choices as (
+    select
+        best_offers.*,
+        offers.kanon_qi,
+        offers.kanon_left
+    from offers
+    inner join best_offers
+        on best_offers.kanon_class = offers.kanon_class
+        and best_offers.kanon_best = offers.kanon_offer * {{ many }} + {{ many }} - offers.kanon_qi
 ),
 
 parts as (
     select
-        going_children.kanon_class,
-        going_children.kanon_qi,
-        going_children.kanon_place,
-        going_children.kanon_level,
-        going_children.kanon_leaves,
-        going_children.kanon_records
-    from going_children
+        judged_children.kanon_class,
+        judged_children.kanon_qi,
+        judged_children.kanon_place,
+        judged_children.kanon_level,
+        judged_children.kanon_leaves,
+{% for factor in factors if closing %}
+        choices.kanon_open_{{ loop.index }},
+{% endfor %}
+        judged_children.kanon_records
+    from judged_children
     inner join choices
-        on choices.kanon_class = going_children.kanon_class
-        and choices.kanon_qi = going_children.kanon_qi
+        on choices.kanon_class = judged_children.kanon_class
+        and choices.kanon_qi = judged_children.kanon_qi
+{% if closing %}
+    where judged_children.kanon_goes
+{% endif %}
 
     union all
 
@@ -423,6 +506,9 @@ parts as (
         null as kanon_place,
         null as kanon_level,
         null as kanon_leaves,
+{% for factor in factors if closing %}
+        kanon_open_{{ loop.index }},
+{% endfor %}
         kanon_left as kanon_records
     from choices
     where kanon_left > 0
@@ -435,13 +521,18 @@ from parts
 {%- endmacro %}
 
 
-{# How many classes were split, and into how many. #}
-{% macro splits_in_short(splits) %}
+{# How many classes were split, into how many, and to which levels in each quasi-identifier. #}
+{% macro splits_in_short(splits, keys) %}
 select
     count(distinct kanon_class) as kanon_split,
+{% for key in keys %}
+    min(case when kanon_qi = {{ loop.index }} then kanon_level end) as kanon_lowest_{{ loop.index }},
+    max(case when kanon_qi = {{ loop.index }} then kanon_level end) as kanon_highest_{{ loop.index }},
+{% endfor %}
     count(*) as kanon_parts
 from {{ splits }}
 {%- endmacro %}
+
 
 
 {# The level of each new class in each quasi-identifier. #}
@@ -462,60 +553,51 @@ inner join {{ class_levels }} as class_levels
 {%- endmacro %}
 
 
-{# The members of the classes that were split, by their new classes. #}
-{% macro members_of_parts(members, splits, descents, keys, carried) %}
-with
-
-chosen as (
-    select distinct
-        kanon_class,
-        kanon_qi
-    from {{ splits }}
-),
-
-split_members as (
-    select
-        members.*,
-        chosen.kanon_qi,
-        case chosen.kanon_qi
-{% for key in keys %}
-            when {{ loop.index }} then members.kanon_next_{{ loop.index }}
-{% endfor %}
-        end as kanon_place,
-        case chosen.kanon_qi
-{% for key in keys %}
-            when {{ loop.index }} then members.{{ key }}
-{% endfor %}
-        end as kanon_raw_place
-    from {{ members }} as members
-    inner join chosen
-        on chosen.kanon_class = members.kanon_class
-)
-
+{# The members of the classes that were split, by their new classes, with the labels by which these
+   can be split next. `moved` has a row for each quasi-identifier: its key, the table of its values,
+   and the levels above 0 to which it went. With `closing` labels are left out by which a class
+   can't be split any more. #}
+{% macro members_of_parts(members, splits, moved, carried, closing=false) %}
 select
-    coalesce(going.kanon_part, rests.kanon_part) as kanon_class,
-{% for key in keys %}
-    split_members.{{ key }},
+    coalesce(going.kanon_part, choices.kanon_rest_part) as kanon_class,
+{% for each in moved %}
+    members.{{ each.key }},
     case
-        when going.kanon_qi = {{ loop.index }} then descents.kanon_place
-        else split_members.kanon_next_{{ loop.index }}
-    end as kanon_next_{{ loop.index }},
+{% for level in each.levels %}
+        when going.kanon_qi = {{ each.place }} and going.kanon_level = {{ level }} then values_{{ each.place }}.kanon_place_{{ level - 1 }}
+{% endfor %}
+        when going.kanon_qi = {{ each.place }} then null
+        {{ "when choices.kanon_open_" ~ each.place ~ " then" if closing else "else" }} members.kanon_next_{{ each.place }}
+    end as kanon_next_{{ each.place }},
 {% endfor %}
 {% for column in carried %}
-    split_members.{{ kanon_sql.alias(column) }},
+    members.{{ kanon_sql.alias(column) }},
 {% endfor %}
-    split_members.kanon_records
-from split_members
+    members.kanon_records
+from {{ members }} as members
+{% for each in moved if each.levels %}
+inner join {{ each.values }} as values_{{ each.place }}
+    on values_{{ each.place }}.kanon_place_0 = members.{{ each.key }}
+{% endfor %}
+inner join (
+    select
+        kanon_class,
+        any_value(kanon_qi) as kanon_qi,
+{% for each in moved if closing %}
+        any_value(kanon_open_{{ each.place }}) as kanon_open_{{ each.place }},
+{% endfor %}
+        max(case when kanon_place is null then kanon_part end) as kanon_rest_part
+    from {{ splits }}
+    group by kanon_class
+) as choices
+    on choices.kanon_class = members.kanon_class
 left join {{ splits }} as going
-    on going.kanon_class = split_members.kanon_class
-    and going.kanon_place = split_members.kanon_place
-left join {{ splits }} as rests
-    on rests.kanon_class = split_members.kanon_class
-    and rests.kanon_place is null
-left join {{ descents }} as descents
-    on descents.kanon_qi = going.kanon_qi
-    and descents.kanon_level = going.kanon_level - 1
-    and descents.kanon_raw_place = split_members.kanon_raw_place
+    on going.kanon_class = members.kanon_class
+    and going.kanon_place = case choices.kanon_qi
+{% for each in moved %}
+        when {{ each.place }} then members.kanon_next_{{ each.place }}
+{% endfor %}
+    end
 {%- endmacro %}
 
 
@@ -534,6 +616,25 @@ left join (
 ) as split
     on split.kanon_class = members.kanon_class
 where split.kanon_class is null
+{%- endmacro %}
+
+
+{# The combinations of the classes that fail, which are in none then; without any where there is no
+   release. #}
+{% macro suppressed_members(members, failing, keys) %}
+select
+    cast(null as integer) as kanon_class,
+{% for key in keys %}
+    members.{{ key }},
+{% endfor %}
+    members.kanon_records
+from {{ members }} as members
+{% if failing is none %}
+where false
+{% else %}
+inner join {{ failing }} as failing
+    on failing.kanon_class = members.kanon_class
+{% endif %}
 {%- endmacro %}
 
 
@@ -585,8 +686,10 @@ union all
 {%- endmacro %}
 
 
-{# Each combination once, with the class that it ended in; with none where it is suppressed. #}
-{% macro recoded_combinations(finished, members, failing, keys) %}
+{# Each combination with the class that it ended in; with none where it is suppressed. It has
+   `several` rows where what a demand reads stands beside, and gets one. #}
+{% macro recoded_combinations(parted, keys, several) %}
+{% if several %}
 select
     any_value(kanon_class) as kanon_class,
 {% for key in keys %}
@@ -594,31 +697,23 @@ select
 {% endfor %}
     cast(sum(kanon_records) as bigint) as kanon_records
 from (
-{% for each in finished %}
-    select *
-    from {{ each }}
-
-    union all
-
-{% endfor %}
-    select
-        cast(null as integer) as kanon_class,
-{% for key in keys %}
-        members.{{ key }},
-{% endfor %}
-        members.kanon_records
-    from {{ members }} as members
-{% if failing is not none %}
-    inner join {{ failing }} as failing
-        on failing.kanon_class = members.kanon_class
-{% else %}
-    where false
 {% endif %}
+{% for each in parted %}
+select *
+from {{ each }}
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
+{% if several %}
 ) as combinations
 group by
 {% for key in keys %}
     {{ key }}{{ "," if not loop.last }}
 {% endfor %}
+{% endif %}
 {%- endmacro %}
 
 

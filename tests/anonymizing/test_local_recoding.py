@@ -377,6 +377,27 @@ def test_weights_and_bounds_against_plain_python(drawn: Drawn) -> None:
 # --- what is refused, and what is said ------------------------------------------------------
 
 
+def test_a_step_down_that_loses_more_is_taken_where_none_loses_less() -> None:
+    # Not nested: R has one leaf, and the P below it three.
+    labels = {
+        "a": ["P", "R", "*"],
+        "b": ["P", "S", "*"],
+        "c": ["P", "S", "*"],
+        "d": ["Q", "S", "*"],
+    }
+
+    result = kanon.anonymize(
+        pyarrow.table({"x": list(labels), "y": list("1122")}),
+        quasi_identifiers={"x": {"hierarchy": labels}, "y": {"levels": ["suppress"]}},
+        hierarchy_faults="warn",
+        k=1,
+        algorithm="local",
+    )
+
+    made = result.to_dict()["anonymization"]
+    assert made["levels_by_records"] == {"x": {"0": 4}, "y": {"0": 4}}
+
+
 def test_a_top_that_differs_and_can_not_be_joined_is_in_vain() -> None:
     tops = {"country": {"hierarchy": {name: [each[0]] for name, each in CONTINENTS.items()}}}
 
