@@ -17,7 +17,7 @@ from kanon_sql.plan.roles import (
     masked_columns,
 )
 from kanon_sql.spec.hierarchy_table import HierarchyTable, table_of_rows
-from kanon_sql.sql.gate import checked_select
+from kanon_sql.sql.gate import require_select
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row, Table
 
@@ -153,5 +153,5 @@ def _asked(
     engine: Engine, table: Table, macro: str, relation: str | None = None, **arguments: Any
 ) -> list[Row]:
     sql = render(macro, relation=relation or table.sql, **arguments)
-    checked_select(sql, frozenset([table.sql]))
+    require_select(sql, frozenset([table.sql]))
     return engine.query(sql)

@@ -8,9 +8,16 @@ import sqlglot
 from sqlglot import exp
 
 from kanon_sql.errors import EngineError, SpecError
+from kanon_sql.sql.plain_reading import plainly_reads
 from kanon_sql.sql.quoting import DIALECT
 
 _WRITING = (exp.DDL, exp.DML, exp.Command, exp.Into)
+
+
+def require_select(sql: str, tables: frozenset[str]) -> None:
+    """Raise `EngineError` unless the statement is one SELECT that reads nothing but `tables`."""
+    if not plainly_reads(sql, tables):
+        checked_select(sql, tables)
 
 
 def checked_select(sql: str, tables: frozenset[str]) -> exp.Query:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from kanon_sql.sql.folding import folded
-from kanon_sql.sql.gate import checked_select
+from kanon_sql.sql.gate import require_select
 from kanon_sql.sql.quoting import DIALECT
 
 
@@ -44,7 +44,7 @@ class Statement:
 
     def check(self) -> None:
         """Raise unless the statement is one SELECT that reads nothing but its tables."""
-        checked_select(self.sql, self.tables)
+        require_select(self.sql, self.tables)
 
     def text(
         self, dialect: str, sql: str | None = None, also: Sequence[tuple[str, str]] = ()
