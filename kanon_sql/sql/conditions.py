@@ -143,7 +143,10 @@ def _one_expression(text: str) -> exp.Expr:
     try:
         statements = sqlglot.parse(f"select {text}", read=DIALECT)
     except sqlglot.errors.SqlglotError:
-        raise SpecError(f"where: {begun(text)!r} is not an expression.") from None
+        raise SpecError(
+            f"where: {begun(text)!r} is not an expression, as age > 30 is one. A name that is a "
+            "word of SQL, or has a space in it, stands in double quotes."
+        ) from None
     except RecursionError:
         raise _too_deep(text) from None
     text = begun(text)

@@ -90,6 +90,12 @@ def test_text_beside_a_number_or_a_date_is_cast_and_said_to_be(
     assert (accepted.sql, accepted.casts) == (sql, (TextCast("zip", cast),))
 
 
+AN_EXPRESSION = (
+    "an expression, as age > 30 is one. A name that is a word of SQL, or has a space in it, stands "
+    "in double quotes."
+)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -100,8 +106,9 @@ def test_text_beside_a_number_or_a_date_is_cast_and_said_to_be(
          "'age > 1; drop table patients' must be one expression, as in: age >= 18 and sex = 'F'."),
         ("age > 1 union select 1",
          "'age > 1 union select 1' must be one expression, as in: age >= 18 and sex = 'F'."),
-        ("age >", "'age >' is not an expression."),
-        ("drop table patients", "'drop table patients' is not an expression."),
+        ("age >", f"'age >' is not {AN_EXPRESSION}"),
+        ("alter < 40", f"'alter < 40' is not {AN_EXPRESSION}"),
+        ("drop table patients", f"'drop table patients' is not {AN_EXPRESSION}"),
         ("age > 1 limit 5", f"'age > 1 limit 5' {ALONE}"),
         ("age > 1 from patients", f"'age > 1 from patients' {ALONE}"),
         ("distinct age > 1", f"'distinct age > 1' {ALONE}"),
