@@ -152,10 +152,9 @@ def compile(
     quotes.
 
     >>> compiled = compile("people", quasi_identifiers="zip", dialect="snowflake", quote="needed")
-    >>> print(compiled.tables[0].steps["classes"].partition("from ")[2][:31])
+    >>> print(compiled.tables[0].steps["classes"].partition("from ")[2][:23])
     people
-        group by
-            zip
+        group by zip
     """
     demands = {"k": k, "l": l, "t": t, "k_map": k_map}
     spec = spec_asked(

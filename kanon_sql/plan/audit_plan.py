@@ -21,6 +21,7 @@ from kanon_sql.plan.check_sql import (
 from kanon_sql.plan.demands import (
     audited,
     demanded_size,
+    demands_on_people,
     demands_on_reference,
     demands_on_size,
     looked_at,
@@ -196,7 +197,7 @@ def _survey(bound: BoundSpec) -> Statement:
         bound,
         "survey_classes",
         f"How many classes of {bound.table.name} have each size and each sum of "
-        f"{bound.weight.name}?",
+        f"{bound.weight.name}? More than {SURVEY_CLASSES:,} rows are not answered.",
         render(
             "survey_classes",
             relation=records(bound, with_entity(bound, [*columns, bound.weight])),
@@ -255,8 +256,9 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
         there = looked_at(reference.table.name, reference.levels)
         checks = labelled(asking)
         risky = render("journalist_risk", bound=AT_RISK)
-        at_risk = render("people_where", predicate=risky, name="at_risk")
-        measures = [*([at_risk] if macro == "k_map" else []), *reference_measures(bound, checks)]
+        those = render("people_where", predicate=risky, name="at_risk")
+        measures = [*([those] if macro == "k_map" else []), *reference_measures(bound, checks)]
+        at_risk = f" At risk is whoever has a chance above {AT_RISK:g}." if macro == "k_map" else ""
         asked_of: dict[str, Any] = {
             "release": records(bound, with_entity(bound, list(bound.quasi_identifiers))),
             "columns": list(bound.quasi_identifiers),
@@ -276,7 +278,7 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
             step_name,
             f"How many {'people' if reference.entity or reference.weight else 'records'} in "
             f"{there} match each combination of "
-            f"{spoken(bound.quasi_identifiers)} in {audited(bound)}, at least and in all?",
+            f"{spoken(bound.quasi_identifiers)} in {audited(bound)}, at least and in all?{at_risk}",
             render_known(macro, **asked_of),
             *models,
             demanded=demands_on_reference(checks),
@@ -294,6 +296,7 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
                 ),
                 *models,
                 only="where any class is",
+                demanded=demands_on_people(checks),
             )
             if outside
             else step(

@@ -41,6 +41,13 @@ def demands_on_values(checks: Iterable[LabelledCheck]) -> Iterator[str]:
             yield f"kanon_{failing}_classes = 0 in every row."
 
 
+def demands_on_people(checks: Iterable[LabelledCheck]) -> Iterator[str]:
+    """What the one row on the people in violating classes must show."""
+    for each in checks:
+        if each.check.gates:
+            yield f"kanon_{each.label}_violated_people = 0."
+
+
 def demands_on_distance(each: LabelledCheck) -> Iterator[str]:
     """What the one row on a distance must show."""
     if each.check.gates:

@@ -24,6 +24,7 @@ from kanon_sql.plan.demands import (
     audited,
     demanded_size,
     demands_on_distance,
+    demands_on_people,
     demands_on_size,
     demands_on_values,
 )
@@ -179,6 +180,7 @@ def _classes_of(
             ),
             *({type(each.check.model): None for each in gating}),
             only="where people have records in several of these classes, and some of them fail",
+            demanded=demands_on_people(gating),
         )
         if bound.entity and violated
         else None
@@ -248,6 +250,7 @@ def distance_steps(bound: BoundSpec) -> Iterator[DistanceStep]:
                 ),
                 TCloseness,
                 only="where any of these classes fails",
+                demanded=demands_on_people([each]),
             )
             if bound.entity and violated
             else None

@@ -16,6 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.sql.dialects.layout import laid_out
 from kanon_sql.sql.dialects.rules import Rules, is_some_records
 from kanon_sql.sql.dialects.spelling import (
     in_lower_case,
@@ -94,7 +95,7 @@ def translated(
         reason = str(error).splitlines()[0]
         raise SpecError(f"the SQL can't be written for {dialect}: {reason}") from None
     text = without_names_said_twice(in_lower_case(text, dialect), dialect)
-    return with_comments(folded(text, dialect), said)
+    return with_comments(folded(laid_out(text, dialect), dialect), said)
 
 
 def _reasons(tree: exp.Expr, dialect: str) -> dict[str, list[str]]:

@@ -59,5 +59,5 @@ RULES: Rules = {
     exp.IgnoreNulls: _written("any_value(x)", x="this.this"),
     exp.Like: backslash_in_like,
     exp.ILike: backslash_in_like,
-    exp.Encode: _written("cast(cast(x as varchar(max)) as varbyte)", x="this"),
+    exp.Encode: _written("cast(cast(x as varchar(max)) as varbyte(65535))", x="this"),
 }

@@ -67,11 +67,14 @@ from people
 {%- endmacro %}
 
 
-{# What all classes of either side have together. #}
-{% macro counts_of_delta_presence(measures, entity=none) %}
+{# What all classes of either side have together; where it is `sized`, how much there is of the
+   release, too. #}
+{% macro counts_of_delta_presence(measures, entity=none, sized=true) %}
 select
+{% if sized %}
     sum(case when kanon_size > 0 then 1 else 0 end) as kanon_classes,
     sum(kanon_size) as kanon_sizes,
+{% endif %}
     {{ kanon_sql.classes_where("kanon_size > 0 and kanon_population = 0", "unmatched") }},
     {{ kanon_sql.records_where(
         "kanon_size > 0 and kanon_population = 0", "unmatched", kanon_sql.records_of_class(entity)
@@ -260,7 +263,7 @@ with
 ) }},
 
 matched_classes as (
-    {{ kanon_sql.counts_of_delta_presence(measures, entity) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_delta_presence(measures, entity, sized=false) | trim | indent(4) }}
 ),
 
 measured as (

@@ -32,7 +32,7 @@
 {% set errors = [] %}
 {% if entity is not none %}
 {% set errors = errors + [{
-    "statement": kanon_sql.without_entity(relation, entity),
+    "statement": kanon_sql.without_entity(relation, entity, counted=false),
     "counted": "kanon_without_entity",
     "set": "records_without_entity",
     "are": "records without an entity",
@@ -40,7 +40,7 @@
 {% endif %}
 {% if reference_entity is not none %}
 {% set errors = errors + [{
-    "statement": kanon_sql.without_entity(reference, reference_entity),
+    "statement": kanon_sql.without_entity(reference, reference_entity, counted=false),
     "counted": "kanon_without_entity",
     "set": "reference_without_entity",
     "are": "records of the reference without an entity",
@@ -48,7 +48,7 @@
 {% endif %}
 {% if earlier_entity is not none %}
 {% set errors = errors + [{
-    "statement": kanon_sql.without_entity(earlier, earlier_entity),
+    "statement": kanon_sql.without_entity(earlier, earlier_entity, counted=false),
     "counted": "kanon_without_entity",
     "set": "earlier_without_entity",
     "are": "records of the earlier release without an entity",
@@ -56,7 +56,7 @@
 {% endif %}
 {% if reference_weight is not none %}
 {% set errors = errors + [{
-    "statement": kanon_sql.not_a_weight(reference, reference_weight),
+    "statement": kanon_sql.not_a_weight(reference, reference_weight, counted=false),
     "counted": "kanon_not_a_weight",
     "set": "not_a_weight",
     "are": "weights of the reference that are no number of people",
@@ -65,7 +65,7 @@
 {% if listed is not none %}
 {% set errors = errors + [{
     "sets": kanon_sql.held_values(relation, sensitive, listed, unknown=true),
-    "statement": kanon_sql.counts_of_values_not_listed(),
+    "statement": kanon_sql.counts_of_values_not_listed(records_alone=true),
     "counted": "kanon_records_not_listed",
     "set": "records_not_listed",
     "are": "records with a value that the order does not list",
@@ -126,7 +126,7 @@ verdicts as (
             when {{ violated | trim | indent(16) }} then 'violated'
             else 'holds'
         end as status,
-        {{ failures | trim }} as at_risk,
+        {{ failures | trim | indent(8) }} as at_risk,
         measured.records
 {%- for column in columns %},
         measured.{{ column }}

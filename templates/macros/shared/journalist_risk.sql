@@ -20,10 +20,10 @@
     entity=none, reference_entity=none, reference_weight=none, union=false, complete=false
 ) %}
 {% set bound = max_highest if max_highest is not none else threshold if max_at_risk is not none else none %}
-{% set measures = [
-    "sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records",
+{% set measures = ["sum(" ~ kanon_sql.records_of_class(entity) ~ ") as kanon_records"] %}
+{% set shares = [
     kanon_sql.people_where(kanon_sql.journalist_risk(threshold), "journalist_risk_at_risk"),
-] %}
+] if max_at_risk is not none else [] %}
 {% if bound is not none %}
 {% set measures = measures + [
     kanon_sql.classes_where(kanon_sql.journalist_risk(bound), "journalist_risk_violated"),
@@ -40,7 +40,8 @@
 with
 
 {{ kanon_sql.sets_of_matched(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, shares,
+    asked=["classes", "least_union", "unions"]
 ) }},
 
 measured as (
@@ -48,9 +49,11 @@ measured as (
         coalesce(matched_classes.kanon_records, 0) as records,
         {{ nothing if bound is none else "matched_classes.kanon_journalist_risk_violated_classes" }} as violating_classes,
         {{ nothing if bound is none else "matched_classes.kanon_journalist_risk_violated_records" }} as violating_records,
+{% if max_at_risk is not none %}
         {{ counted }}.kanon_journalist_risk_at_risk_people as kanon_at_risk,
-        {{ counted }}.kanon_reidentified,
         {{ counted }}.kanon_sizes,
+{% endif %}
+        {{ counted }}.kanon_reidentified,
         {{ kanon_sql.quotient("1", "matched_classes.kanon_least_union") }} as achieved,
         case
             when {{ of_reference }} > {{ of_release }}

@@ -7,7 +7,10 @@
 {% macro k_anonymity(relation, columns, entity=none, rolled_up=false, violating=none, k=none) %}
 with
 
-{{ kanon_sql.sets_of_k_anonymity(relation, columns, entity, rolled_up) }}
+{{ kanon_sql.sets_of_k_anonymity(
+    relation, columns, entity, rolled_up,
+    asked=["records", "without_entity"] if violating is none else ["records"]
+) }}
 
 {% if violating is not none %}
 {{ kanon_sql.violating_classes(columns, violating, records=kanon_sql.records_of_class(entity)) }}
@@ -22,7 +25,9 @@ with
 
 
 {# The sets that such a statement names, the last of which is that of the classes. #}
-{% macro sets_of_k_anonymity(relation, columns, entity=none, rolled_up=false) %}
+{% macro sets_of_k_anonymity(
+    relation, columns, entity=none, rolled_up=false, asked=["records", "without_entity"]
+) %}
 {% if entity is none %}
 classes as (
     select
@@ -39,7 +44,7 @@ class_people as (
 ),
 
 classes as (
-    {{ kanon_sql.count_people("class_people", columns, entity) | trim | indent(4) }}
+    {{ kanon_sql.count_people("class_people", columns, entity, asked) | trim | indent(4) }}
 )
 {%- endif %}
 {%- endmacro %}
@@ -140,7 +145,7 @@ measured as (
 {% if wildcard -%}
 {{ kanon_sql.sets_of_wildcards(relation, columns) }}
 {%- else -%}
-{{ kanon_sql.sets_of_k_anonymity(relation, columns, entity) }}
+{{ kanon_sql.sets_of_k_anonymity(relation, columns, entity, asked=["records"]) }}
 {%- endif %}
 {%- endmacro %}
 

@@ -33,11 +33,11 @@ with
 {# The sets that such a statement names, the last of which is that of the classes, or of the people. #}
 {% macro sets_of_k_map(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard=false,
-    each_person=false
+    each_person=false, union=true
 ) %}
 {{ kanon_sql.release_beside_reference(
     release, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard,
-    named="linked_classes" if each_person else "classes"
+    named="linked_classes" if each_person else "classes", union=union
 ) }}
 {%- if each_person %},
 
@@ -67,10 +67,15 @@ classes as (
 {%- endmacro %}
 
 
-{# What the classes have together, and besides what the people have, each once, if one is named. #}
+{#
+    What the classes have together, of which `asked` are asked for; and besides what the people have,
+    each once, if one is named: then the shares are theirs.
+#}
 {% macro sets_of_matched(
-    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures
+    release, columns, entity, reference, pairs, reference_entity, reference_weight, measures,
+    shares, asked=[]
 ) %}
+{% set of_shares = ["sizes", "reidentified"] %}
 {{ kanon_sql.sets_of_k_map(
     release, columns, entity, reference, pairs, reference_entity, reference_weight,
     each_person=entity is not none
@@ -78,35 +83,43 @@ classes as (
 
 matched_classes as (
     {{ kanon_sql.counts_of_k_map(
-        measures, entity, "classes" if entity is none else "linked_classes"
+        measures + shares if entity is none else measures, entity,
+        "classes" if entity is none else "linked_classes",
+        asked + ["unmatched", "exceeding"] + (of_shares if entity is none else [])
     ) | trim | indent(4) }}
 )
 {%- if entity is not none %},
 
 -- The same of people: the last set above holds each of them as a class of one.
 matched_people as (
-    {{ kanon_sql.counts_of_k_map(measures, entity) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_k_map(shares, entity, asked=of_shares) | trim | indent(4) }}
 )
 {%- endif %}
 {%- endmacro %}
 
 
-{# What all of these have together. #}
-{% macro counts_of_k_map(measures, entity=none, classes="classes") %}
+{# What all of these have together: of the counts those that are asked for. #}
+{% macro counts_of_k_map(measures, entity=none, classes="classes", asked=none) %}
+{% set records = kanon_sql.records_of_class(entity) %}
+{% set exceeding = "kanon_population > 0 and kanon_population < kanon_size" %}
+{% set chosen = namespace(counts=[]) %}
+{% for name, count in [
+    ("classes", "count(*) as kanon_classes"),
+    ("sizes", "sum(kanon_size) as kanon_sizes"),
+    ("least_population", "min(kanon_population) as kanon_least_population"),
+    ("least_union", "min(kanon_union) as kanon_least_union"),
+    ("unions", "sum(kanon_union) as kanon_unions"),
+    ("reidentified", kanon_sql.marketer_risk()),
+    ("unmatched", kanon_sql.classes_where("kanon_population = 0", "unmatched")),
+    ("unmatched", kanon_sql.records_where("kanon_population = 0", "unmatched", records)),
+    ("exceeding", kanon_sql.classes_where(exceeding, "exceeding")),
+] if asked is none or name in asked %}
+{% set chosen.counts = chosen.counts + [count] %}
+{% endfor %}
 select
-    count(*) as kanon_classes,
-    sum(kanon_size) as kanon_sizes,
-    min(kanon_population) as kanon_least_population,
-    min(kanon_union) as kanon_least_union,
-    sum(kanon_union) as kanon_unions,
-    {{ kanon_sql.marketer_risk() }},
-    {{ kanon_sql.classes_where("kanon_population = 0", "unmatched") }},
-    {{ kanon_sql.records_where("kanon_population = 0", "unmatched", kanon_sql.records_of_class(entity)) }},
-    {{ kanon_sql.classes_where("kanon_population > 0 and kanon_population < kanon_size", "exceeding") | indent(4) }}
-{%- for measure in measures %},
-    {{ measure | indent(4) }}
-{%- endfor %}
-
+{% for count in chosen.counts + measures %}
+    {{ count | trim | indent(4) }}{{ "," if not loop.last }}
+{% endfor %}
 from {{ classes }}
 {%- endmacro %}
 
@@ -359,11 +372,13 @@ coalesce('=' || {{ kanon_sql.as_text(column, type) }}, '')
 with
 
 {{ kanon_sql.sets_of_k_map(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, wildcard, union=union
 ) }},
 
 matched_classes as (
-    {{ kanon_sql.counts_of_k_map(measures, entity) | trim | indent(4) }}
+    {{ kanon_sql.counts_of_k_map(measures, entity, asked=[
+        "least_union" if union else "least_population", "unmatched", "exceeding",
+    ]) | trim | indent(4) }}
 ),
 
 measured as (

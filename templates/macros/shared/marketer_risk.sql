@@ -23,7 +23,7 @@ sum({{ kanon_sql.quotient("kanon_size", "kanon_union") }}) as kanon_reidentified
 with
 
 {{ kanon_sql.sets_of_matched(
-    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures
+    relation, columns, entity, reference, pairs, reference_entity, reference_weight, measures, shares=[]
 ) }},
 
 measured as (

@@ -29,12 +29,12 @@
 
 {# The cells of the release that stand for those of a combination of the reference. #}
 {% macro cells_in_release(pairs, matched, reference_entity, aliased=false) -%}
-{% for pair in pairs %}
+{% for pair in pairs -%}
 {% set cell = ("matching_" ~ loop.index ~ ".kanon_released")
     if pair in matched
     else kanon_sql.aliases_in(
         "reference_classes" if reference_entity is none else "reference_people", [pair.column]
-    ) | trim %}
+    ) | trim -%}
 {{ "" if loop.first else ",\n" }}    {{ cell }}{{ " as " ~ kanon_sql.alias(pair.column) if aliased }}
 {%- endfor %}
 {%- endmacro %}

@@ -33,15 +33,20 @@ held_values as (
 
 
 {# How many of these values are not among listed_values. #}
-{% macro counts_of_values_not_listed() %}
+{% macro counts_of_values_not_listed(records_alone=false) %}
 select
+{% if not records_alone %}
     sum(case when listed_values.kanon_value is null then 1 else 0 end) as kanon_values_not_listed,
+{% endif %}
     sum(
         case when listed_values.kanon_value is null then held_values.kanon_records else 0 end
-    ) as kanon_records_not_listed,
+    ) as kanon_records_not_listed
+{%- if not records_alone %},
     sum(
         case when held_values.kanon_value is null then held_values.kanon_records else 0 end
     ) as kanon_null_records
+{%- endif %}
+
 from held_values
 left join listed_values
     on listed_values.kanon_value = held_values.kanon_value

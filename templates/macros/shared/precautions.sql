@@ -3,9 +3,11 @@
 #}
 
 {# Records without an entity: no person can be counted for them. #}
-{% macro without_entity(relation, entity) %}
+{% macro without_entity(relation, entity, counted=true) %}
 select
+{% if counted %}
     count(*) as kanon_records,
+{% endif %}
     sum(case when {{ kanon_sql.ident(entity) }} is null then 1 else 0 end) as kanon_without_entity
 from {{ relation }}
 {%- endmacro %}
@@ -24,9 +26,11 @@ from {{ relation }}
 
 
 {# Weights that are no number of people: NULL, text, negative, fractional or beyond counting. #}
-{% macro not_a_weight(relation, weight) %}
+{% macro not_a_weight(relation, weight, counted=true) %}
 select
+{% if counted %}
     count(*) as kanon_records,
+{% endif %}
     sum(
         case
             when kanon_written is null then 1

@@ -29,14 +29,18 @@ measured_classes as (
         coalesce(sum({{ records }}), 0) as records,
         {{ kanon_sql.above_bound(bound, "violating_classes", "1") }},
         {{ kanon_sql.above_bound(bound, "violating_records", records) }},
+{% if is_exact %}
         count(*) as kanon_classes,
+{% endif %}
         {{ kanon_sql.quotient("1", "min(kanon_size)") }} as achieved
     from classes
 ),
 
 measured_people as (
     select
+{% if max_at_risk is not none %}
         {{ kanon_sql.above_bound(threshold, "kanon_at_risk", "kanon_people") }},
+{% endif %}
 {% if not is_exact %}
         sum({{ kanon_sql.quotient("kanon_people", "kanon_size") }}) as kanon_found,
 {% endif %}
@@ -50,8 +54,12 @@ measured as (
         measured_classes.violating_classes,
         measured_classes.violating_records,
         measured_classes.achieved,
+{% if max_at_risk is not none %}
         measured_people.kanon_at_risk,
+{% endif %}
+{% if max_at_risk is not none or max_average is not none and is_exact %}
         measured_people.kanon_people,
+{% endif %}
         {{ found }} as kanon_found,
         {{ kanon_sql.quotient(found, "measured_people.kanon_people") }} as average
     from measured_classes

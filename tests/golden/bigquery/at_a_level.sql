@@ -46,7 +46,5 @@ select
     sum(case when `age` is null or `zip` is null then kanon_size else 0 end) as kanon_with_null,
     sum(case when `age` = '*' and `zip` = '*' then kanon_size else 0 end) as kanon_suppressed
 from classes
-group by
-    kanon_size
-order by
-    kanon_size
+group by kanon_size
+order by kanon_size

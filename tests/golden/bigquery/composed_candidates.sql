@@ -35,8 +35,7 @@ earlier_classes as (
         `zip_code` as kanon_earlier_1,
         row_number() over (order by case when `zip_code` is null then 1 else 0 end, `zip_code`) as kanon_class
     from `patients_before`
-    group by
-        `zip_code`
+    group by `zip_code`
 ),
 
 release_members as (
@@ -53,15 +52,11 @@ release_members as (
     inner join release_classes
         on (
             release_classes.`zip` = release_records.`zip`
-            or (
-                release_classes.`zip` is null and release_records.`zip` is null
-            )
+            or (release_classes.`zip` is null and release_records.`zip` is null)
         )
         and (
             release_classes.`age` = release_records.`age`
-            or (
-                release_classes.`age` is null and release_records.`age` is null
-            )
+            or (release_classes.`age` is null and release_records.`age` is null)
         )
 ),
 
@@ -92,8 +87,7 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_people as (
@@ -102,8 +96,7 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- Whoever is in several classes, with each of them.
@@ -114,8 +107,7 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where
-        release_people.kanon_first < release_people.kanon_last
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -125,8 +117,7 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where
-        earlier_people.kanon_first < earlier_people.kanon_last
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 -- Whoever is in both releases.
@@ -178,15 +169,11 @@ release_values_1 as (
     inner join release_classes
         on (
             release_classes.`zip` = release_cells.`zip`
-            or (
-                release_classes.`zip` is null and release_cells.`zip` is null
-            )
+            or (release_classes.`zip` is null and release_cells.`zip` is null)
         )
         and (
             release_classes.`age` = release_cells.`age`
-            or (
-                release_classes.`age` is null and release_cells.`age` is null
-            )
+            or (release_classes.`age` is null and release_cells.`age` is null)
         )
 ),
 
@@ -274,8 +261,7 @@ judged_people as (
     inner join judged_pairs
         on judged_pairs.kanon_release_class = people_in_pairs.kanon_release_class
         and judged_pairs.kanon_earlier_class = people_in_pairs.kanon_earlier_class
-    group by
-        people_in_pairs.kanon_entity
+    group by people_in_pairs.kanon_entity
 )
 
 select

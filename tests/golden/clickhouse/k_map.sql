@@ -1,5 +1,5 @@
 -- Question   How many people in voters match each combination of zip and age in patients, at least
---            and in all?
+--            and in all? At risk is whoever has a chance above 0.2.
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
 --            times in the reidentification dataset, so linking the two never leaves fewer than k
 --            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
@@ -52,7 +52,9 @@ cell_texts as (
             toInt64(1) as kanon_released,
             toInt64(0) as kanon_referred
         from release_classes
+
         union all
+
         select distinct
             toInt64(1) as kanon_column,
             "zip" as kanon_cell,
@@ -144,9 +146,7 @@ cells as (
             then 'null'
             when kanon_length > 0 and kanon_stars_left = kanon_length
             then 'any'
-            when not (
-                kanon_number is null
-            )
+            when not (kanon_number is null)
             then 'number'
             when kanon_notation = 'interval' and kanon_low <= kanon_high
             then 'interval'
@@ -165,17 +165,14 @@ starts as (
         kanon_column,
         coalesce(kanon_number, kanon_low) as kanon_start
     from cells
-    where
-        kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
+    where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
 ),
 
 -- Columns in which a-b may be a text like others.
 columns_of_texts as (
-    select distinct
-        kanon_column
+    select distinct kanon_column
     from cells
-    where
-        kanon_kind in ('mask', 'text')
+    where kanon_kind in ('mask', 'text')
 ),
 
 -- What takes in numbers; a-b is open at b where another cell begins there.
@@ -187,9 +184,7 @@ ranges as (
         cells.kanon_high as kanon_high,
         cells.kanon_low_open as kanon_low_open,
         case
-            when cells.kanon_kind = 'range' and not (
-                starts.kanon_start is null
-            )
+            when cells.kanon_kind = 'range' and not (starts.kanon_start is null)
             then 1
             else cells.kanon_high_open
         end as kanon_high_open
@@ -203,9 +198,7 @@ ranges as (
         cells.kanon_released = 1
         and (
             cells.kanon_kind = 'interval'
-            or (
-                cells.kanon_kind = 'range' and columns_of_texts.kanon_column is null
-            )
+            or (cells.kanon_kind = 'range' and columns_of_texts.kanon_column is null)
         )
 ),
 
@@ -217,8 +210,7 @@ masks as (
         kanon_stars_left,
         kanon_kept
     from cells
-    where
-        kanon_released = 1 and kanon_kind = 'mask'
+    where kanon_released = 1 and kanon_kind = 'mask'
 ),
 
 -- What each mask leaves of the cells that are as long as it is.
@@ -254,9 +246,10 @@ matching_cells as (
         kanon_cell as kanon_released,
         kanon_cell as kanon_referred
     from cells
-    where
-        kanon_released = 1 and kanon_referred = 1
+    where kanon_released = 1 and kanon_referred = 1
+
     union distinct
+
     select
         released.kanon_column as kanon_column,
         released.kanon_cell as kanon_released,
@@ -268,7 +261,9 @@ matching_cells as (
         released.kanon_released = 1
         and referred.kanon_referred = 1
         and released.kanon_kind = 'any'
+
     union distinct
+
     select
         released.kanon_column as kanon_column,
         released.kanon_cell as kanon_released,
@@ -285,7 +280,9 @@ matching_cells as (
         and released.kanon_kind = 'mask'
         and released.kanon_is_mask = 1
         and referred.kanon_referred = 1
+
     union distinct
+
     select
         ranges.kanon_column as kanon_column,
         ranges.kanon_cell as kanon_released,
@@ -297,12 +294,8 @@ matching_cells as (
         and referred.kanon_number <= ranges.kanon_high
     where
         referred.kanon_referred = 1
-        and (
-            referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0
-        )
-        and (
-            referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0
-        )
+        and (referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0)
+        and (referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0)
 ),
 
 -- The people of the reference in each combination of the release's cells.

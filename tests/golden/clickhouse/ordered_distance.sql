@@ -27,8 +27,7 @@ value_totals as (
         kanon_sensitive_1,
         sum(kanon_records) as kanon_value_total
     from class_values
-    group by
-        kanon_sensitive_1
+    group by kanon_sensitive_1
 ),
 
 -- The values of the table in their order, NULL last.
@@ -52,8 +51,7 @@ ranks as (
         kanon_rank,
         sum(kanon_value_total) as kanon_rank_total
     from ranked_values
-    group by
-        kanon_rank
+    group by kanon_rank
 ),
 
 -- What the table has up to each rank, and in all.
@@ -62,9 +60,7 @@ cumulated_ranks as (
         kanon_rank,
         sum(kanon_rank_total) over (order by kanon_rank) as kanon_up_to,
         sum(kanon_rank_total) over () as kanon_table_total,
-        toInt64((
-            count(*) over ()
-        )) as kanon_ranks
+        toInt64((count(*) over ())) as kanon_ranks
     from ranks
 ),
 
@@ -146,7 +142,9 @@ steps_of_both as (
         toInt64(0) as kanon_is_of_table,
         toInt64(0) as kanon_up_to
     from class_steps
+
     union all
+
     select
         null as "zip",
         kanon_rank,
@@ -204,8 +202,7 @@ gaps as (
             else kanon_crossing_sum
         end as kanon_crossing_sum
     from crossed_steps
-    where
-        kanon_is_of_table = 0
+    where kanon_is_of_table = 0
 ),
 
 -- What class and table differ by, added up over all ranks; before its first rank a class has nothing.
@@ -215,19 +212,14 @@ distances as (
         max(kanon_ranks) as kanon_ranks,
         max(kanon_table_total) as kanon_table_total,
         sum(
-            case when kanon_step = 1 then kanon_sum_before else 0 end + kanon_position * (
-                kanon_crossing - kanon_rank
-            ) - (
-                kanon_crossing_sum - kanon_sum_before
-            ) + (
-                kanon_next_sum_before - kanon_crossing_sum
-            ) - kanon_position * (
-                kanon_next_rank - kanon_crossing
-            )
+            case when kanon_step = 1 then kanon_sum_before else 0 end
+                + kanon_position * (kanon_crossing - kanon_rank)
+                - (kanon_crossing_sum - kanon_sum_before)
+                + (kanon_next_sum_before - kanon_crossing_sum)
+                - kanon_position * (kanon_next_rank - kanon_crossing)
         ) as kanon_moved
     from gaps
-    group by
-        "zip"
+    group by "zip"
 ),
 
 -- The mean over the steps from rank to rank, as a share; only rounding takes it below 0.
@@ -237,11 +229,7 @@ class_distances as (
         case
             when kanon_ranks = 1 or kanon_moved < 0
             then 0
-            else cast(kanon_moved as Nullable(Float64)) / nullIf((
-                kanon_table_total * (
-                    kanon_ranks - 1.0
-                )
-            ), 0)
+            else cast(kanon_moved as Nullable(Float64)) / nullIf((kanon_table_total * (kanon_ranks - 1.0)), 0)
         end as kanon_distance
     from distances
 ),
@@ -251,8 +239,7 @@ class_totals as (
         "zip",
         sum(kanon_records) as kanon_size
     from class_values
-    group by
-        "zip"
+    group by "zip"
 ),
 
 -- Each class with its distance, which it lacks where none of its values has a place.

@@ -29,17 +29,14 @@ people as (
         any("age") ignore nulls as "age",
         toInt64(count(*)) as kanon_classes
     from class_people
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- People of one class: their profile is that class.
 profiles_of_one_class as (
-    select
-        toInt64(count(*)) as kanon_people
+    select toInt64(count(*)) as kanon_people
     from people
-    where
-        kanon_classes = 1
+    where kanon_classes = 1
     group by
         "zip",
         "age"
@@ -47,13 +44,11 @@ profiles_of_one_class as (
 
 -- People of several classes, with each of them.
 memberships as (
-    select
-        class_people.*
+    select class_people.*
     from class_people
     inner join people
         on people.kanon_entity = class_people.kanon_entity
-    where
-        people.kanon_classes > 1
+    where people.kanon_classes > 1
 ),
 
 -- Their classes by number.
@@ -61,9 +56,7 @@ classes as (
     select
         "zip",
         "age",
-        toInt64((
-            row_number() over (order by "zip")
-        )) as kanon_class
+        toInt64((row_number() over (order by "zip"))) as kanon_class
     from memberships
     group by
         "zip",
@@ -87,25 +80,22 @@ people_of_several_classes as (
     inner join classes
         on memberships."zip" is not distinct from classes."zip"
         and memberships."age" is not distinct from classes."age"
-    group by
-        memberships.kanon_entity
+    group by memberships.kanon_entity
 ),
 
 profiles_of_several_classes as (
-    select
-        toInt64(count(*)) as kanon_people
+    select toInt64(count(*)) as kanon_people
     from people_of_several_classes
-    group by
-        kanon_profile
+    group by kanon_profile
 ),
 
 profiles as (
-    select
-        kanon_people
+    select kanon_people
     from profiles_of_one_class
+
     union all
-    select
-        kanon_people
+
+    select kanon_people
     from profiles_of_several_classes
 )
 
@@ -113,8 +103,6 @@ select
     kanon_people as kanon_size,
     toInt64(count(*)) as kanon_profiles
 from profiles
-group by
-    kanon_people
-order by
-    kanon_size
+group by kanon_people
+order by kanon_size
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1

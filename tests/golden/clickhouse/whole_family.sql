@@ -61,10 +61,7 @@ class_values as (
             "age",
             "diagnosis"
         from "patients"
-        where
-            (
-                "age" > 30 and "zip" like '0%'
-            )
+        where ("age" > 30 and "zip" like '0%')
     ) as kanon_source
     group by
         "zip",
@@ -77,8 +74,7 @@ value_totals as (
         kanon_sensitive_1,
         sum(kanon_records) as kanon_value_total
     from class_values
-    group by
-        kanon_sensitive_1
+    group by kanon_sensitive_1
 ),
 
 -- What whoever knows the whole table knows of everyone in it.
@@ -94,15 +90,12 @@ value_shares as (
 bounded_shares as (
     select
         value_shares.*,
-        kanon_share * (
-            1 - ln(kanon_share)
-        ) as kanon_allowed_share
+        kanon_share * (1 - ln(kanon_share)) as kanon_allowed_share
     from value_shares
 ),
 
 table_values as (
-    select
-        toInt64(count(*)) as kanon_table_values
+    select toInt64(count(*)) as kanon_table_values
     from value_shares
 ),
 
@@ -296,11 +289,7 @@ select
         toInt64(
             case
                 when kanon_highest_of_allowed > 1 + 1e-12
-                or kanon_highest_ratio > (
-                    1 + 1.0
-                ) * (
-                    1 + 1e-12
-                )
+                or kanon_highest_ratio > (1 + 1.0) * (1 + 1e-12)
                 then 1
                 else 0
             end
@@ -309,18 +298,12 @@ select
     sum(
         case
             when kanon_highest_of_allowed > 1 + 1e-12
-            or kanon_highest_ratio > (
-                1 + 1.0
-            ) * (
-                1 + 1e-12
-            )
+            or kanon_highest_ratio > (1 + 1.0) * (1 + 1e-12)
             then kanon_size
             else 0
         end
     ) as kanon_enhanced_beta_likeness_violated_records
 from measured_classes
-group by
-    kanon_size
-order by
-    kanon_size
+group by kanon_size
+order by kanon_size
 settings join_use_nulls = 1, prefer_column_name_to_alias = 1

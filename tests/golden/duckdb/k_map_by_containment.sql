@@ -1,5 +1,5 @@
 -- Question   How many people in voters match each combination of zip and age in patients, at least
---            and in all?
+--            and in all? At risk is whoever has a chance above 0.2.
 -- Demanded   kanon_k_map_violated_classes = 0.
 -- Demanded   kanon_k_map_2_violated_classes = 0.
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k

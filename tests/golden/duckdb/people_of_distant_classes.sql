@@ -1,6 +1,7 @@
 -- Question   How many people in patients are in a combination of diagnosis that is too far from the
 --            table in age?
 -- Where      patients: age > 0
+-- Demanded   kanon_t_closeness_violated_people = 0.
 -- Model      t-closeness. How the sensitive values are spread in a class differs from how they are
 --            spread in the table by t at most, so belonging to a class tells little. (Li, Li,
 --            Venkatasubramanian 2007, t-closeness: privacy beyond k-anonymity and l-diversity,

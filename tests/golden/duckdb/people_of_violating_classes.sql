@@ -1,5 +1,7 @@
 -- Question   How many people in patients are in a combination of diagnosis that fails a check on
 --            age?
+-- Demanded   kanon_homogeneity_violated_people = 0.
+-- Demanded   kanon_l_diversity_violated_people = 0.
 -- Model      homogeneity. No class has a single value of the sensitive attribute, so belonging to a
 --            class never gives the value away. (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam
 --            2007, l-diversity: privacy beyond k-anonymity, ACM TKDD 1(1), section 2.1 (homogeneity

@@ -1,4 +1,5 @@
--- Question   How many classes of voters have each size and each sum of people?
+-- Question   How many classes of voters have each size and each sum of people? More than 1,000,000
+--            rows are not answered.
 -- Dialect    duckdb, as executed
 
 with

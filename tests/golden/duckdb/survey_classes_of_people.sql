@@ -1,4 +1,5 @@
--- Question   How many classes of patients have each size and each sum of age?
+-- Question   How many classes of patients have each size and each sum of age? More than 1,000,000
+--            rows are not answered.
 -- Where      patients: age > 0
 -- Dialect    duckdb, as executed
 

@@ -20,9 +20,7 @@ classes as (
                 '[',
                 cast(kanon_start_1 as char character set utf8mb4) collate utf8mb4_nopad_bin,
                 ',',
-                cast((
-                    kanon_start_1 + 10
-                ) as char character set utf8mb4) collate utf8mb4_nopad_bin,
+                cast((kanon_start_1 + 10) as char character set utf8mb4) collate utf8mb4_nopad_bin,
                 ')'
             ) as `age`,
             substring(`zip`, 1, 3) as `zip`
@@ -64,7 +62,5 @@ select
     sum(case when `age` is null or `zip` is null then kanon_size else 0 end) as kanon_with_null,
     sum(case when `age` = '*' and `zip` = '*' then kanon_size else 0 end) as kanon_suppressed
 from classes
-group by
-    kanon_size
-order by
-    kanon_size
+group by kanon_size
+order by kanon_size

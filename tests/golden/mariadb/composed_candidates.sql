@@ -35,8 +35,7 @@ earlier_classes as (
         `zip_code` as kanon_earlier_1,
         row_number() over (order by case when `zip_code` is null then 1 else 0 end, `zip_code`) as kanon_class
     from `patients_before`
-    group by
-        `zip_code`
+    group by `zip_code`
 ),
 
 release_members as (
@@ -76,8 +75,7 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_people as (
@@ -86,8 +84,7 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- Whoever is in several classes, with each of them.
@@ -98,8 +95,7 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where
-        release_people.kanon_first < release_people.kanon_last
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -109,8 +105,7 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where
-        earlier_people.kanon_first < earlier_people.kanon_last
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 -- Whoever is in both releases.
@@ -238,8 +233,7 @@ judged_people as (
     inner join judged_pairs
         on judged_pairs.kanon_release_class = people_in_pairs.kanon_release_class
         and judged_pairs.kanon_earlier_class = people_in_pairs.kanon_earlier_class
-    group by
-        people_in_pairs.kanon_entity
+    group by people_in_pairs.kanon_entity
 )
 
 select

@@ -35,8 +35,7 @@ earlier_classes as (
         `zip_code` as kanon_earlier_1,
         row_number() over (order by case when `zip_code` is null then 1 else 0 end, `zip_code`) as kanon_class
     from `patients_before`
-    group by
-        `zip_code`
+    group by `zip_code`
 ),
 
 release_members as (
@@ -76,8 +75,7 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_people as (
@@ -86,8 +84,7 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- Whoever is in several classes, with each of them.
@@ -98,8 +95,7 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where
-        release_people.kanon_first < release_people.kanon_last
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -109,8 +105,7 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where
-        earlier_people.kanon_first < earlier_people.kanon_last
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 -- Whoever is in both releases.
@@ -142,16 +137,15 @@ release_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select
-                    'cut at group_concat_max_len'
+                select 'cut at group_concat_max_len'
+
                 union all
-                select
-                    'raise it'
+
+                select 'raise it'
             )
         end as kanon_numbers
     from release_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_numbers as (
@@ -171,16 +165,15 @@ earlier_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select
-                    'cut at group_concat_max_len'
+                select 'cut at group_concat_max_len'
+
                 union all
-                select
-                    'raise it'
+
+                select 'raise it'
             )
         end as kanon_numbers
     from earlier_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- The people who are in exactly the same classes of a release.
@@ -234,7 +227,9 @@ joiner_parts as (
         kanon_numbers,
         kanon_size
     from release_crowds
+
     union all
+
     select
         kanon_release_first as kanon_first,
         kanon_release_numbers as kanon_numbers,
@@ -243,8 +238,7 @@ joiner_parts as (
 ),
 
 joiner_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from joiner_parts
     group by
         kanon_first,
@@ -256,8 +250,7 @@ joiners as (
         coalesce(sum(kanon_size), 0) as kanon_joiners,
         min(kanon_size) as kanon_joiners_k
     from joiner_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 )
 
 select

@@ -5,9 +5,9 @@
 --            in both and share them. (Ganta, Kasiviswanathan, Smith 2008, Composition attacks and
 --            auxiliary information in data privacy, ACM KDD, section 2)
 -- Dialect    mariadb, generated; not executed here, as the tests of this release do
--- Table      "patients" stands for patients; its columns are taken to have the types that they have
+-- Table      `patients` stands for patients; its columns are taken to have the types that they have
 --            here.
--- Table      "patients_before" stands for patients_before; its columns are taken to have the types
+-- Table      `patients_before` stands for patients_before; its columns are taken to have the types
 --            that they have here.
 
 with
@@ -34,8 +34,7 @@ earlier_classes as (
         `zip_code` as kanon_earlier_1,
         row_number() over (order by case when `zip_code` is null then 1 else 0 end, `zip_code`) as kanon_class
     from `patients_before`
-    group by
-        `zip_code`
+    group by `zip_code`
 ),
 
 release_members as (
@@ -75,8 +74,7 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_people as (
@@ -85,8 +83,7 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- Whoever is in several classes, with each of them.
@@ -97,8 +94,7 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where
-        release_people.kanon_first < release_people.kanon_last
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -108,8 +104,7 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where
-        earlier_people.kanon_first < earlier_people.kanon_last
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 -- Whoever is in both releases.
@@ -141,16 +136,15 @@ release_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select
-                    'cut at group_concat_max_len'
+                select 'cut at group_concat_max_len'
+
                 union all
-                select
-                    'raise it'
+
+                select 'raise it'
             )
         end as kanon_numbers
     from release_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_numbers as (
@@ -170,16 +164,15 @@ earlier_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select
-                    'cut at group_concat_max_len'
+                select 'cut at group_concat_max_len'
+
                 union all
-                select
-                    'raise it'
+
+                select 'raise it'
             )
         end as kanon_numbers
     from earlier_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- The people who are in exactly the same classes of a release.
@@ -223,7 +216,9 @@ leaver_parts as (
         kanon_numbers,
         kanon_size
     from earlier_crowds
+
     union all
+
     select
         kanon_earlier_first as kanon_first,
         kanon_earlier_numbers as kanon_numbers,
@@ -232,8 +227,7 @@ leaver_parts as (
 ),
 
 leaver_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from leaver_parts
     group by
         kanon_first,
@@ -245,8 +239,7 @@ leavers as (
         coalesce(sum(kanon_size), 0) as kanon_leavers,
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 ),
 
 -- The earlier release alone: a class has people who are in it only, and people of several classes.
@@ -255,9 +248,10 @@ earlier_parts as (
         kanon_first as kanon_class,
         kanon_size
     from earlier_crowds
-    where
-        kanon_numbers is null
+    where kanon_numbers is null
+
     union all
+
     select
         kanon_class,
         1 as kanon_size
@@ -265,16 +259,13 @@ earlier_parts as (
 ),
 
 earlier_alone_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from earlier_parts
-    group by
-        kanon_class
+    group by kanon_class
 ),
 
 earlier_alone as (
-    select
-        min(kanon_size) as kanon_earlier_k
+    select min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
 )
 

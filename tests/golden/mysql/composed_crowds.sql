@@ -41,8 +41,7 @@ earlier_classes as (
         `zip_code` as kanon_earlier_1,
         row_number() over (order by case when `zip_code` is null then 1 else 0 end, `zip_code`) as kanon_class
     from `patients_before`
-    group by
-        `zip_code`
+    group by `zip_code`
 ),
 
 release_members as (
@@ -82,8 +81,7 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_people as (
@@ -92,8 +90,7 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- Whoever is in several classes, with each of them.
@@ -104,8 +101,7 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where
-        release_people.kanon_first < release_people.kanon_last
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -115,8 +111,7 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where
-        earlier_people.kanon_first < earlier_people.kanon_last
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 -- Whoever is in both releases.
@@ -148,16 +143,15 @@ release_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select
-                    'cut at group_concat_max_len'
+                select 'cut at group_concat_max_len'
+
                 union all
-                select
-                    'raise it'
+
+                select 'raise it'
             )
         end as kanon_numbers
     from release_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_numbers as (
@@ -177,16 +171,15 @@ earlier_numbers as (
                 order by kanon_class separator ','
             )
             else (
-                select
-                    'cut at group_concat_max_len'
+                select 'cut at group_concat_max_len'
+
                 union all
-                select
-                    'raise it'
+
+                select 'raise it'
             )
         end as kanon_numbers
     from earlier_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- The people who are in exactly the same classes of a release.
@@ -253,7 +246,9 @@ joiner_parts as (
         kanon_numbers,
         kanon_size
     from release_crowds
+
     union all
+
     select
         kanon_release_first as kanon_first,
         kanon_release_numbers as kanon_numbers,
@@ -262,8 +257,7 @@ joiner_parts as (
 ),
 
 joiner_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from joiner_parts
     group by
         kanon_first,
@@ -275,8 +269,7 @@ joiners as (
         coalesce(sum(kanon_size), 0) as kanon_joiners,
         min(kanon_size) as kanon_joiners_k
     from joiner_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 ),
 
 -- Crowds of the earlier one less the people of both: who left.
@@ -286,7 +279,9 @@ leaver_parts as (
         kanon_numbers,
         kanon_size
     from earlier_crowds
+
     union all
+
     select
         kanon_earlier_first as kanon_first,
         kanon_earlier_numbers as kanon_numbers,
@@ -295,8 +290,7 @@ leaver_parts as (
 ),
 
 leaver_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from leaver_parts
     group by
         kanon_first,
@@ -308,8 +302,7 @@ leavers as (
         coalesce(sum(kanon_size), 0) as kanon_leavers,
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 ),
 
 -- The earlier release alone: a class has people who are in it only, and people of several classes.
@@ -318,9 +311,10 @@ earlier_parts as (
         kanon_first as kanon_class,
         kanon_size
     from earlier_crowds
-    where
-        kanon_numbers is null
+    where kanon_numbers is null
+
     union all
+
     select
         kanon_class,
         1 as kanon_size
@@ -328,16 +322,13 @@ earlier_parts as (
 ),
 
 earlier_alone_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from earlier_parts
-    group by
-        kanon_class
+    group by kanon_class
 ),
 
 earlier_alone as (
-    select
-        min(kanon_size) as kanon_earlier_k
+    select min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
 ),
 
@@ -366,8 +357,7 @@ pairs as (
 ),
 
 memberships as (
-    select
-        sum(kanon_size) as kanon_memberships
+    select sum(kanon_size) as kanon_memberships
     from pairs
 ),
 

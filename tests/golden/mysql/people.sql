@@ -29,17 +29,14 @@ people as (
         max(`age`) as `age`,
         count(*) as kanon_classes
     from class_people
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- People of one class: their profile is that class.
 profiles_of_one_class as (
-    select
-        count(*) as kanon_people
+    select count(*) as kanon_people
     from people
-    where
-        kanon_classes = 1
+    where kanon_classes = 1
     group by
         `zip`,
         `age`
@@ -47,13 +44,11 @@ profiles_of_one_class as (
 
 -- People of several classes, with each of them.
 memberships as (
-    select
-        class_people.*
+    select class_people.*
     from class_people
     inner join people
         on people.kanon_entity = class_people.kanon_entity
-    where
-        people.kanon_classes > 1
+    where people.kanon_classes > 1
 ),
 
 -- Their classes by number.
@@ -86,35 +81,32 @@ people_of_several_classes as (
                 order by classes.kanon_class separator ','
             )
             else (
-                select
-                    'cut at group_concat_max_len'
+                select 'cut at group_concat_max_len'
+
                 union all
-                select
-                    'raise it'
+
+                select 'raise it'
             )
         end as kanon_profile
     from memberships
     inner join classes
         on memberships.`zip` <=> classes.`zip` and memberships.`age` <=> classes.`age`
-    group by
-        memberships.kanon_entity
+    group by memberships.kanon_entity
 ),
 
 profiles_of_several_classes as (
-    select
-        count(*) as kanon_people
+    select count(*) as kanon_people
     from people_of_several_classes
-    group by
-        kanon_profile
+    group by kanon_profile
 ),
 
 profiles as (
-    select
-        kanon_people
+    select kanon_people
     from profiles_of_one_class
+
     union all
-    select
-        kanon_people
+
+    select kanon_people
     from profiles_of_several_classes
 )
 
@@ -122,7 +114,5 @@ select
     kanon_people as kanon_size,
     count(*) as kanon_profiles
 from profiles
-group by
-    kanon_people
-order by
-    kanon_size
+group by kanon_people
+order by kanon_size

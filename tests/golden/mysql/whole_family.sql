@@ -78,8 +78,7 @@ value_totals as (
         kanon_sensitive_1,
         sum(kanon_records) as kanon_value_total
     from class_values
-    group by
-        kanon_sensitive_1
+    group by kanon_sensitive_1
 ),
 
 -- What whoever knows the whole table knows of everyone in it.
@@ -94,15 +93,12 @@ value_shares as (
 bounded_shares as (
     select
         value_shares.*,
-        kanon_share * (
-            1 - ln(kanon_share)
-        ) as kanon_allowed_share
+        kanon_share * (1 - ln(kanon_share)) as kanon_allowed_share
     from value_shares
 ),
 
 table_values as (
-    select
-        count(*) as kanon_table_values
+    select count(*) as kanon_table_values
     from value_shares
 ),
 
@@ -282,11 +278,7 @@ select
     sum(
         case
             when kanon_highest_of_allowed > 1 + 1e-12
-            or kanon_highest_ratio > (
-                1 + 1.0
-            ) * (
-                1 + 1e-12
-            )
+            or kanon_highest_ratio > (1 + 1.0) * (1 + 1e-12)
             then 1
             else 0
         end
@@ -294,17 +286,11 @@ select
     sum(
         case
             when kanon_highest_of_allowed > 1 + 1e-12
-            or kanon_highest_ratio > (
-                1 + 1.0
-            ) * (
-                1 + 1e-12
-            )
+            or kanon_highest_ratio > (1 + 1.0) * (1 + 1e-12)
             then kanon_size
             else 0
         end
     ) as kanon_enhanced_beta_likeness_violated_records
 from measured_classes
-group by
-    kanon_size
-order by
-    kanon_size
+group by kanon_size
+order by kanon_size

@@ -36,8 +36,7 @@ earlier_classes as (
         "zip_code" as kanon_earlier_1,
         row_number() over (order by "zip_code") as kanon_class
     from "patients_before"
-    group by
-        "zip_code"
+    group by "zip_code"
 ),
 
 -- array[a] = array[b] is a = b and true where both are NULL, joined by hashing.
@@ -78,8 +77,7 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_people as (
@@ -88,8 +86,7 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- Whoever is in several classes, with each of them.
@@ -100,8 +97,7 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where
-        release_people.kanon_first < release_people.kanon_last
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -111,8 +107,7 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where
-        earlier_people.kanon_first < earlier_people.kanon_last
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 -- Whoever is in both releases.
@@ -130,23 +125,17 @@ people as (
 release_numbers as (
     select
         kanon_entity,
-        string_agg(cast(kanon_class as text), ','
-        order by
-            kanon_class) as kanon_numbers
+        string_agg(cast(kanon_class as text), ',' order by kanon_class) as kanon_numbers
     from release_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_numbers as (
     select
         kanon_entity,
-        string_agg(cast(kanon_class as text), ','
-        order by
-            kanon_class) as kanon_numbers
+        string_agg(cast(kanon_class as text), ',' order by kanon_class) as kanon_numbers
     from earlier_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- The people who are in exactly the same classes of a release.
@@ -213,7 +202,9 @@ joiner_parts as (
         kanon_numbers,
         kanon_size
     from release_crowds
+
     union all
+
     select
         kanon_release_first as kanon_first,
         kanon_release_numbers as kanon_numbers,
@@ -222,8 +213,7 @@ joiner_parts as (
 ),
 
 joiner_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from joiner_parts
     group by
         kanon_first,
@@ -235,8 +225,7 @@ joiners as (
         coalesce(sum(kanon_size), 0) as kanon_joiners,
         min(kanon_size) as kanon_joiners_k
     from joiner_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 ),
 
 -- Crowds of the earlier one less the people of both: who left.
@@ -246,7 +235,9 @@ leaver_parts as (
         kanon_numbers,
         kanon_size
     from earlier_crowds
+
     union all
+
     select
         kanon_earlier_first as kanon_first,
         kanon_earlier_numbers as kanon_numbers,
@@ -255,8 +246,7 @@ leaver_parts as (
 ),
 
 leaver_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from leaver_parts
     group by
         kanon_first,
@@ -268,8 +258,7 @@ leavers as (
         coalesce(sum(kanon_size), 0) as kanon_leavers,
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 ),
 
 -- The earlier release alone: a class has people who are in it only, and people of several classes.
@@ -278,9 +267,10 @@ earlier_parts as (
         kanon_first as kanon_class,
         kanon_size
     from earlier_crowds
-    where
-        kanon_numbers is null
+    where kanon_numbers is null
+
     union all
+
     select
         kanon_class,
         1 as kanon_size
@@ -288,16 +278,13 @@ earlier_parts as (
 ),
 
 earlier_alone_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from earlier_parts
-    group by
-        kanon_class
+    group by kanon_class
 ),
 
 earlier_alone as (
-    select
-        min(kanon_size) as kanon_earlier_k
+    select min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
 ),
 
@@ -326,8 +313,7 @@ pairs as (
 ),
 
 memberships as (
-    select
-        sum(kanon_size) as kanon_memberships
+    select sum(kanon_size) as kanon_memberships
     from pairs
 ),
 

@@ -29,17 +29,14 @@ people as (
         any_value("age") as "age",
         count(*) as kanon_classes
     from class_people
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- People of one class: their profile is that class.
 profiles_of_one_class as (
-    select
-        count(*) as kanon_people
+    select count(*) as kanon_people
     from people
-    where
-        kanon_classes = 1
+    where kanon_classes = 1
     group by
         "zip",
         "age"
@@ -47,13 +44,11 @@ profiles_of_one_class as (
 
 -- People of several classes, with each of them.
 memberships as (
-    select
-        class_people.*
+    select class_people.*
     from class_people
     inner join people
         on people.kanon_entity = class_people.kanon_entity
-    where
-        people.kanon_classes > 1
+    where people.kanon_classes > 1
 ),
 
 -- Their classes by number.
@@ -72,41 +67,35 @@ classes as (
 people_of_several_classes as (
     select
         memberships.kanon_entity,
-        listagg(cast(classes.kanon_class as varchar(max)), ',') within group (order by
-            classes.kanon_class) as kanon_profile
+        listagg(
+            cast(classes.kanon_class as varchar(max)), ','
+        ) within group (order by classes.kanon_class) as kanon_profile
     from memberships
     inner join classes
         on (
             memberships."zip" = classes."zip"
-            or (
-                memberships."zip" is null and classes."zip" is null
-            )
+            or (memberships."zip" is null and classes."zip" is null)
         )
         and (
             memberships."age" = classes."age"
-            or (
-                memberships."age" is null and classes."age" is null
-            )
+            or (memberships."age" is null and classes."age" is null)
         )
-    group by
-        memberships.kanon_entity
+    group by memberships.kanon_entity
 ),
 
 profiles_of_several_classes as (
-    select
-        count(*) as kanon_people
+    select count(*) as kanon_people
     from people_of_several_classes
-    group by
-        kanon_profile
+    group by kanon_profile
 ),
 
 profiles as (
-    select
-        kanon_people
+    select kanon_people
     from profiles_of_one_class
+
     union all
-    select
-        kanon_people
+
+    select kanon_people
     from profiles_of_several_classes
 )
 
@@ -114,7 +103,5 @@ select
     kanon_people as kanon_size,
     count(*) as kanon_profiles
 from profiles
-group by
-    kanon_people
-order by
-    kanon_size
+group by kanon_people
+order by kanon_size

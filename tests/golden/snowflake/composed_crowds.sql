@@ -36,8 +36,7 @@ earlier_classes as (
         "zip_code" as kanon_earlier_1,
         row_number() over (order by "zip_code") as kanon_class
     from "patients_before"
-    group by
-        "zip_code"
+    group by "zip_code"
 ),
 
 release_members as (
@@ -77,8 +76,7 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_people as (
@@ -87,8 +85,7 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- Whoever is in several classes, with each of them.
@@ -99,8 +96,7 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where
-        release_people.kanon_first < release_people.kanon_last
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -110,8 +106,7 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where
-        earlier_people.kanon_first < earlier_people.kanon_last
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 -- Whoever is in both releases.
@@ -129,21 +124,17 @@ people as (
 release_numbers as (
     select
         kanon_entity,
-        listagg(cast(kanon_class as varchar), ',') within group (order by
-            kanon_class) as kanon_numbers
+        listagg(cast(kanon_class as varchar), ',') within group (order by kanon_class) as kanon_numbers
     from release_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_numbers as (
     select
         kanon_entity,
-        listagg(cast(kanon_class as varchar), ',') within group (order by
-            kanon_class) as kanon_numbers
+        listagg(cast(kanon_class as varchar), ',') within group (order by kanon_class) as kanon_numbers
     from earlier_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- The people who are in exactly the same classes of a release.
@@ -210,7 +201,9 @@ joiner_parts as (
         kanon_numbers,
         kanon_size
     from release_crowds
+
     union all
+
     select
         kanon_release_first as kanon_first,
         kanon_release_numbers as kanon_numbers,
@@ -219,8 +212,7 @@ joiner_parts as (
 ),
 
 joiner_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from joiner_parts
     group by
         kanon_first,
@@ -232,8 +224,7 @@ joiners as (
         coalesce(sum(kanon_size), 0) as kanon_joiners,
         min(kanon_size) as kanon_joiners_k
     from joiner_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 ),
 
 -- Crowds of the earlier one less the people of both: who left.
@@ -243,7 +234,9 @@ leaver_parts as (
         kanon_numbers,
         kanon_size
     from earlier_crowds
+
     union all
+
     select
         kanon_earlier_first as kanon_first,
         kanon_earlier_numbers as kanon_numbers,
@@ -252,8 +245,7 @@ leaver_parts as (
 ),
 
 leaver_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from leaver_parts
     group by
         kanon_first,
@@ -265,8 +257,7 @@ leavers as (
         coalesce(sum(kanon_size), 0) as kanon_leavers,
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 ),
 
 -- The earlier release alone: a class has people who are in it only, and people of several classes.
@@ -275,9 +266,10 @@ earlier_parts as (
         kanon_first as kanon_class,
         kanon_size
     from earlier_crowds
-    where
-        kanon_numbers is null
+    where kanon_numbers is null
+
     union all
+
     select
         kanon_class,
         1 as kanon_size
@@ -285,16 +277,13 @@ earlier_parts as (
 ),
 
 earlier_alone_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from earlier_parts
-    group by
-        kanon_class
+    group by kanon_class
 ),
 
 earlier_alone as (
-    select
-        min(kanon_size) as kanon_earlier_k
+    select min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
 ),
 
@@ -323,8 +312,7 @@ pairs as (
 ),
 
 memberships as (
-    select
-        sum(kanon_size) as kanon_memberships
+    select sum(kanon_size) as kanon_memberships
     from pairs
 ),
 

@@ -11,8 +11,7 @@ known_values as (
         `diagnosis` as kanon_value,
         trim(cast(`diagnosis` as string)) as kanon_text
     from `patients`
-    where
-        not `diagnosis` is null
+    where not `diagnosis` is null
 ),
 
 -- Each of them with the number that it spells, if any.

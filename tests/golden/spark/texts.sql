@@ -13,11 +13,11 @@ select
     count(distinct kanon_value) as kanon_values,
     count(distinct encode(kanon_value, 'utf-8')) as kanon_spellings
 from (
-    select
-        `zip` as kanon_value
+    select `zip` as kanon_value
     from `patients`
+
     union all
-    select
-        `zip_code` as kanon_value
+
+    select `zip_code` as kanon_value
     from `voters`
 ) as kanon_column_values

@@ -24,8 +24,7 @@ patterns as (
 ),
 
 masks as (
-    select distinct
-        kanon_mask
+    select distinct kanon_mask
     from patterns
 ),
 
@@ -83,7 +82,5 @@ select
     0 as kanon_suppressed,
     min(kanon_records) as kanon_size_as_value
 from classes
-group by
-    kanon_size
-order by
-    kanon_size nulls last
+group by kanon_size
+order by kanon_size nulls last

@@ -21,15 +21,9 @@ classes as (
                 then printf('%!.17g', kanon_start_1)
                 else cast(kanon_start_1 as text)
             end || ',' || case
-                when typeof((
-                    kanon_start_1 + 10
-                )) = 'real'
-                then printf('%!.17g', (
-                    kanon_start_1 + 10
-                ))
-                else cast((
-                    kanon_start_1 + 10
-                ) as text)
+                when typeof((kanon_start_1 + 10)) = 'real'
+                then printf('%!.17g', (kanon_start_1 + 10))
+                else cast((kanon_start_1 + 10) as text)
             end || ')' as "age",
             substring("zip", 1, 3) as "zip"
         from (
@@ -70,7 +64,5 @@ select
     sum(case when "age" is null or "zip" is null then kanon_size else 0 end) as kanon_with_null,
     sum(case when "age" = '*' and "zip" = '*' then kanon_size else 0 end) as kanon_suppressed
 from classes
-group by
-    kanon_size
-order by
-    kanon_size nulls last
+group by kanon_size
+order by kanon_size nulls last

@@ -1,5 +1,5 @@
 -- Question   How many people in voters match each combination of zip and age in patients, at least
---            and in all?
+--            and in all? At risk is whoever has a chance above 0.2.
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
 --            times in the reidentification dataset, so linking the two never leaves fewer than k
 --            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
@@ -77,7 +77,9 @@ cell_texts as (
             1 as kanon_released,
             0 as kanon_referred
         from release_classes
+
         union all
+
         select distinct
             1 as kanon_column,
             "zip" as kanon_cell,
@@ -207,17 +209,14 @@ starts as (
         kanon_column,
         coalesce(kanon_number, kanon_low) as kanon_start
     from cells
-    where
-        kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
+    where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
 ),
 
 -- Columns in which a-b may be a text like others.
 columns_of_texts as (
-    select distinct
-        kanon_column
+    select distinct kanon_column
     from cells
-    where
-        kanon_kind in ('mask', 'text')
+    where kanon_kind in ('mask', 'text')
 ),
 
 -- What takes in numbers; a-b is open at b where another cell begins there.
@@ -243,9 +242,7 @@ ranges as (
         cells.kanon_released = 1
         and (
             cells.kanon_kind = 'interval'
-            or (
-                cells.kanon_kind = 'range' and columns_of_texts.kanon_column is null
-            )
+            or (cells.kanon_kind = 'range' and columns_of_texts.kanon_column is null)
         )
 ),
 
@@ -257,8 +254,7 @@ masks as (
         kanon_stars_left,
         kanon_kept
     from cells
-    where
-        kanon_released = 1 and kanon_kind = 'mask'
+    where kanon_released = 1 and kanon_kind = 'mask'
 ),
 
 -- What each mask leaves of the cells that are as long as it is.
@@ -292,9 +288,10 @@ matching_cells as (
         kanon_cell as kanon_released,
         kanon_cell as kanon_referred
     from cells
-    where
-        kanon_released = 1 and kanon_referred = 1
+    where kanon_released = 1 and kanon_referred = 1
+
     union
+
     select
         released.kanon_column,
         released.kanon_cell as kanon_released,
@@ -306,7 +303,9 @@ matching_cells as (
         released.kanon_released = 1
         and referred.kanon_referred = 1
         and released.kanon_kind = 'any'
+
     union
+
     select
         released.kanon_column,
         released.kanon_cell as kanon_released,
@@ -323,7 +322,9 @@ matching_cells as (
         and released.kanon_kind = 'mask'
         and released.kanon_is_mask = 1
         and referred.kanon_referred = 1
+
     union
+
     select
         ranges.kanon_column,
         ranges.kanon_cell as kanon_released,
@@ -335,12 +336,8 @@ matching_cells as (
         and referred.kanon_number <= ranges.kanon_high
     where
         referred.kanon_referred = 1
-        and (
-            referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0
-        )
-        and (
-            referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0
-        )
+        and (referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0)
+        and (referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0)
 ),
 
 -- The people of the reference in each combination of the release's cells.

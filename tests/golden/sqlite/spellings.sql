@@ -17,8 +17,7 @@ known_values as (
             end
         ) as kanon_text
     from "patients"
-    where
-        not "diagnosis" is null
+    where not "diagnosis" is null
 ),
 
 -- Each of them with the number that it spells, if any.

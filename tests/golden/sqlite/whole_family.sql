@@ -61,10 +61,7 @@ class_values as (
             "age",
             "diagnosis"
         from "patients"
-        where
-            (
-                "age" > 30 and "zip" glob '0*'
-            )
+        where ("age" > 30 and "zip" glob '0*')
     ) as kanon_source
     group by
         "zip",
@@ -77,8 +74,7 @@ value_totals as (
         kanon_sensitive_1,
         sum(kanon_records) as kanon_value_total
     from class_values
-    group by
-        kanon_sensitive_1
+    group by kanon_sensitive_1
 ),
 
 -- What whoever knows the whole table knows of everyone in it.
@@ -93,15 +89,12 @@ value_shares as (
 bounded_shares as (
     select
         value_shares.*,
-        kanon_share * (
-            1 - ln(kanon_share)
-        ) as kanon_allowed_share
+        kanon_share * (1 - ln(kanon_share)) as kanon_allowed_share
     from value_shares
 ),
 
 table_values as (
-    select
-        count(*) as kanon_table_values
+    select count(*) as kanon_table_values
     from value_shares
 ),
 
@@ -216,18 +209,14 @@ select
     ) as kanon_recursive_cl_diversity_infinite_classes,
     sum(
         case
-            when not (
-                kanon_most < cast(kanon_rest_recursive_cl_diversity as integer) * 2
-            )
+            when not (kanon_most < cast(kanon_rest_recursive_cl_diversity as integer) * 2)
             then 1
             else 0
         end
     ) as kanon_recursive_cl_diversity_violated_classes,
     sum(
         case
-            when not (
-                kanon_most < cast(kanon_rest_recursive_cl_diversity as integer) * 2
-            )
+            when not (kanon_most < cast(kanon_rest_recursive_cl_diversity as integer) * 2)
             then kanon_size
             else 0
         end
@@ -280,11 +269,7 @@ select
     sum(
         case
             when kanon_highest_of_allowed > 1 + 1e-12
-            or kanon_highest_ratio > (
-                1 + 1.0
-            ) * (
-                1 + 1e-12
-            )
+            or kanon_highest_ratio > (1 + 1.0) * (1 + 1e-12)
             then 1
             else 0
         end
@@ -292,17 +277,11 @@ select
     sum(
         case
             when kanon_highest_of_allowed > 1 + 1e-12
-            or kanon_highest_ratio > (
-                1 + 1.0
-            ) * (
-                1 + 1e-12
-            )
+            or kanon_highest_ratio > (1 + 1.0) * (1 + 1e-12)
             then kanon_size
             else 0
         end
     ) as kanon_enhanced_beta_likeness_violated_records
 from measured_classes
-group by
-    kanon_size
-order by
-    kanon_size nulls last
+group by kanon_size
+order by kanon_size nulls last

@@ -16,9 +16,11 @@ classes as (
         count_big(*) as kanon_size
     from (
         select
-            '[' + cast(kanon_start_1 as nvarchar(max)) collate Latin1_General_100_BIN2 + ',' + cast((
-                kanon_start_1 + 10
-            ) as nvarchar(max)) collate Latin1_General_100_BIN2 + ')' as [age],
+            '['
+                + cast(kanon_start_1 as nvarchar(max)) collate Latin1_General_100_BIN2
+                + ','
+                + cast((kanon_start_1 + 10) as nvarchar(max)) collate Latin1_General_100_BIN2
+                + ')' as [age],
             substring([zip], 1, 3) as [zip]
         from (
             select
@@ -44,7 +46,5 @@ select
     sum(case when [age] is null or [zip] is null then kanon_size else 0 end) as kanon_with_null,
     sum(case when [age] = '*' and [zip] = '*' then kanon_size else 0 end) as kanon_suppressed
 from classes
-group by
-    kanon_size
-order by
-    kanon_size
+group by kanon_size
+order by kanon_size

@@ -35,8 +35,7 @@ earlier_classes as (
         [zip_code] as kanon_earlier_1,
         row_number() over (order by case when [zip_code] is null then 1 else 0 end, [zip_code]) as kanon_class
     from [patients_before]
-    group by
-        [zip_code]
+    group by [zip_code]
 ),
 
 -- exists (select a intersect select b) is a = b, and true where both are NULL.
@@ -75,11 +74,9 @@ earlier_members as (
     ) as earlier_records
     inner join earlier_classes
         on exists(
-            select
-                earlier_classes.kanon_earlier_1
+            select earlier_classes.kanon_earlier_1
             intersect
-            select
-                earlier_records.kanon_earlier_1
+            select earlier_records.kanon_earlier_1
         )
 ),
 
@@ -90,8 +87,7 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_people as (
@@ -100,8 +96,7 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- Whoever is in several classes, with each of them.
@@ -112,8 +107,7 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where
-        release_people.kanon_first < release_people.kanon_last
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -123,8 +117,7 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where
-        earlier_people.kanon_first < earlier_people.kanon_last
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 -- Whoever is in both releases.
@@ -197,11 +190,9 @@ earlier_values_1 as (
     ) as earlier_cells
     inner join earlier_classes
         on exists(
-            select
-                earlier_classes.kanon_earlier_1
+            select earlier_classes.kanon_earlier_1
             intersect
-            select
-                earlier_cells.kanon_earlier_1
+            select earlier_cells.kanon_earlier_1
         )
 ),
 
@@ -227,11 +218,9 @@ candidates_1 as (
     inner join earlier_values_1
         on earlier_values_1.kanon_class = pair_values_1.kanon_earlier_class
         and exists(
-            select
-                earlier_values_1.kanon_value
+            select earlier_values_1.kanon_value
             intersect
-            select
-                pair_values_1.kanon_value
+            select pair_values_1.kanon_value
         )
     group by
         pair_values_1.kanon_release_class,
@@ -271,8 +260,7 @@ judged_people as (
     inner join judged_pairs
         on judged_pairs.kanon_release_class = people_in_pairs.kanon_release_class
         and judged_pairs.kanon_earlier_class = people_in_pairs.kanon_earlier_class
-    group by
-        people_in_pairs.kanon_entity
+    group by people_in_pairs.kanon_entity
 )
 
 select

@@ -41,8 +41,7 @@ earlier_classes as (
         [zip_code] as kanon_earlier_1,
         row_number() over (order by case when [zip_code] is null then 1 else 0 end, [zip_code]) as kanon_class
     from [patients_before]
-    group by
-        [zip_code]
+    group by [zip_code]
 ),
 
 -- exists (select a intersect select b) is a = b, and true where both are NULL.
@@ -81,11 +80,9 @@ earlier_members as (
     ) as earlier_records
     inner join earlier_classes
         on exists(
-            select
-                earlier_classes.kanon_earlier_1
+            select earlier_classes.kanon_earlier_1
             intersect
-            select
-                earlier_records.kanon_earlier_1
+            select earlier_records.kanon_earlier_1
         )
 ),
 
@@ -96,8 +93,7 @@ release_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from release_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_people as (
@@ -106,8 +102,7 @@ earlier_people as (
         min(kanon_class) as kanon_first,
         max(kanon_class) as kanon_last
     from earlier_members
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- Whoever is in several classes, with each of them.
@@ -118,8 +113,7 @@ release_several as (
     from release_members
     inner join release_people
         on release_people.kanon_entity = release_members.kanon_entity
-    where
-        release_people.kanon_first < release_people.kanon_last
+    where release_people.kanon_first < release_people.kanon_last
 ),
 
 earlier_several as (
@@ -129,8 +123,7 @@ earlier_several as (
     from earlier_members
     inner join earlier_people
         on earlier_people.kanon_entity = earlier_members.kanon_entity
-    where
-        earlier_people.kanon_first < earlier_people.kanon_last
+    where earlier_people.kanon_first < earlier_people.kanon_last
 ),
 
 -- Whoever is in both releases.
@@ -150,11 +143,9 @@ release_numbers as (
         kanon_entity as kanon_entity,
         string_agg(
             cast(kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ','
-        ) within group (order by
-            kanon_class) as kanon_numbers
+        ) within group (order by kanon_class) as kanon_numbers
     from release_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 earlier_numbers as (
@@ -162,11 +153,9 @@ earlier_numbers as (
         kanon_entity as kanon_entity,
         string_agg(
             cast(kanon_class as nvarchar(max)) collate Latin1_General_100_BIN2, ','
-        ) within group (order by
-            kanon_class) as kanon_numbers
+        ) within group (order by kanon_class) as kanon_numbers
     from earlier_several
-    group by
-        kanon_entity
+    group by kanon_entity
 ),
 
 -- The people who are in exactly the same classes of a release.
@@ -233,7 +222,9 @@ joiner_parts as (
         kanon_numbers,
         kanon_size
     from release_crowds
+
     union all
+
     select
         kanon_release_first as kanon_first,
         kanon_release_numbers as kanon_numbers,
@@ -242,8 +233,7 @@ joiner_parts as (
 ),
 
 joiner_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from joiner_parts
     group by
         kanon_first,
@@ -255,8 +245,7 @@ joiners as (
         coalesce(sum(kanon_size), 0) as kanon_joiners,
         min(kanon_size) as kanon_joiners_k
     from joiner_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 ),
 
 -- Crowds of the earlier one less the people of both: who left.
@@ -266,7 +255,9 @@ leaver_parts as (
         kanon_numbers,
         kanon_size
     from earlier_crowds
+
     union all
+
     select
         kanon_earlier_first as kanon_first,
         kanon_earlier_numbers as kanon_numbers,
@@ -275,8 +266,7 @@ leaver_parts as (
 ),
 
 leaver_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from leaver_parts
     group by
         kanon_first,
@@ -288,8 +278,7 @@ leavers as (
         coalesce(sum(kanon_size), 0) as kanon_leavers,
         min(kanon_size) as kanon_leavers_k
     from leaver_classes
-    where
-        kanon_size > 0
+    where kanon_size > 0
 ),
 
 -- The earlier release alone: a class has people who are in it only, and people of several classes.
@@ -298,9 +287,10 @@ earlier_parts as (
         kanon_first as kanon_class,
         kanon_size
     from earlier_crowds
-    where
-        kanon_numbers is null
+    where kanon_numbers is null
+
     union all
+
     select
         kanon_class,
         1 as kanon_size
@@ -308,16 +298,13 @@ earlier_parts as (
 ),
 
 earlier_alone_classes as (
-    select
-        sum(kanon_size) as kanon_size
+    select sum(kanon_size) as kanon_size
     from earlier_parts
-    group by
-        kanon_class
+    group by kanon_class
 ),
 
 earlier_alone as (
-    select
-        min(kanon_size) as kanon_earlier_k
+    select min(kanon_size) as kanon_earlier_k
     from earlier_alone_classes
 ),
 
@@ -346,8 +333,7 @@ pairs as (
 ),
 
 memberships as (
-    select
-        sum(kanon_size) as kanon_memberships
+    select sum(kanon_size) as kanon_memberships
     from pairs
 ),
 
@@ -386,11 +372,9 @@ earlier_values_1 as (
     ) as earlier_cells
     inner join earlier_classes
         on exists(
-            select
-                earlier_classes.kanon_earlier_1
+            select earlier_classes.kanon_earlier_1
             intersect
-            select
-                earlier_cells.kanon_earlier_1
+            select earlier_cells.kanon_earlier_1
         )
 ),
 
@@ -416,11 +400,9 @@ candidates_1 as (
     inner join earlier_values_1
         on earlier_values_1.kanon_class = pair_values_1.kanon_earlier_class
         and exists(
-            select
-                earlier_values_1.kanon_value
+            select earlier_values_1.kanon_value
             intersect
-            select
-                pair_values_1.kanon_value
+            select pair_values_1.kanon_value
         )
     group by
         pair_values_1.kanon_release_class,

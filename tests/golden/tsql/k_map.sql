@@ -1,5 +1,5 @@
 -- Question   How many people in voters match each combination of zip and age in patients, at least
---            and in all?
+--            and in all? At risk is whoever has a chance above 0.2.
 -- Model      k-map. Every combination of quasi-identifier values in the release occurs at least k
 --            times in the reidentification dataset, so linking the two never leaves fewer than k
 --            candidates. (Sweeney 2002, Achieving k-anonymity privacy protection using
@@ -43,9 +43,7 @@ cell_texts as (
         max(kanon_referred) as kanon_referred,
         case
             when kanon_cell <> ''
-            then substring(kanon_cell, 2, (
-                len(kanon_cell + '.') - 1
-            ))
+            then substring(kanon_cell, 2, (len(kanon_cell + '.') - 1))
         end as kanon_text
     from (
         select distinct
@@ -54,7 +52,9 @@ cell_texts as (
             1 as kanon_released,
             0 as kanon_referred
         from release_classes
+
         union all
+
         select distinct
             1 as kanon_column,
             [zip] as kanon_cell,
@@ -71,31 +71,21 @@ cell_texts as (
 cells_taken_apart as (
     select
         cell_texts.*,
-        (
-            len(kanon_text + '.') - 1
-        ) as kanon_length,
-        (
-            len(kanon_text + '.') - 1
-        ) - (
+        (len(kanon_text + '.') - 1) as kanon_length,
+        (len(kanon_text + '.') - 1) - (
             len(
                 substring(kanon_text, patindex('%[^*]%', kanon_text + '.'), len(kanon_text + '.')) + '.'
             ) - 1
         ) as kanon_stars_left,
-        (
-            len(kanon_text + '.') - 1
-        ) - (
+        (len(kanon_text + '.') - 1) - (
             len(
                 left(kanon_text, len(kanon_text + '.') - patindex('%[^*]%', reverse(kanon_text) + '.')) + '.'
             ) - 1
         ) as kanon_stars_right,
         substring(kanon_text, 1, 1) as kanon_opens,
-        substring(kanon_text, (
-            len(kanon_text + '.') - 1
-        ), 1) as kanon_closes,
+        substring(kanon_text, (len(kanon_text + '.') - 1), 1) as kanon_closes,
         charindex(',', kanon_text) as kanon_comma,
-        charindex('-', substring(kanon_text, 2, (
-            len(kanon_text + '.') - 1
-        ))) as kanon_dash
+        charindex('-', substring(kanon_text, 2, (len(kanon_text + '.') - 1))) as kanon_dash
     from cell_texts
 ),
 
@@ -139,9 +129,7 @@ cells_with_numbers as (
     select
         cells_with_ends.*,
         case
-            when (
-                len(kanon_text + '.') - 1
-            ) <= 15
+            when (len(kanon_text + '.') - 1) <= 15
             and (
                 cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 not like '%[^-0-9.]%'
                 and cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 like '%[0-9]'
@@ -155,9 +143,7 @@ cells_with_numbers as (
             then cast(kanon_text as float)
         end as kanon_number,
         case
-            when (
-                len(kanon_low_text + '.') - 1
-            ) <= 15
+            when (len(kanon_low_text + '.') - 1) <= 15
             and (
                 cast(kanon_low_text as nvarchar(max)) collate Latin1_General_100_BIN2 not like '%[^-0-9.]%'
                 and cast(kanon_low_text as nvarchar(max)) collate Latin1_General_100_BIN2 like '%[0-9]'
@@ -171,9 +157,7 @@ cells_with_numbers as (
             then cast(kanon_low_text as float)
         end as kanon_low,
         case
-            when (
-                len(kanon_high_text + '.') - 1
-            ) <= 15
+            when (len(kanon_high_text + '.') - 1) <= 15
             and (
                 cast(kanon_high_text as nvarchar(max)) collate Latin1_General_100_BIN2 not like '%[^-0-9.]%'
                 and cast(kanon_high_text as nvarchar(max)) collate Latin1_General_100_BIN2 like '%[0-9]'
@@ -217,17 +201,14 @@ starts as (
         kanon_column as kanon_column,
         coalesce(kanon_number, kanon_low) as kanon_start
     from cells
-    where
-        kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
+    where kanon_released = 1 and kanon_kind in ('number', 'interval', 'range')
 ),
 
 -- Columns in which a-b may be a text like others.
 columns_of_texts as (
-    select distinct
-        kanon_column as kanon_column
+    select distinct kanon_column as kanon_column
     from cells
-    where
-        kanon_kind in ('mask', 'text')
+    where kanon_kind in ('mask', 'text')
 ),
 
 -- What takes in numbers; a-b is open at b where another cell begins there.
@@ -253,9 +234,7 @@ ranges as (
         cells.kanon_released = 1
         and (
             cells.kanon_kind = 'interval'
-            or (
-                cells.kanon_kind = 'range' and columns_of_texts.kanon_column is null
-            )
+            or (cells.kanon_kind = 'range' and columns_of_texts.kanon_column is null)
         )
 ),
 
@@ -267,8 +246,7 @@ masks as (
         kanon_stars_left as kanon_stars_left,
         kanon_kept as kanon_kept
     from cells
-    where
-        kanon_released = 1 and kanon_kind = 'mask'
+    where kanon_released = 1 and kanon_kind = 'mask'
 ),
 
 -- What each mask leaves of the cells that are as long as it is.
@@ -302,9 +280,10 @@ matching_cells as (
         kanon_cell as kanon_released,
         kanon_cell as kanon_referred
     from cells
-    where
-        kanon_released = 1 and kanon_referred = 1
+    where kanon_released = 1 and kanon_referred = 1
+
     union
+
     select
         released.kanon_column,
         released.kanon_cell as kanon_released,
@@ -316,7 +295,9 @@ matching_cells as (
         released.kanon_released = 1
         and referred.kanon_referred = 1
         and released.kanon_kind = 'any'
+
     union
+
     select
         released.kanon_column,
         released.kanon_cell as kanon_released,
@@ -333,7 +314,9 @@ matching_cells as (
         and released.kanon_kind = 'mask'
         and released.kanon_is_mask = 1
         and referred.kanon_referred = 1
+
     union
+
     select
         ranges.kanon_column,
         ranges.kanon_cell as kanon_released,
@@ -345,12 +328,8 @@ matching_cells as (
         and referred.kanon_number <= ranges.kanon_high
     where
         referred.kanon_referred = 1
-        and (
-            referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0
-        )
-        and (
-            referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0
-        )
+        and (referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0)
+        and (referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0)
 ),
 
 -- The people of the reference in each combination of the release's cells.
@@ -384,11 +363,9 @@ classes as (
     left join reference_as_released
         on reference_as_released.[zip] = release_classes.[zip]
         and exists(
-            select
-                reference_as_released.[age]
+            select reference_as_released.[age]
             intersect
-            select
-                release_classes.[age]
+            select release_classes.[age]
         )
 )
 

@@ -11,8 +11,7 @@ known_values as (
         [diagnosis] as kanon_value,
         trim(cast([diagnosis] as nvarchar(max)) collate Latin1_General_100_BIN2) as kanon_text
     from [patients]
-    where
-        not [diagnosis] is null
+    where not [diagnosis] is null
 ),
 
 -- Each of them with the number that it spells, if any.
@@ -20,9 +19,7 @@ read_values as (
     select
         kanon_text as kanon_text,
         case
-            when (
-                len(kanon_text + '.') - 1
-            ) <= 15
+            when (len(kanon_text + '.') - 1) <= 15
             and (
                 cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 not like '%[^-0-9.]%'
                 and cast(kanon_text as nvarchar(max)) collate Latin1_General_100_BIN2 like '%[0-9]'

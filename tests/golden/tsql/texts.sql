@@ -13,11 +13,11 @@ select
     count_big(distinct kanon_value) as kanon_values,
     count_big(distinct cast(kanon_value as varbinary(max))) as kanon_spellings
 from (
-    select
-        [zip] as kanon_value
+    select [zip] as kanon_value
     from [patients]
+
     union all
-    select
-        [zip_code] as kanon_value
+
+    select [zip_code] as kanon_value
     from [voters]
 ) as kanon_column_values
