@@ -152,7 +152,7 @@ def test_a_file_a_step(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written = sorted(file.name for file in (here / "sql").iterdir())
     assert capsys.readouterr() == ("", f"sql written: {len(written)} statements.\n")
     assert written[:2] == ["01_texts.sql", "02_classes.sql"]
-    assert (here / "sql" / "02_classes.sql").read_text().endswith("order by\n    kanon_size;\n")
+    assert (here / "sql" / "02_classes.sql").read_text().endswith("order by kanon_size;\n")
 
 
 def test_several_tables_have_a_folder_each(here: Path) -> None:
