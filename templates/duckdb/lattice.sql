@@ -128,8 +128,16 @@ select
     sum(cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records) as kanon_squares
 {%- for each in sizes %},
     sum(case when {{ size }} < {{ each }} then 1 else 0 end) as kanon_classes_below_{{ each }},
-    sum(case when {{ size }} < {{ each }} then kanon_records else 0 end) as kanon_records_below_{{ each }},
-    sum(case when {{ size }} < {{ each }} then cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records else 0 end) as kanon_squares_below_{{ each }}
+    sum(
+        case when {{ size }} < {{ each }} then kanon_records else 0 end
+    ) as kanon_records_below_{{ each }},
+    sum(
+        case
+            when {{ size }} < {{ each }}
+            then cast(kanon_records as {{ kanon_sql.widest_type() }}) * kanon_records
+            else 0
+        end
+    ) as kanon_squares_below_{{ each }}
 {%- endfor %}
 
 from classes
@@ -327,8 +335,12 @@ select
     suppressed_classes.kanon_node as kanon_node,
     sum(suppressed_classes.kanon_records) as kanon_records
 {%- for key in keys %},
-    sum(suppressed_classes.kanon_records * labels_{{ key }}.kanon_leaves_more) as kanon_leaves_more_{{ key }},
-    sum(suppressed_classes.kanon_records * ln(labels_{{ key }}.kanon_under_label)) / ln(2) as kanon_bits_{{ key }}
+    sum(
+        suppressed_classes.kanon_records * labels_{{ key }}.kanon_leaves_more
+    ) as kanon_leaves_more_{{ key }},
+    sum(
+        suppressed_classes.kanon_records * ln(labels_{{ key }}.kanon_under_label)
+    ) / ln(2) as kanon_bits_{{ key }}
 {%- endfor %}
 
 from suppressed_classes

@@ -53,6 +53,7 @@ from labelled_values
 {#
     What a search must know of a quasi-identifier: how many labels it has at each level, whether
     each level follows from the one below, and which values have no label, or none that is exact.
+    Places are counted through, so the last one is how many there are.
     `inexact` are the levels at which some may not be.
 #}
 {% macro values_in_short(values, height, inexact=[]) %}
@@ -62,7 +63,7 @@ select
 {% set lacking = "(kanon_label_" ~ level ~ " is null or kanon_inexact_" ~ level ~ " = 1)"
     if level in inexact
     else "kanon_label_" ~ level ~ " is null" %},
-    count(distinct kanon_place_{{ level }}) as kanon_labels_{{ level }},
+    coalesce(max(kanon_place_{{ level }}), 0) as kanon_labels_{{ level }},
     count(distinct (kanon_place_{{ level - 1 }}, kanon_place_{{ level }})) as kanon_edges_{{ level }},
     coalesce(sum(case when kanon_raw is not null and {{ lacking }} then 1 else 0 end), 0) as kanon_values_without_label_{{ level }},
     coalesce(sum(case when kanon_raw is not null and {{ lacking }} then kanon_records else 0 end), 0) as kanon_records_without_label_{{ level }}

@@ -150,9 +150,9 @@ class DuckDBEngine:
         """
         try:
             self.lock()
-            self._require_one_select(sql)
+            statement = self._one_select(sql)
             with ctrl_c():
-                names, rows = self._answer(sql)
+                names, rows = self._answer(sql, statement)
         except duckdb.Error as error:
             raise self._targets.explained(error, told=self._fails_alike(error, sql)) from None
         return [dict(zip(names, row, strict=True)) for row in rows]
@@ -356,10 +356,12 @@ class DuckDBEngine:
         with ctrl_c():
             return self._answer(sql)[1]
 
-    def _require_one_select(self, sql: str) -> None:
+    def _one_select(self, sql: str) -> duckdb.Statement:
+        """The statement as DuckDB has parsed it, which must be one SELECT."""
         statements = self._session.extract_statements(sql)
         if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
             raise EngineError("refused to run anything but one SELECT statement.")
+        return statements[0]
 
     def _make(
         self, name: str, kind: Literal["table", "view"], sql: str, parameters: Sequence[Any] = ()
@@ -370,7 +372,7 @@ class DuckDBEngine:
             return
         try:
             self.lock()
-            self._require_one_select(sql)
+            self._one_select(sql)
             with ctrl_c():
                 self._session.execute(f"create temp {kind} {identifier(name)} as {sql}", parameters)
         except duckdb.Error as error:
@@ -387,9 +389,12 @@ class DuckDBEngine:
             return first_line(planned) == first_line(error)
         return False
 
-    def _answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    def _answer(
+        self, sql: str, parsed: duckdb.Statement | None = None
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The rows of a statement, which need not be parsed again."""
         if self._targets.relation is None:
-            answer = self._session.execute(sql)
+            answer = self._session.execute(sql if parsed is None else parsed)
             return [column[0] for column in answer.description or []], answer.fetchall()
         found = self._targets.relation.query(RELATION, self._carried.in_dialect(sql))
         return (found.columns, found.fetchall()) if found else ([], [])
