@@ -54,10 +54,14 @@ with
 
 known_values as (
     select distinct
-        {{ kanon_sql.ident(column) }} as kanon_value,
-        trim(cast({{ kanon_sql.ident(column) }} as {{ kanon_sql.text_type() }})) as kanon_text
+        {{ kanon_sql.ident(column) }} as kanon_value
     from {{ relation | indent(4) }}
     where {{ kanon_sql.ident(column) }} is not null
+),
+
+trimmed_values as (
+    select trim(cast(kanon_value as {{ kanon_sql.text_type() }})) as kanon_text
+    from known_values
 ),
 
 -- Each of them with the number that it spells, if any.
@@ -65,7 +69,7 @@ read_values as (
     select
         kanon_text,
         {{ kanon_sql.number_or_null("kanon_text") | indent(8) }} as kanon_number
-    from known_values
+    from trimmed_values
 )
 
 select

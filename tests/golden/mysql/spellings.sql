@@ -8,10 +8,15 @@ with
 
 known_values as (
     select distinct
-        `diagnosis` as kanon_value,
-        trim(cast(`diagnosis` as char character set utf8mb4) collate utf8mb4_0900_bin) as kanon_text
+        `diagnosis` as kanon_value
     from `patients`
     where not `diagnosis` is null
+),
+
+trimmed_values as (
+    select
+        trim(cast(kanon_value as char character set utf8mb4) collate utf8mb4_0900_bin) as kanon_text
+    from known_values
 ),
 
 -- Each of them with the number that it spells, if any.
@@ -23,7 +28,7 @@ read_values as (
             and regexp_like(cast(kanon_text as char), '^(-?[0-9]+([.][0-9]+)?)\\z')
             then cast(kanon_text as double)
         end as kanon_number
-    from known_values
+    from trimmed_values
 )
 
 select

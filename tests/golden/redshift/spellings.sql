@@ -8,10 +8,15 @@ with
 
 known_values as (
     select distinct
-        "diagnosis" as kanon_value,
-        trim(cast("diagnosis" as varchar(max))) as kanon_text
+        "diagnosis" as kanon_value
     from "patients"
     where not "diagnosis" is null
+),
+
+trimmed_values as (
+    select
+        trim(cast(kanon_value as varchar(max))) as kanon_text
+    from known_values
 ),
 
 -- Each of them with the number that it spells, if any.
@@ -22,7 +27,7 @@ read_values as (
             when length(kanon_text) <= 15 and kanon_text ~ '^(-?[0-9]+([.][0-9]+)?)$'
             then cast(kanon_text as double precision)
         end as kanon_number
-    from known_values
+    from trimmed_values
 )
 
 select

@@ -8,16 +8,21 @@ with
 
 known_values as (
     select distinct
-        "diagnosis" as kanon_value,
-        trim(
-            case
-                when typeof("diagnosis") = 'real'
-                then printf('%!.17g', "diagnosis")
-                else cast("diagnosis" as text)
-            end
-        ) as kanon_text
+        "diagnosis" as kanon_value
     from "patients"
     where not "diagnosis" is null
+),
+
+trimmed_values as (
+    select
+        trim(
+            case
+                when typeof(kanon_value) = 'real'
+                then printf('%!.17g', kanon_value)
+                else cast(kanon_value as text)
+            end
+        ) as kanon_text
+    from known_values
 ),
 
 -- Each of them with the number that it spells, if any.
@@ -35,7 +40,7 @@ read_values as (
             )
             then cast(kanon_text as real)
         end as kanon_number
-    from known_values
+    from trimmed_values
 )
 
 select

@@ -8,10 +8,15 @@ with
 
 known_values as (
     select distinct
-        [diagnosis] as kanon_value,
-        trim(cast([diagnosis] as nvarchar(max)) collate Latin1_General_100_BIN2) as kanon_text
+        [diagnosis] as kanon_value
     from [patients]
     where not [diagnosis] is null
+),
+
+trimmed_values as (
+    select
+        trim(cast(kanon_value as nvarchar(max)) collate Latin1_General_100_BIN2) as kanon_text
+    from known_values
 ),
 
 -- Each of them with the number that it spells, if any.
@@ -32,7 +37,7 @@ read_values as (
             )
             then cast(kanon_text as float)
         end as kanon_number
-    from known_values
+    from trimmed_values
 )
 
 select
