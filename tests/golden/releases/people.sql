@@ -62,8 +62,7 @@ classes as (
     select
         "age",
         count(*) as kanon_size,
-        sum(kanon_records) as kanon_records,
-        sum(case when kanon_entity is null then kanon_records else 0 end) as kanon_without_entity
+        sum(kanon_records) as kanon_records
     from class_people
     group by
         "age"
