@@ -7,15 +7,13 @@
 with
 
 known_values as (
-    select distinct
-        "diagnosis" as kanon_value
+    select distinct "diagnosis" as kanon_value
     from "patients"
     where not ("diagnosis" is null)
 ),
 
 trimmed_values as (
-    select
-        trim(cast(kanon_value as Nullable(String))) as kanon_text
+    select trim(cast(kanon_value as Nullable(String))) as kanon_text
     from known_values
 ),
 

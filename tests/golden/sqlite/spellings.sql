@@ -7,8 +7,7 @@
 with
 
 known_values as (
-    select distinct
-        "diagnosis" as kanon_value
+    select distinct "diagnosis" as kanon_value
     from "patients"
     where not "diagnosis" is null
 ),
