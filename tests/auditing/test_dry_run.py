@@ -53,7 +53,7 @@ def test_of_a_file(
     assert out.startswith("people.csv · duckdb · reads people.csv\n\n  classes\n")
     assert "How many classes of people.csv by age have each size, in records?" in out
     assert "to read" in out
-    assert "Nothing was run: 4 statements" in out
+    assert "Nothing was run: 5 statements" in out
 
 
 def test_of_a_table_in_postgres(server: Database, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -447,6 +448,8 @@ def test_ctrl_c_stops_the_query_in_the_server(
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        # What runs the tests may ignore it, as nohup does, and then so would the command.
+        preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),
     ) as process:
         try:
             wait_for(database, 1, 30)
