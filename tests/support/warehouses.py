@@ -313,7 +313,13 @@ def mariadb(folder: Path) -> Iterator[Database]:
         data, socket = Path(place, "data"), Path(place, "socket")
         who = [f"--user={getpass.getuser()}", f"--datadir={data}"]
         log = (folder / "mariadb.log").open("w")
-        how = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        # A server that starts clears the temporary tables of all that use the same folder for them.
+        how = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": log,
+            "stderr": log,
+            "env": {**os.environ, "TMPDIR": place},
+        }
         created = [install, "--no-defaults", "--auth-root-authentication-method=normal"]
         subprocess.run([*created, "--skip-test-db", *who], check=True, **how)
         said = ["--skip-networking", f"--socket={socket}", "--innodb-flush-log-at-trx-commit=0"]
