@@ -408,6 +408,16 @@ def test_a_status_that_its_checks_deny_is_not_signed(claimed, page, capsys):
     assert (code, out, said in err) == (2, "", True)
 
 
+@pytest.mark.parametrize(("claimed", "code"), [("accepted", 0), ("holds", 2), ("measured", 2)])
+def test_what_a_baseline_accepted_is_signed_as_that_alone(claimed, code, page, capsys):
+    whole = json.loads(Path("result.json").read_text(encoding="utf-8"))
+    for check in whole["tables"][0]["checks"]:
+        check["accepted"] = check["holds"] is False
+    whole["tables"][0]["status"] = whole["status"] = claimed
+    Path("claimed.json").write_text(json.dumps(whole))
+    assert run(capsys, "report", "claimed.json", "--output", "claimed.html")[0] == code
+
+
 def test_a_result_of_another_command_is_called_so(page, capsys):
     commands = {
         "costs.json": ("tradeoff", "--k", "2,3", "--qi", "zip", "--hierarchy", "zip=mask:right"),
