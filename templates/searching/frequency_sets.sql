@@ -53,7 +53,8 @@ from labelled_values
 {#
     What a search must know of a quasi-identifier: how many labels it has at each level, whether
     each level follows from the one below, and which values have no label, or none that is exact.
-    Places are counted through, so the last one is how many there are.
+    Places are counted through, so the last one is how many there are; two of them are one number,
+    as not every database counts pairs, and none has two thousand million labels.
     `inexact` are the levels at which some may not be.
 #}
 {% macro values_in_short(values, height, inexact=[]) %}
@@ -64,7 +65,7 @@ select
     if level in inexact
     else "kanon_label_" ~ level ~ " is null" %},
     coalesce(max(kanon_place_{{ level }}), 0) as kanon_labels_{{ level }},
-    count(distinct (kanon_place_{{ level - 1 }}, kanon_place_{{ level }})) as kanon_edges_{{ level }},
+    count(distinct cast(kanon_place_{{ level - 1 }} as bigint) * 2147483648 + kanon_place_{{ level }}) as kanon_edges_{{ level }},
     coalesce(sum(case when kanon_raw is not null and {{ lacking }} then 1 else 0 end), 0) as kanon_values_without_label_{{ level }},
     coalesce(sum(case when kanon_raw is not null and {{ lacking }} then kanon_records else 0 end), 0) as kanon_records_without_label_{{ level }}
 {%- endfor %}

@@ -98,14 +98,6 @@ def _with_sets_before(node: exp.Select) -> exp.Expr:
     return _grouped(node)
 
 
-def _pairs(node: exp.Distinct) -> exp.Distinct:
-    """Pairs of numbers that are never NULL are counted side by side: a row is no value."""
-    match node.expressions:
-        case [exp.Tuple(expressions=pair)]:
-            return exp.Distinct(expressions=[each.copy() for each in pair])
-    return node
-
-
 def _lower(pattern: exp.Expr) -> exp.Expr:
     if isinstance(pattern, exp.Literal):
         return exp.Literal.string(pattern.name.lower())
@@ -160,7 +152,6 @@ def rules_with(bytewise: str) -> Rules:
         exp.Cast: cast,
         **dict.fromkeys((exp.Div, exp.Mod), _divided),
         exp.Select: _with_sets_before,
-        exp.Distinct: _pairs,
         exp.RegexpFullMatch: full_match("cast(x as char) regexp pattern", "mysql", TO_THE_END),
         exp.IgnoreNulls: _written("max(x)", x="this.this"),
         exp.Order: nulls_last,

@@ -114,14 +114,6 @@ def _values(node: exp.Values) -> exp.Expr:
     return exp.select(*named).from_(bare).subquery(alias.this.copy())
 
 
-def _count(node: exp.Count) -> exp.Expr:
-    """Pairs are counted as texts: those of whole numbers differ where the numbers do."""
-    match node.this:
-        case exp.Distinct(expressions=[exp.Tuple(expressions=[first, second])]):
-            return phrase("count(distinct x || ' ' || y)", "sqlite", x=first, y=second)
-    return node
-
-
 def _of_ascii(node: exp.Lower | exp.Upper | exp.ILike) -> exp.Expr:
     """SQLite knows the case of no letter beyond ASCII, and would take such a text for another."""
     if in_condition(node):
@@ -255,7 +247,6 @@ RULES: Rules = {
     exp.Like: _like,
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In), _compared),
     exp.Values: _values,
-    exp.Count: _count,
     **dict.fromkeys((exp.Lower, exp.Upper, exp.ILike), _of_ascii),
     exp.Encode: _written("cast(x as blob)", x="this"),
 }
