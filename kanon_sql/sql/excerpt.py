@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import sqlglot
 from sqlglot.tokenizer_core import Token, TokenType
 
-_OPENS = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
-_CLOSES = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
 
 def named_sets(sql: str, dialect: str) -> list[str]:
@@ -61,9 +61,9 @@ def _ends(tokens: list[Token]) -> Iterator[tuple[str, int]]:
         return
     depth, name, before = 0, "", tokens[0]
     for token in tokens[1:]:
-        if token.token_type in _OPENS:
+        if token.token_type in OPENING:
             depth += 1
-        elif token.token_type in _CLOSES:
+        elif token.token_type in CLOSING:
             depth -= 1
             if not depth:
                 yield name, token.end

@@ -12,13 +12,12 @@ from functools import cache
 import sqlglot
 from sqlglot.tokenizer_core import Token, TokenType
 
+from kanon_sql.sql.excerpt import CLOSING, OPENING
 from kanon_sql.sql.quoting import DIALECT
 
 _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 _QUERIES = {TokenType.SELECT, TokenType.WITH}
 _JOINS = {TokenType.JOIN, TokenType.INNER, TokenType.LEFT, TokenType.CROSS}
-_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
-_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 _AFTER_FROM = {
     TokenType.WHERE,
     TokenType.GROUP_BY,
@@ -40,8 +39,8 @@ _KNOWN = {
     *_AFTER_A_TABLE,
     TokenType.FROM,
     TokenType.VALUES,
-    *_OPENING,
-    *_CLOSING,
+    *OPENING,
+    *CLOSING,
     # of expressions, none of which reads a table
     *(TokenType.COMMA, TokenType.DOT, TokenType.STAR, TokenType.COLON),
     *(TokenType.NUMBER, TokenType.STRING, TokenType.NULL, TokenType.TRUE, TokenType.FALSE),
@@ -81,9 +80,9 @@ def plainly_reads(sql: str, tables: Iterable[str]) -> bool:
     # What stands in each bracket that is open: nothing yet, "select", "from" or what follows.
     clauses = [""]
     for place, kind in enumerate(kinds):
-        if kind in _OPENING:
+        if kind in OPENING:
             clauses.append("")
-        elif kind in _CLOSING:
+        elif kind in CLOSING:
             clauses.pop()
             if not clauses:
                 return False
