@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from anonymize import ANJANA, hierarchies
-from optimal import COLUMNS
+from optimal import ADULT
 from run import by_hand, census
 
 import kanon_sql as kanon
@@ -53,7 +53,7 @@ def of_adult(data: Path, anjana: str | None) -> Iterator[str]:
     """Each algorithm with six and with nine quasi-identifiers."""
     yield "| quasi-identifiers | k | by | seconds | lost | classes | suppressed |"
     yield "|---|---|---|---|---|---|---|"
-    for columns in (COLUMNS[:6], COLUMNS):
+    for columns in (ADULT[:6], ADULT):
         for k in KS:
             for algorithm in ALGORITHMS:
                 took, found = anonymized(data, columns, k, algorithm)
