@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 Node = tuple[int, ...]
@@ -96,6 +96,13 @@ class Lattice:
             index, level = divmod(index, each.highest + 1)
             levels.append(level)
         return tuple(reversed(levels))
+
+    @property
+    def by_level(self) -> Lattice:
+        """The same nodes, of which one lies below another if none of its levels is higher."""
+        return Lattice(
+            tuple(replace(each, nested=[True] * len(each.nested)) for each in self.ladders)
+        )
 
     def neighbours(self, node: Node) -> Iterator[Node]:
         """The nodes that differ by one level of one quasi-identifier."""

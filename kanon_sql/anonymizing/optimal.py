@@ -364,7 +364,12 @@ class _Heights:
 class _Minimal(_Search):
     """A search in which a node that satisfies rules out those above it."""
 
-    _satisfying: tuple[Node, ...] = ()
+    def __init__(
+        self, lattice: Lattice, costs: Costs, explorer: Explorer, max_suppressed: int
+    ) -> None:
+        super().__init__(lattice, costs, explorer, max_suppressed)
+        self._by_level = lattice.by_level.sets(self._order)
+        self._satisfying: list[Node] = []
 
     def learn(self, found: Mapping[Node, Found]) -> None:
         for node, each in found.items():
@@ -372,22 +377,22 @@ class _Minimal(_Search):
             if each.necessary > self._budget:
                 self.open &= ~self._sets.below(node)
             if each.satisfies:
-                self._satisfying += (node,)
-                self.open &= ~self._sets.above(node)
+                self._satisfying.append(node)
+                self.open &= ~self._by_level.above(node)
 
     def minimal(self) -> Iterator[Node]:
-        """The satisfying nodes that lie above no other."""
+        """The satisfying nodes none of whose levels could be lowered for another of them."""
         known = 0
         for node in self._satisfying:
             known |= 1 << self._rank_of(node)
         for node in self._satisfying:
-            if self._sets.below(node) & known == 1 << self._rank_of(node):
+            if self._by_level.below(node) & known == 1 << self._rank_of(node):
                 yield node
 
     def _tells(self, among: int, rank: int) -> int:
         node = self._node(rank)
         below = (among & self._sets.below(node)).bit_count()
-        return min(below, (among & self._sets.above(node)).bit_count())
+        return min(below, (among & self._by_level.above(node)).bit_count())
 
 
 def _tie(cost: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -125,11 +126,14 @@ def best(problem: Problem) -> Answer | None:
     return min(tied, key=lambda each: (each.suppressed, sum(each.node), each.node))
 
 
-def minimal(problem: Problem, below: Callable[[Node, Node], bool]) -> list[Node]:
+def minimal(problem: Problem) -> list[Node]:
+    """The satisfying nodes, no other of which has no level higher."""
     found = satisfying(problem)
-    return sorted(
-        node for node in found if not any(other != node and below(other, node) for other in found)
-    )
+    return sorted(node for node in found if not any(_is_below(other, node) for other in found))
+
+
+def _is_below(node: Node, other: Node) -> bool:
+    return node != other and all(map(operator.le, node, other))
 
 
 def lost(problem: Problem, node: Node, kept: Sequence[Sequence[Record]]) -> float | None:
