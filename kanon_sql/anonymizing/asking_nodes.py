@@ -110,7 +110,9 @@ class NodeQuestions:
             render(
                 "violating_by_any",
                 statements=[
-                    self.sets.violating_among(keys, of_nodes, k),
+                    self.sets.violating_among(
+                        keys, of_nodes, k, is_whole=self.sets.are_spread_by_node
+                    ),
                     *self._references.violating(of_nodes, keys, asked),
                     *self._earlier.violating(of_nodes, keys),
                 ],

@@ -215,6 +215,8 @@ class Nodes:
     @cached_property
     def _at_once(self) -> int:
         """How many nodes are judged at once, whose sets are kept for that."""
+        if self.sets.are_spread_by_node:
+            return 1
         classes = int(self._row(self.lattice.bottom)["kanon_classes"])
         return max(1, min(AT_ONCE, MOST_KEPT // max(1, classes)))
 

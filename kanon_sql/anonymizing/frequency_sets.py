@@ -37,6 +37,7 @@ from kanon_sql.plan.precautions import no_label
 from kanon_sql.plan.steps import records, spoken
 from kanon_sql.plan.violating_classes import (
     class_size,
+    is_beside_table,
     other_sensitive,
     sensitive_demands,
     too_small_classes,
@@ -190,13 +191,17 @@ class FrequencySets(Keeping):
         """How many records a class must have for any demand on sizes."""
         return class_size(self.bound.checks) or 1
 
-    def violating_among(self, keys: Sequence[str], kept: str, k: int | None = None) -> str:
+    def violating_among(
+        self, keys: Sequence[str], kept: str, k: int | None = None, *, is_whole: bool = False
+    ) -> str:
         """The violating classes of a kept set whose classes are told apart by `keys`; for another
-        `k` than is demanded."""
+        `k` than is demanded. One that `is_whole` has all classes of one node, and so tells itself
+        how often the table has each value."""
         columns = tuple(BoundColumn(key, "INTEGER", key) for key in keys)
         keyed = self._keyed if k is None else with_k(self._keyed, k)
         bound = replace(keyed, quasi_identifiers=columns, keys=columns)
-        return violating_classes(bound, kept, rolled_up=True, whole=self._whole)
+        whole = {} if is_whole else self._whole
+        return violating_classes(bound, kept, rolled_up=True, whole=whole)
 
     @contextmanager
     def with_k(self, k: int) -> Iterator[None]:
@@ -212,6 +217,12 @@ class FrequencySets(Keeping):
             self.__dict__.pop("_keyed", None)
             for name in [name for name in self._kept if name not in before]:
                 self.forget(name)
+
+    @cached_property
+    def are_spread_by_node(self) -> bool:
+        """Whether how often the table has each sensitive value depends on the node: people count
+        once for it in each class that they are in."""
+        return bool(self._entity) and any(map(is_beside_table, sensitive_demands(self.bound)))
 
     @property
     def carried(self) -> list[BoundColumn]:

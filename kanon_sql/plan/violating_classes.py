@@ -48,6 +48,11 @@ def sensitive_demands(bound: BoundSpec) -> list[BoundCheck]:
     ]
 
 
+def is_beside_table(check: BoundCheck) -> bool:
+    """Whether a class is held against how the values of the whole table are spread."""
+    return isinstance(check.model, SensitiveModel) and "shares" in check.model.needs
+
+
 def other_sensitive(bound: BoundSpec, check: BoundCheck) -> list[BoundColumn]:
     """The other sensitive attributes, where whoever looks may know them of a person too."""
     knows = isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive

@@ -271,6 +271,22 @@ def test_it_finds_what_exhaustive_search_finds(seed: int) -> None:
     assert list(found.steps) == []
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_people_of_several_classes_count_in_each(seed: int) -> None:
+    """The table is spread as the audit of these classes has it, so what satisfies holds."""
+    rng = random.Random(seed)
+    rows = [(rng.choice("uvw"), rng.choice("aaabcd"), rng.randrange(10)) for _ in range(20)]
+    columns = dict(zip(["q", "s", "who"], zip(*rows, strict=True), strict=True))
+    check = kanon.TCloseness(t=0.2, sensitive="s")
+    asked: dict[str, Any] = {"k": 1, "sensitive": "s", "checks": check, "entity": "who"}
+    table = pyarrow.table(columns)
+    raw = kanon.audit(table, ["q"], **asked)
+    made = kanon.anonymize(table, ["q"], **asked, algorithm="optimal")
+
+    assert (made.anonymization.suppressed, made.holds) == (0, True)
+    assert dict(made.anonymization.levels or {}) == {"q": 0 if raw.holds else 1}
+
+
 @pytest.mark.parametrize("seed", range(100, 115))
 def test_all_minimal_nodes_are_found(seed: int) -> None:
     problem, asked = generated(seed)
