@@ -10,7 +10,7 @@ from kanon_sql.anonymizing.exploring import DemandExplorer, Nodes
 from kanon_sql.anonymizing.nodes import Lattice, Node
 from kanon_sql.anonymizing.optimal import Outcome, Progress, minimal, optimal
 from kanon_sql.anonymizing.preferences import Preferences
-from kanon_sql.errors import InputError
+from kanon_sql.errors import InputError, option
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import MetricName, MinimalNode, Search
 from kanon_sql.results.release import Suppressed as SuppressedAs
@@ -152,8 +152,8 @@ def refuse_large(lattice: Lattice) -> None:
     raise InputError(
         f"the levels of these quasi-identifiers can be combined in {lattice.size:,} ways, and "
         f"{MOST_NODES:,} are searched at most. Shorten the hierarchy of "
-        f'"{tallest.name}", which has {tallest.highest} levels, bound it (at_most), or ask for the '
-        "algorithm datafly."
+        f'"{tallest.name}", which has {tallest.highest} levels, bound it ({option("at_most")}), or '
+        "ask for another algorithm."
     )
 
 

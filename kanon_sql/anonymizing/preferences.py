@@ -8,7 +8,7 @@ from typing import Any
 
 from kanon_sql.anonymizing.lattice import Attribute
 from kanon_sql.anonymizing.options import ReleaseOptions
-from kanon_sql.errors import SpecError, did_you_mean
+from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.plan.bound import BoundSpec
 
 
@@ -29,8 +29,8 @@ class Preferences:
         bound = self.at_most.get(name, height)
         if bound > height:
             raise SpecError(
-                f'at_most: "{name}" has no level {bound}: its top is level {height}. Name that or '
-                "a lower one, or leave it out."
+                f'"{name}" has no level {bound}: its top is level {height}. Name that or a lower '
+                "one, or leave the bound out."
             )
         return bound
 
@@ -58,7 +58,10 @@ def preferences_of(wanted: ReleaseOptions, bound: BoundSpec) -> Preferences:
     bounds = _by_name("at_most", wanted.at_most, names)
     both = next((name for name in kept if name in bounds), None)
     if both is not None:
-        raise SpecError(f'"{both}" is named in keep and in at_most. Keeping it is at_most 0.')
+        raise SpecError(
+            f'"{both}" is named in {option("keep")} and in {option("at_most")}. Keeping it is to '
+            "have it at level 0 at most: name it once."
+        )
     return Preferences(
         {**at_most, **kept, **bounds}, {**weights, **_by_name("weights", wanted.weights, names)}
     )
@@ -74,7 +77,7 @@ def _each_once(parameter: str, given: Iterable[str], names: list[str]) -> list[s
     found = [_quasi_identifier(parameter, name, names) for name in given]
     twice = next((name for place, name in enumerate(found) if name in found[:place]), None)
     if twice is not None:
-        raise SpecError(f'{parameter} names "{twice}" twice. Name it once.')
+        raise SpecError(f'{option(parameter)} names "{twice}" twice. Name it once.')
     return found
 
 
@@ -83,6 +86,6 @@ def _quasi_identifier(parameter: str, name: str, names: list[str]) -> str:
     if name in names or len(alike) == 1:
         return name if name in names else alike[0]
     raise SpecError(
-        f'{parameter}: "{name}" is no quasi-identifier. Quasi-identifiers: {", ".join(names)}.'
-        f"{did_you_mean(name, names)}"
+        f'{option(parameter)}: "{name}" is no quasi-identifier. Quasi-identifiers: '
+        f"{', '.join(names)}.{did_you_mean(name, names)}"
     )

@@ -33,10 +33,6 @@ _HOW_TO_WRITE_VIEWS = (
 )
 _A_LITTLE = 0.1
 """Which share of the records is a little to suppress."""
-_WHAT_HELPS = (
-    "What would help: allow more with --max-suppressed, give a quasi-identifier a coarser level, "
-    "or leave out one that nobody could know."
-)
 
 
 def page(result: ReleaseFindings) -> Iterator[Block]:
@@ -206,7 +202,7 @@ def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
 def _in_vain(result: ReleaseFindings) -> list[str]:
     """Why there is no release, and what would help."""
     made, k, [table] = result.anonymization, only_k(result), result.tables
-    if table.summary.classes == 1 and made.records_violating == table.summary.records:
+    if table.summary.classes == 1 and made.records_violating in (0, table.summary.records):
         return [
             "With every quasi-identifier as coarse as it may be all records are one class, and "
             "that fails too, so that no coarser level can help. Nothing is written.",
@@ -215,12 +211,26 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
     classes = "violating classes" if k is None else f"classes below {number(k)}"
     many, at_most = made.records_violating, made.max_suppressed
     said = (
-        f"Every quasi-identifier is as coarse as it may be, and {counted(many, 'record')} still "
-        f"{'lies' if many == 1 else 'lie'} in {classes}, where {number(at_most)} may be suppressed"
+        f"{counted(many, 'record')} still {'lies' if many == 1 else 'lie'} in {classes}, where "
+        f"{number(at_most)} may be suppressed"
     )
-    if made.suppressed_as == "star" and many <= at_most:
+    if made.suppressed_as == "star" and 0 < many <= at_most:
         said += ": with * in every quasi-identifier they would be a class that is too small"
-    return [f"{said}. Nothing is written.", _WHAT_HELPS]
+    elif many <= at_most:
+        said = "what is demanded of all classes together still fails"
+    return [
+        f"Every quasi-identifier is as coarse as it may be, and {said}. Nothing is written.",
+        f"What would help: allow more with --max-suppressed, {_coarser(made)}, or leave out a "
+        "quasi-identifier that nobody could know.",
+    ]
+
+
+def _coarser(made: Anonymization) -> str:
+    """Which hierarchies end before `*`, and how they could go on."""
+    names = [name for name, label in made.labels.items() if label != "suppress"]
+    if not names:
+        return "give a quasi-identifier a coarser level"
+    return f"let the levels of {listed(names)} end with suppress (a column of * in a file)"
 
 
 def _is_embedded(table: TableResult) -> bool:

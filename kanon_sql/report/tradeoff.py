@@ -156,8 +156,8 @@ def _remarks(found: Tradeoff) -> Iterator[str]:
 def _proof(found: Tradeoff) -> str:
     if not any(each.metrics for each in found.points):
         return (
-            "No levels will do. Allow more to be suppressed (--max-suppressed), or give a "
-            "quasi-identifier a coarser level."
+            "No levels will do. Allow more to be suppressed (--max-suppressed), or let the levels "
+            "of each quasi-identifier end with suppress."
         )
     if found.search is None:
         return (

@@ -469,28 +469,44 @@ def test_where_the_top_won_t_do_nothing_is_written(people: Path, tmp_path: Path)
     )  # fmt: skip
 
     assert (done.exit_code, output.exists()) == (1, False)
-    assert "None of the 4 choices of levels" in done.stdout
-    assert "--max-suppressed" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "None of the 4 choices of levels" in said
+    assert (
+        "allow more with --max-suppressed, let the levels of zip and age end with suppress" in said
+    )
+
+
+def test_what_all_classes_together_fail_is_no_matter_of_a_class(people: Path) -> None:
+    done = run(
+        "anonymize", str(people), "--qi", "zip", "--hierarchy", "zip=prefix:4", "--k", "2",
+        "--check", "prosecutor_risk:max_average=0.001", "--algorithm", "optimal",
+    )  # fmt: skip
+
+    assert done.exit_code == 1
+    assert "demanded of all classes together still fails" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "said"),
     [
-        ["--gap", "0"],
-        ["--gap", "0%"],
-        ["--gap", "150%"],
-        ["--metric", "lost"],
-        ["--keep", "sex"],
-        ["--weight-of", "age=-1"],
-        ["--metric", "precision", "--weight-of", "age=2"],
-        ["--max-suppressed", "0.5"],
+        ("--gap 0", "--gap must be a share above 0%"),
+        ("--gap 0%", "--gap must be a share above 0%"),
+        ("--gap 150%", "--gap must be a share above 0% and below 100%"),
+        ("--metric lost", "there is no metric 'lost' to choose by"),
+        ("--keep sex", '--keep: "sex" is no quasi-identifier'),
+        ("--at-most sex=1", '--at-most: "sex" is no quasi-identifier'),
+        ("--at-most age=1 --keep age", '"age" is named in --keep and in --at-most'),
+        ("--weight-of sex=2", '--weight-of: "sex" is no quasi-identifier'),
+        ("--weight-of age=-1", "a number above 0"),
+        ("--metric precision --weight-of age=2", "--weight-of: they are for the metric loss"),
+        ("--max-suppressed 0.5", "--max-suppressed must be a number of records, or a share"),
     ],
-    ids=" ".join,
 )
-def test_a_bad_question_is_refused(people: Path, options: list[str]) -> None:
-    done = asked_of(people, *options)
+def test_a_bad_question_is_refused(people: Path, options: str, said: str) -> None:
+    done = asked_of(people, *options.split())
 
     assert (done.exit_code, done.stdout) == (2, "")
+    assert said in done.stderr
 
 
 @pytest.mark.parametrize("asked", [{"gap": "3%"}, {"minimal_nodes": True}], ids=str)
