@@ -11,8 +11,9 @@
     Cells travel as text with '=' before them, and NULL as the empty text, so that they can be
     joined by equality.
 
-    Where each cell of the release is at a level of its own, it stands for the values that have it
-    as their label at any level: `pair.labels`.
+    Where it is known how the release was generalised, a cell stands for the values that have it as
+    their label: `pair.labels`. It isn't read as a range or a mask then, since a hierarchy may call
+    by 20-29 the ages from 21 to 30.
 #}
 {% macro matching_cells(pairs, reference_entity, wildcard=false) %}
 {% set parsed = pairs | selectattr("how", "equalto", "by_pattern") | list %}
@@ -91,6 +92,13 @@ matching_cells_{{ place }} as (
 
 {# The same for columns of text, whose cells may be generalised. #}
 {% macro cells_by_pattern(pairs, parsed, referring, wildcard=false) -%}
+{% set read = parsed | rejectattr("labels") | list %}
+{% set places %}
+{% for pair in read %}
+{{ pairs.index(pair) + 1 }}{{ ", " if not loop.last }}
+{%- endfor %}
+{% endset %}
+{% set of_read = " and kanon_column in (" ~ places | trim ~ ")" if read != parsed else "" %}
 -- Every cell once, by the place of its column; '=' stands before its text, and '' for NULL.
 cell_texts as (
     select
@@ -130,6 +138,7 @@ cell_texts as (
 
 {{ kanon_sql.parsed_cells("cells", "cell_texts") }},
 
+{% if read %}
 -- Where a number, an interval or a range of the release begins.
 starts as (
     select distinct
@@ -166,6 +175,9 @@ ranges as (
         on columns_of_texts.kanon_column = cells.kanon_column
     where
         cells.kanon_released = 1
+{% if of_read %}
+        and cells.kanon_column in ({{ places | trim }})
+{% endif %}
         and (
             cells.kanon_kind = 'interval'
             or (cells.kanon_kind = 'range' and columns_of_texts.kanon_column is null)
@@ -180,7 +192,7 @@ masks as (
         kanon_stars_left,
         kanon_kept
     from cells
-    where kanon_released = 1 and kanon_kind = 'mask'
+    where kanon_released = 1 and kanon_kind = 'mask'{{ of_read }}
 ),
 
 -- What each mask leaves of the cells that are as long as it is.
@@ -206,6 +218,7 @@ stems as (
         and masks.kanon_length = cells.kanon_length
 ),
 
+{% endif %}
 {% for pair in parsed %}
 {% set place = pairs.index(pair) + 1 %}
 {% for label in pair.labels %}
@@ -222,7 +235,11 @@ labelled_cells_{{ place }}_{{ loop.index }} as (
 
 {% endfor %}
 {% endfor %}
+{% if read %}
 -- A cell stands for itself; '*' for any; a mask for what has its stem; a range for its numbers.
+{% else %}
+-- A cell stands for itself; '*' for any; a label for the values that have it.
+{% endif %}
 matching_cells as (
     select
         kanon_column,
@@ -246,6 +263,8 @@ matching_cells as (
         and {{ "(released.kanon_kind in ('any', 'null') or referred.kanon_kind = 'null')"
             if wildcard
             else "released.kanon_kind = 'any'" }}
+{%- if read %}
+
 
     union
 
@@ -281,6 +300,7 @@ matching_cells as (
         referred.kanon_referred = 1
         and (referred.kanon_number > ranges.kanon_low or ranges.kanon_low_open = 0)
         and (referred.kanon_number < ranges.kanon_high or ranges.kanon_high_open = 0)
+{%- endif %}
 {%- for pair in parsed %}
 {% set place = pairs.index(pair) + 1 %}
 {%- for label in pair.labels %}
