@@ -10,11 +10,13 @@ classes violate is then counted in the records themselves.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import count
+from functools import cached_property, partial
+from itertools import accumulate, count
+from operator import mul
 from typing import NamedTuple
 
 from kanon_sql.anonymizing.first_set import columns_of_first_set, first_set
@@ -54,6 +56,8 @@ RECORDS = f"{PRIVATE}frequency_set"
 MARKED = f"{PRIVATE}marked_records"
 _FEW = 2**15
 """So many places don't fit in a small number."""
+_FEW_COMBINATIONS = 2**18
+"""Up to so many combinations of values, a record is counted by one number for all of them."""
 
 
 class LevelsOf(NamedTuple):
@@ -262,18 +266,22 @@ class FrequencySets(Keeping):
         quasi_identifiers: Sequence[BoundColumn],
         rolled_up: bool,
     ) -> str:
-        return self.keep(
-            name,
-            question,
-            render(
-                "set_of_places",
-                relation=relation,
-                quasi_identifiers=[_spelled(each, rolled_up) for each in quasi_identifiers],
-                values=[each.values for each in self.quasi_identifiers],
-                carried=[_spelled(each, rolled_up) for each in self.carried],
-                rolled_up=rolled_up,
-            ),
+        rendered = partial(
+            render,
+            relation=relation,
+            quasi_identifiers=[_spelled(each, rolled_up) for each in quasi_identifiers],
+            values=[each.values for each in self.quasi_identifiers],
+            rolled_up=rolled_up,
         )
+        # No place is 0, so there is one digit more than there are values.
+        bases = [each.attribute.distinct[0] + 1 for each in self.quasi_identifiers]
+        if self.are_rows and not self.carried and math.prod(bases) <= _FEW_COMBINATIONS:
+            units = list(accumulate(bases[:-1], mul, initial=1))
+            sql = rendered("set_of_codes", units=units, bases=bases)
+        else:
+            carried = [_spelled(each, rolled_up) for each in self.carried]
+            sql = rendered("set_of_places", carried=carried)
+        return self.keep(name, question, sql)
 
     def _values(
         self,

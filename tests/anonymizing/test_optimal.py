@@ -23,7 +23,7 @@ from commands import run
 from oracle_optimal import Hierarchy, Problem
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing import coarse_sets
+from kanon_sql.anonymizing import coarse_sets, frequency_sets
 from kanon_sql.anonymizing.options import METRIC_NAMES
 from kanon_sql.errors import EngineError, SpecError
 
@@ -598,6 +598,21 @@ def test_a_limit_ends_with_a_release_or_with_3(people: Path, tmp_path: Path) -> 
         search = json.loads(done.stdout)["anonymization"]["search"]
         assert search["optimal"] is (search["gap"] == 0)
         assert kanon.audit(output, ["zip", "age"], k=3).holds
+
+
+def test_records_that_are_counted_by_one_number_are_in_the_same_classes(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> Any:
+        levels = {"zip": TOWNS, "age": AGES}
+        made = kanon.anonymize(people, levels, k=3, algorithm="optimal", minimal_nodes=True)
+        one = made.anonymization
+        return one.levels, one.classes, one.metrics, one.minimal_nodes
+
+    expected = found()
+    monkeypatch.setattr(frequency_sets, "_FEW_COMBINATIONS", 0)
+
+    assert found() == expected
 
 
 @pytest.mark.parametrize("metric", ["loss", "non_uniform_entropy", "discernibility"])
