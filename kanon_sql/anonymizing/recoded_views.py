@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kanon_sql.anonymizing.cuts import Case, Cuts, label_name
 from kanon_sql.anonymizing.lattice import label_of
 from kanon_sql.anonymizing.recoded_release import RECODINGS
-from kanon_sql.anonymizing.view_names import RELEASE
+from kanon_sql.anonymizing.view_names import NUMBER, RELEASE
 from kanon_sql.anonymizing.views import View, ViewChain
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.bound import BoundSpec, JoinedLabels
@@ -118,16 +118,39 @@ class RecodedChain(ViewChain):
         )
 
     @property
+    def raw_records(self) -> View:
+        raw = super().raw_records
+        if not self._numbers:
+            return raw
+        return replace(raw, sql=render("numbered_as_they_lie", records=raw.sql))
+
+    @property
     def release(self) -> View:
         what = "are *" if self.suppressed_as == "star" else "are left out"
         return View(
             self.named(RELEASE),
             (f"What may be published: each record at its levels; those without any {what}.",),
-            self._of_kept if self.kept else self._of_levels,
+            self._as_numbered(self._of_kept if self.kept else self._of_levels),
             is_personal=False,
         )
 
     # --- within -----------------------------------------------------------------------------
+
+    @property
+    def _numbers(self) -> bool:
+        """Whether the records are numbered as they lie, since joins put them in another order. A
+        table of a database has no order to keep."""
+        return self.keeps_order and TRAITS[self.dialect].embedded
+
+    def _as_numbered(self, published: str) -> str:
+        if not self._numbers:
+            return published
+        return render("published_as_numbered", published=published, columns=list(self.columns))
+
+    @property
+    def _carried(self) -> list[_Published]:
+        """What stands beside the columns until the records are in order."""
+        return [_Published(NUMBER, "BIGINT")] if self._numbers else []
 
     @property
     def _of_kept(self) -> str:
@@ -137,8 +160,11 @@ class RecodedChain(ViewChain):
             "recoded_records",
             records=self.named("step_0"),
             columns=[
-                _Published(each.name, each.type, place=places.get(each.name, 0))
-                for each in self.columns
+                *(
+                    _Published(each.name, each.type, place=places.get(each.name, 0))
+                    for each in self.columns
+                ),
+                *self._carried,
             ],
             raw=[
                 replace(each.column, name=self.raw_name(each.column))
@@ -154,7 +180,7 @@ class RecodedChain(ViewChain):
         return render(
             "records_at_their_levels",
             records=self._walk[-1].name,
-            columns=[self._shown(each) for each in self.columns],
+            columns=[*(self._shown(each) for each in self.columns), *self._carried],
             levels=_LEVELS if self._is_short else f"kanon_class_{len(cuts.rounds)}",
             digits=cuts.digits,
             star=self.suppressed_as == "star",

@@ -22,6 +22,8 @@ _BESIDE = re.compile(r"kanon_(label_\d+_\d+|class_\d+|levels)", re.IGNORECASE)
 """What the views of a local recoding call what travels beside the columns."""
 PUBLISHED = "published_records"
 RAW = "kanon_raw_"
+NUMBER = "kanon_number"
+"""What the place of a record in an order is called."""
 
 
 def view_name(name: str) -> str:
@@ -58,7 +60,7 @@ def refuse_taken_names(bound: BoundSpec, name: str, *, shipped: bool) -> None:
             f"{taken} is a table of the database, and a view of the release {name} would be called "
             f"that too. Call the views something else: {option('view_name')}."
         )
-    needed = {"kanon_donated", "kanon_number"}
+    needed = {"kanon_donated", NUMBER}
     needed |= {f"{RAW}{column.name}".casefold() for column in table.columns}
     for column in table.columns:
         if column.name.casefold() in needed or _BESIDE.fullmatch(column.name):

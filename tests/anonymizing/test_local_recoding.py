@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -226,6 +227,32 @@ def test_other_columns_are_untouched(tmp_path: Path) -> None:
         age, country = ages[row["n"]]
         assert row["age"] == f"{age // 10}0s"
         assert row["country"] in (country, CONTINENTS[country][0])
+
+
+@pytest.mark.parametrize("suppressed", ["remove", "star"])
+def test_the_order_of_the_source_is_kept_where_it_is_asked_for(
+    tmp_path: Path, suppressed: Any
+) -> None:
+    numbers = Random(1).sample(range(900), 900)
+    table = pyarrow.table({"age": [n * 7 % 900 for n in numbers], "n": numbers})
+
+    result = kanon.anonymize(
+        table,
+        {"age": {"levels": [{"width": 50}, "suppress"]}},
+        k=3,
+        algorithm="local",
+        suppressed=suppressed,
+        name="people",
+        keep_order=True,
+        output=tmp_path / "r.parquet",
+    )
+
+    assert parquet.read_table(tmp_path / "r.parquet")["n"].to_pylist() == numbers
+    connection = duckdb.connect()
+    connection.register("people", table)
+    connection.execute(";\n".join(result.anonymization.views))
+    by_views = connection.sql("select n from people_release").fetchall()
+    assert [n for (n,) in by_views] == numbers
 
 
 def modelled(path: Path, **parts: Any) -> kanon.AnonymizationResult:
