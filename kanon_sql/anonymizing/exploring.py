@@ -43,9 +43,11 @@ class Nodes:
 
     def __init__(self, sets: FrequencySets, preferred: Preferences, ks: Sequence[int]) -> None:
         self.sets = sets
+        # Another table is looked at through the labels, whatever they tell apart in this one.
+        is_alone = not (reference_demands(sets.bound) or crowds_demanded(sets.bound))
         self.lattice = Lattice(
             tuple(
-                _ladder(each, preferred.highest(each.name, each.levels.height))
+                _ladder(each, preferred.highest(each.name, each.levels.height), is_alone)
                 for each in sets.quasi_identifiers
             )
         )
@@ -328,6 +330,11 @@ class DemandExplorer:
         return not counted.kept or all(each.holds(counted) for each in self.nodes.whole)
 
 
-def _ladder(each: QuasiIdentifier, highest: int) -> Ladder:
+def _ladder(each: QuasiIdentifier, highest: int, is_alone: bool) -> Ladder:
+    distinct, may_be_idle = each.attribute.distinct, is_alone and not each.levels.faults
     nested = [level == 0 or each.nested(level) for level in range(highest + 1)]
-    return Ladder(each.name, highest, nested)
+    idle = [
+        level > 0 and may_be_idle and nested[level] and distinct[level] == distinct[level - 1]
+        for level in range(highest + 1)
+    ]
+    return Ladder(each.name, highest, nested, idle)

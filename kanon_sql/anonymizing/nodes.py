@@ -24,6 +24,14 @@ class Ladder:
     highest: int
     nested: Sequence[bool]
     """Of each level from 0 to the highest, whether it follows from the one below."""
+    idle: Sequence[bool]
+    """Of each of these, whether it only renames the labels of the one below."""
+
+    def lowered(self, level: int) -> int:
+        """The lowest level whose labels tell as much apart."""
+        while self.idle[level]:
+            level -= 1
+        return level
 
     def climbs(self, low: int, high: int) -> bool:
         """Whether the labels at the higher level follow from those at the lower."""
@@ -46,6 +54,8 @@ class NodeSets:
     """By quasi-identifier and level: the nodes whose level there climbs to it."""
     upper: Sequence[Sequence[int]]
     every: int
+    lowest: int
+    """The nodes that have no idle level: every other has the classes of one of these."""
 
     def below(self, node: Node) -> int:
         """The node and all that lie below it."""
@@ -79,6 +89,10 @@ class Lattice:
     @property
     def top(self) -> Node:
         return tuple(each.highest for each in self.ladders)
+
+    def lowered(self, node: Node) -> Node:
+        """The lowest node that has the classes of this one."""
+        return tuple(each.lowered(level) for each, level in zip(self.ladders, node, strict=True))
 
     def nodes(self) -> Iterator[Node]:
         return product(*(range(each.highest + 1) for each in self.ladders))
@@ -121,7 +135,7 @@ class Lattice:
     def sets(self, order: Sequence[int]) -> NodeSets:
         """The nodes below and above each, their bits in an order of their indices."""
         lower, upper = [], []
-        every = (1 << self.size) - 1
+        every = lowest = (1 << self.size) - 1
         period = self.size
         for each in self.ladders:
             period //= each.highest + 1
@@ -129,7 +143,8 @@ class Lattice:
             at = [_bits(map(level.__eq__, levels)) for level in range(each.highest + 1)]
             lower.append([_united(at, each.lower(level)) for level in range(len(at))])
             upper.append([_united(at, each.higher(level)) for level in range(len(at))])
-        return NodeSets(lower, upper, every)
+            lowest &= _united(at, [level for level, idle in enumerate(each.idle) if not idle])
+        return NodeSets(lower, upper, every, lowest)
 
 
 def _bits(flags: Iterable[bool]) -> int:

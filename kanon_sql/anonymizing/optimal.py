@@ -3,9 +3,9 @@ least, or all that are minimal.
 
 Bisects what is still open of the lattice, some nodes at a time: each is chosen so that much is
 ruled out whether it satisfies or not. A node is ruled out only where its records that violate a
-monotone demand are too many (then so are those of all below it), or where no less than the best
-could be lost there; so the answer is exact whatever is demanded. What a node holds is asked of
-whoever calls.
+monotone demand are too many (then so are those of all below it), where no less than the best
+could be lost there, or where a lower one has the same classes and so loses no more; so the answer
+is exact whatever is demanded. What a node holds is asked of whoever calls.
 
 After Samarati 2001 (TKDE 13(6)), LeFevre, DeWitt, Ramakrishnan 2005 (SIGMOD) and El Emam et al.
 2009 (JAMIA 16(5)), none of which minimises a metric that suppression makes non-monotone.
@@ -119,7 +119,8 @@ def optimal(
     """
     search = _Search(lattice, costs, explorer, max_suppressed)
     search.learn(dict(known))
-    first = [node for node in dict.fromkeys((lattice.top, lattice.bottom)) if search.is_open(node)]
+    ends = dict.fromkeys((lattice.lowered(lattice.top), lattice.bottom))
+    first = [node for node in ends if search.is_open(node)]
     if first:
         search.look(first)
     while not is_over(search.progress) and (worth := search.worth_asking(gap)):
@@ -174,7 +175,7 @@ class _Search:
         self._base = [base[index] for index in self._order]
         self._least, self._more = list(self._base), [0.0] * lattice.size
         self._sets = lattice.sets(self._order)
-        self.open = (1 << lattice.size) - 1
+        self.open = self._sets.lowest
         self._sure = 0
         self._bests: list[_Best] = []
         self._cost = math.inf

@@ -616,6 +616,16 @@ def test_a_limit_ends_with_a_release_or_with_3(people: Path, tmp_path: Path) -> 
         assert kanon.audit(output, ["zip", "age"], k=3).holds
 
 
+def test_a_level_that_only_renames_what_is_below_is_not_looked_at(people: Path) -> None:
+    def found(towns: list[Any]) -> Any:
+        levels = {"zip": {"levels": towns}, "age": AGES}
+        one = kanon.anonymize(people, levels, k=3, algorithm="optimal").anonymization
+        return one.classes, one.metrics.loss, one.search.looked_at
+
+    # Every code has five characters.
+    assert found([{"prefix": 5}, {"prefix": 4}, "suppress"]) == found([{"prefix": 4}, "suppress"])
+
+
 def test_records_that_are_counted_by_one_number_are_in_the_same_classes(
     people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
