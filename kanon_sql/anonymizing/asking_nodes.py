@@ -46,6 +46,8 @@ class Judged(NamedTuple):
 
     sizes: dict[Node, Row]
     suppressed: dict[Node, Suppressed]
+    lacking: frozenset[Node]
+    """Those that have too few of some class of a reference, if that is demanded."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +141,14 @@ class NodeQuestions:
                 violating=violating,
             ),
         )
+        lacking = frozenset(
+            nodes[int(row["kanon_at_node"])]
+            for sql in self._references.lacking(of_nodes, keys, asked, violating)
+            for row in self.sets.ask("nodes_lacking_classes", "Whom does the release lack?", sql)
+        )
         self.sets.forget(violating)
         self.sets.forget(of_nodes)
-        return Judged({nodes[int(row["kanon_node"])]: row for row in rows}, suppressed)
+        return Judged({nodes[int(row["kanon_node"])]: row for row in rows}, suppressed, lacking)
 
     def violating_beside(self, node: Node) -> list[str]:
         """The classes of the set at a node of which a reference has too few people, or in which

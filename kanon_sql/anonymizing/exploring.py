@@ -110,7 +110,7 @@ class Nodes:
             part = missing[start : start + self._at_once]
             judged = self._questions.judged(part, k, self._thresholds)
             for node, row in judged.sizes.items():
-                self._counted[node, k] = self._by_all_demands(row)
+                self._counted[node, k] = self._by_all_demands(row, lacks=node in judged.lacking)
             for node, suppressed in judged.suppressed.items():
                 self._suppressed[node, k] = suppressed
 
@@ -240,7 +240,7 @@ class Nodes:
             },
         )
 
-    def _by_all_demands(self, row: Row) -> Counted:
+    def _by_all_demands(self, row: Row, *, lacks: bool) -> Counted:
         violating = int(row["kanon_violating_records"])
         return Counted(
             violating,
@@ -249,6 +249,7 @@ class Nodes:
             int(row["kanon_squares"]) - int(row["kanon_violating_squares"]),
             int(row["kanon_squares"]),
             {each: int(row[f"kanon_records_below_{each}"]) for each in self._thresholds},
+            lacks,
         )
 
     @property
@@ -323,7 +324,7 @@ class DemandExplorer:
         return counted.violating < self.k or bool(crowds_demanded(self.nodes.sets.bound))
 
     def _satisfies(self, counted: Counted) -> bool:
-        if counted.violating > self.max_suppressed:
+        if counted.violating > self.max_suppressed or counted.lacks:
             return False
         if self.suppressed_as == "star" and counted.violating and self._is_no_class(counted):
             return False

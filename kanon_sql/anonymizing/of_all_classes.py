@@ -45,6 +45,8 @@ class Counted:
     all_squares: int
     below: Mapping[int, int]
     """How many kept records lie in classes below some sizes."""
+    lacks: bool = False
+    """Whether too few of some class of a reference are kept, where that is demanded."""
 
     @property
     def sizes(self) -> Sizes:

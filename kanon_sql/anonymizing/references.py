@@ -17,10 +17,15 @@ from kanon_sql.anonymizing.lattice import (
     label_of_any,
 )
 from kanon_sql.anonymizing.nodes import Node
-from kanon_sql.plan.bound import BoundReference
+from kanon_sql.plan.bound import BoundCheck, BoundReference
 from kanon_sql.plan.pairs import pairs
 from kanon_sql.plan.steps import reference_records
-from kanon_sql.plan.violating_classes import reference_demands, reference_of, too_rare
+from kanon_sql.plan.violating_classes import (
+    least_presence,
+    reference_demands,
+    reference_of,
+    too_rare,
+)
 from kanon_sql.sql.macros import render
 
 
@@ -49,39 +54,67 @@ class ReferenceSets:
         """
         return list(self._violating(set, keys, nodes))
 
+    def lacking(
+        self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet], violating: str
+    ) -> list[str]:
+        """A SELECT for each reference of which a class may not be too rare in the release: the
+        nodes that have it too rarely, or not at all, once the violating classes are left out."""
+        return list(self._lacking(set, keys, nodes, violating))
+
     # --- within -----------------------------------------------------------------------------
 
     def _violating(
         self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet]
     ) -> Iterator[str]:
-        bound = self.sets.bound
-        demands = reference_demands(bound)
-        for reference in dict.fromkeys(reference_of(bound, each).name for each in demands):
-            asked = [each for each in demands if reference_of(bound, each).name == reference]
-            referred = render(
-                "reference_at_nodes",
-                nodes=nodes,
-                keys=[each.key for each in self.sets.quasi_identifiers],
-                set=self._kept[reference],
-                entity=bound.references[reference].entity,
-            )
+        for reference, asked in self._demands.items():
             yield render(
                 "classes_beside_reference",
                 set=set,
                 keys=keys,
-                referred=referred,
+                referred=self._at_nodes(reference, nodes),
                 failing=render("any_of", predicates=[too_rare(each) for each in asked]),
-                entity=bound.entity,
+                entity=self.sets.bound.entity,
             )
+
+    def _lacking(
+        self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet], violating: str
+    ) -> Iterator[str]:
+        for reference, asked in self._demands.items():
+            if failing := [each for each in map(least_presence, asked) if each]:
+                yield render(
+                    "nodes_lacking_classes",
+                    set=set,
+                    keys=keys,
+                    referred=self._at_nodes(reference, nodes),
+                    violating=violating,
+                    failing=render("any_of", predicates=failing),
+                    entity=self.sets.bound.entity,
+                )
+
+    @property
+    def _demands(self) -> dict[str, list[BoundCheck]]:
+        """What is demanded beside each reference."""
+        found: dict[str, list[BoundCheck]] = {}
+        for each in reference_demands(self.sets.bound):
+            found.setdefault(reference_of(self.sets.bound, each).name, []).append(each)
+        return found
+
+    def _at_nodes(self, reference: str, nodes: Sequence[NodeOfSet]) -> str:
+        return render(
+            "reference_at_nodes",
+            nodes=nodes,
+            keys=[each.key for each in self.sets.quasi_identifiers],
+            set=self._kept[reference],
+            entity=self.sets.bound.references[reference].entity,
+        )
 
     @cached_property
     def _kept(self) -> dict[str, str]:
         """What each reference is kept as."""
-        bound = self.sets.bound
-        names = dict.fromkeys(reference_of(bound, each).name for each in reference_demands(bound))
+        references = self.sets.bound.references
         return {
-            name: self._keep(place, bound.references[name])
-            for place, name in enumerate(names, start=1)
+            name: self._keep(place, references[name])
+            for place, name in enumerate(self._demands, start=1)
         }
 
     def _keep(self, place: int, reference: BoundReference) -> str:

@@ -72,11 +72,8 @@ def _is_judged_beside(bound: BoundSpec, check: BoundCheck) -> bool:
     if bound.roles.references[model.reference].levels:
         return False
     match model:
-        case KMap():
+        case KMap() | DeltaPresence():
             return True
-        case DeltaPresence():
-            # That nobody of a class may be in the release is for the classes that it leaves out.
-            return not model.min
         case JournalistRisk():
             return model.max_average is None and model.max_at_risk is None
     return False
@@ -104,9 +101,13 @@ def too_rare(check: BoundCheck) -> str:
     model = check.model
     assert isinstance(model, ReferenceModel)
     population = "kanon_union" if model.missing == "union" else "kanon_population"
+    # Such a reference can't contain the release.
+    beyond = "kanon_population < kanon_size"
     match model:
         case KMap(k=int(k)):
             return render("k_map_violated", population=population, k=k)
+        case DeltaPresence(max=None):
+            return beyond
         case DeltaPresence():
             failed = render("delta_presence_violated", population=population, max=model.max)
         case _:
@@ -115,8 +116,16 @@ def too_rare(check: BoundCheck) -> str:
             failed = render("journalist_risk", bound=model.max_highest)
             if model.missing == "union":
                 return failed
-    # Such a reference can't contain the release.
-    return render("any_of", predicates=["kanon_population < kanon_size", failed])
+    return render("any_of", predicates=[beyond, failed])
+
+
+def least_presence(check: BoundCheck) -> str | None:
+    """The condition on a class of the reference, of which both sizes are known, that it is in the
+    release too rarely, if a check demands that."""
+    model = check.model
+    if not isinstance(model, DeltaPresence) or not model.min:
+        return None
+    return render("delta_presence_violated", population="kanon_population", min=model.min)
 
 
 def grows_never(bound: BoundSpec) -> bool:

@@ -201,3 +201,53 @@ select
 from both_sides
 where {{ failing | indent(4) }}
 {%- endmacro %}
+
+
+{# The nodes at which a class of the reference has too few in the release, or nobody: those classes
+   count that violate no demand. #}
+{% macro nodes_lacking_classes(set, keys, referred, violating, failing, entity=none) %}
+with
+
+held_classes as (
+    select
+{% for key in keys %}
+        {{ key }},
+{% endfor %}
+        {{ "sum(kanon_records)" if entity is none else "count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} as kanon_size
+    from {{ set }}
+    group by
+{% for key in keys %}
+        {{ key }}{{ "," if not loop.last }}
+{% endfor %}
+),
+
+kept_classes as (
+    select held_classes.*
+    from held_classes
+    left join {{ violating }} as violating
+{% for key in keys %}
+        {{ "on" if loop.first else "and" }} violating.{{ key }} = held_classes.{{ key }}
+{% endfor %}
+    where violating.kanon_records is null
+),
+
+referred_classes as (
+{{ referred }}
+),
+
+both_sides as (
+    select
+        referred_classes.kanon_at_node,
+        referred_classes.kanon_population,
+        coalesce(kept_classes.kanon_size, 0) as kanon_size
+    from referred_classes
+    left join kept_classes
+{% for key in keys %}
+        {{ "on" if loop.first else "and" }} kept_classes.{{ key }} = referred_classes.{{ key }}
+{% endfor %}
+)
+
+select distinct kanon_at_node
+from both_sides
+where {{ failing | indent(4) }}
+{%- endmacro %}

@@ -9,7 +9,7 @@ import random
 import re
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -75,7 +75,7 @@ def generated(seed: int) -> tuple[Problem, dict[str, Any]]:
                 problem, holds=lambda sizes: sum(f for f in sizes if f < 5) * 10 <= 6 * sum(sizes)
             )
             asked = {"checks": kanon.ProsecutorRisk(max_at_risk=0.6)}
-        case 6:
+        case 6 | 9 | 10:
             problem, asked = _beside_reference(rng, problem)
         case 7:
             problem = replace(
@@ -130,21 +130,23 @@ def _beside_reference(rng: random.Random, problem: Problem) -> tuple[Problem, di
     if model == "presence":
         missing = "strict"
 
-    def passes(group: Sequence[oracle.Record], node: oracle.Node) -> bool:
-        def labels(record: oracle.Record) -> tuple[Any, ...]:
-            return tuple(
-                each.label(record[name], level)
-                for (name, each), level in zip(problem.hierarchies.items(), node, strict=True)
-            )
+    def labels(record: oracle.Record, node: oracle.Node) -> tuple[Any, ...]:
+        return tuple(
+            each.label(record[name], level)
+            for (name, each), level in zip(problem.hierarchies.items(), node, strict=True)
+        )
 
-        inside = [each for each in there if labels(each) == labels(group[0])]
+    def people(inside: Sequence[oracle.Record]) -> int:
         match how:
             case "records":
-                population = len(inside)
+                return len(inside)
             case "entity":
-                population = len({each["person"] for each in inside})
-            case _:
-                population = sum(each["weight"] for each in inside)
+                return len({each["person"] for each in inside})
+        return sum(each["weight"] for each in inside)
+
+    def passes(group: Sequence[oracle.Record], node: oracle.Node) -> bool:
+        own = labels(group[0], node)
+        population = people([each for each in there if labels(each, node) == own])
         least = max(population, len(group))
         match model:
             case "k_map":
@@ -153,12 +155,22 @@ def _beside_reference(rng: random.Random, problem: Problem) -> tuple[Problem, di
                 return len(group) * 10 <= 8 * population
         return least >= wanted and (missing == "union" or population >= len(group))
 
+    def covers(kept: Sequence[Sequence[oracle.Record]], node: oracle.Node) -> bool:
+        sizes = {labels(group[0], node): len(group) for group in kept}
+        classes: dict[tuple[Any, ...], list[oracle.Record]] = defaultdict(list)
+        for each in there:
+            classes[labels(each, node)].append(each)
+        return all(sizes.get(cells, 0) * 5 >= people(inside) for cells, inside in classes.items())
+
     check: Any
     match model:
         case "k_map":
             check = kanon.KMap(k=wanted, reference="people", missing=missing)
         case "presence":
-            check = kanon.DeltaPresence(max=0.8, reference="people")
+            least = rng.choice([None, 0.2])
+            check = kanon.DeltaPresence(min=least, max=0.8, reference="people")
+            if least:
+                problem = replace(problem, holds_at=covers)
         case _:
             check = kanon.JournalistRisk(
                 max_highest=1 / wanted,

@@ -26,6 +26,7 @@ DEMANDS: dict[str, list[Any]] = {
     "sizes": [],
     "k-map": [kanon.KMap(k=6, reference="people")],
     "presence": [kanon.DeltaPresence(max=0.6, reference="people")],
+    "least presence": [kanon.DeltaPresence(min=0.3, max=0.9, reference="people")],
     "k-map and values": [
         kanon.KMap(k=6, reference="people"),
         kanon.EntropyLDiversity(l=1.5, sensitive="s"),
@@ -40,6 +41,7 @@ REFERENCES: dict[str, dict[str, str]] = {
     "records": {},
     "people": {"entity": "person"},
     "weights": {"weight": "many"},
+    "those with a label": {"where": "zip is null or zip <> '02138'"},
 }
 
 
@@ -134,6 +136,7 @@ def anonymized(data: Any, source: Any, demands: str, reference: str, **options: 
         ("k-map", "records"),
         ("k-map", "people"),
         ("presence", "weights"),
+        ("least presence", "those with a label"),
         ("k-map and values", "weights"),
         ("others known", "records"),
     ],

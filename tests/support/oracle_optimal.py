@@ -63,6 +63,8 @@ class Problem:
     """Whether it does at a node."""
     holds: Callable[[Sequence[int]], bool] = lambda sizes: True
     """Whether a release with classes of these sizes may be published."""
+    holds_at: Callable[[Sequence[Sequence[Record]], Node], bool] = lambda kept, node: True
+    """Whether a release of these classes of a node may be."""
     star: bool = False
     highest: Mapping[str, int] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -108,6 +110,8 @@ def satisfying(problem: Problem) -> dict[Node, list[list[Record]]]:
         if problem.star and 0 < suppressed < problem.k:
             continue
         if kept and not problem.holds([len(each) for each in kept]):
+            continue
+        if not problem.holds_at(kept, node):
             continue
         found[node] = kept
     return found
