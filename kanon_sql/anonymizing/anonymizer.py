@@ -170,8 +170,8 @@ def _refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
     """Raise `SpecError` for what is only for a warehouse, or only for the embedded engine."""
     if database.keeps_rows and wanted.pull_frequencies:
         raise SpecError(
-            "pull_frequencies is for a table in a warehouse; this one is read by DuckDB, where "
-            "nothing has to be fetched. Leave it out."
+            f"{option('pull_frequencies')} is for a table in a warehouse; this one is read by "
+            "DuckDB, where nothing has to be fetched. Leave it out."
         )
     refuse_local_in_place(database, wanted)
     if wanted.writes_records and not isinstance(database, Hub):
@@ -183,7 +183,8 @@ def refuse_local_in_place(database: Engine, wanted: ReleaseOptions) -> None:
     if wanted.algorithm == "local" and not (database.keeps_rows or wanted.pull_frequencies):
         raise SpecError(
             f"local recoding splits classes round by round, over rows that {database.name} may not "
-            "keep for it. Let the combinations of values be fetched, each once: pull_frequencies."
+            "keep for it. Let the combinations of values be fetched, each once: "
+            f"{option('pull_frequencies', True)}."
         )
 
 

@@ -13,6 +13,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from kanon_sql.anonymizing.recoded_release import RecodedSets
+from kanon_sql.anonymizing.views import NoViews
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import is_one_line
 
@@ -20,8 +21,9 @@ MOST_PARTS = 50_000
 """Of how many parts views are still made."""
 MOST_SEEDED = 1_000_000
 """And how many may stand in a seed, which a dbt model reads."""
-OF_SEVERAL_LINES = (
-    "A value that a class was split by has a line break in it, and a view has a line a value"
+OF_SEVERAL_LINES = NoViews(
+    "A value that a class was split by has a line break in it, and a view has a line a value",
+    "Replace the value",
 )
 
 
@@ -175,12 +177,16 @@ def label_name(qi: int, level: int) -> str:
     return f"kanon_label_{qi}_{level}"
 
 
-def too_many(most: int) -> str:
+def too_many(most: int) -> NoViews:
     """Why the classes were split too often for anything to say how."""
-    return f"The classes were split into more than {most:,} parts, too many for views"
+    return NoViews(
+        f"The classes were split into more than {most:,} parts, too many for "
+        f"{'a seed' if most == MOST_SEEDED else 'views'}",
+        "Ask for a larger k, or for fewer quasi-identifiers",
+    )
 
 
-def cuts_of(recoded: RecodedSets, most: int) -> Cuts | str:
+def cuts_of(recoded: RecodedSets, most: int) -> Cuts | NoViews:
     """The cuts of a recoding, at most so many, or why there are no views of them."""
     sets, recoding = recoded.sets, recoded.recoding
     if recoding.splits:

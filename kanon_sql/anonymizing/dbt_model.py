@@ -20,7 +20,7 @@ from kanon_sql.anonymizing.lattice import PRIVATE, QuasiIdentifier
 from kanon_sql.anonymizing.recoded_views import RecodedChain
 from kanon_sql.anonymizing.view_names import PUBLISHED, VIOLATING
 from kanon_sql.anonymizing.views import ViewChain
-from kanon_sql.errors import SpecError
+from kanon_sql.errors import SpecError, option
 from kanon_sql.files import stem
 from kanon_sql.plan.bound import BoundCheck, BoundSpec
 from kanon_sql.plan.levels import CASE_ROWS
@@ -79,7 +79,7 @@ def dbt_model(chain: ViewChain, name: str, source: str, levels: Mapping[str, int
         )
     demanded = [check for check in chain.bound.checks if check.gates]
     for check in demanded:
-        _refuse_untestable(check)
+        _refuse_untestable(check, is_mixed=isinstance(chain, RecodedChain))
     said = _properties(chain, name, demanded)
     if not isinstance(chain, RecodedChain):
         return DbtModel(_sql(chain, source, levels), _signed(said))
@@ -136,9 +136,15 @@ def _signature(properties: str) -> str:
     return _SIGNED.format(hashlib.sha256(properties.encode()).hexdigest()[:16])
 
 
-def _refuse_untestable(check: BoundCheck) -> None:
+def _refuse_untestable(check: BoundCheck, *, is_mixed: bool) -> None:
     """Say of a demand that no dbt test of one model can hold the release to it."""
     model = check.model
+    if isinstance(model, ReferenceModel) and is_mixed:
+        raise SpecError(
+            f"{model.name()} is no dbt test of a release of mixed levels: what its cells stand for "
+            "is in its hierarchies, which no test reads. Leave the check out of the model, and "
+            f"demand it without {option('emit', 'dbt-model')}."
+        )
     if isinstance(model, ReferenceModel | ComposedModel):
         raise SpecError(
             f"{model.name()} compares with a table that the dbt project has under a name of its "
@@ -187,7 +193,7 @@ def _sql(chain: ViewChain, source: str, levels: Mapping[str, int]) -> str:
 
 def _sql_of_classes(chain: RecodedChain, source: str, seed: str | None) -> str:
     """The views of a local recoding as sets of one statement, which reads what dbt refers to."""
-    read = replace(chain, is_single=True, no_views="", reads=_READ, seed=seed and _SEEDED)
+    read = replace(chain, is_single=True, no_views=None, reads=_READ, seed=seed and _SEEDED)
     [view] = read.views
     comment = [
         f"{source} at the levels that make it {chain.k}-anonymous, each class at its own (local",

@@ -53,9 +53,10 @@ def delivered(
         with _writing(wanted.output):
             put_in_place(new, wanted.output)
         release = Release(str(wanted.output), table.summary.records, len(chain.columns))
-    elif not (chain.can_be_modelled if wanted.emit == "dbt-model" else chain.views):
+    elif chain.no_views and not (wanted.emit == "dbt-model" and chain.can_be_modelled):
+        holds = "views" if wanted.emit == "views" else "a model"
         raise InputError(
-            f"{wanted.output} would hold views. {chain.no_views}. Write the release itself, "
+            f"{wanted.output} would hold {holds}. {chain.no_views.why}. Write the release itself, "
             f"{option('output', 'release.parquet')}."
         )
     elif wanted.emit == "dbt-model":

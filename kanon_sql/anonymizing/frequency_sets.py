@@ -121,6 +121,10 @@ class FrequencySets(Keeping):
     def attributes(self) -> list[Attribute]:
         return [each.attribute for each in self.quasi_identifiers]
 
+    def values_at(self, levels: Levels) -> dict[str, int]:
+        """How many values each quasi-identifier has at its level, NULL included."""
+        return {each.name: each.distinct[levels[each.name]] for each in self.attributes}
+
     def at(self, levels: Levels) -> NodeSet:
         """The set at a node, rolled up from the coarsest one that is kept and will do."""
         node = self._node(levels)

@@ -228,7 +228,7 @@ class ReleaseOptions:
             is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
             if not (is_number and math.isfinite(weight) and weight > 0):
                 raise SpecError(
-                    f'weights: "{name}" must weigh a number above 0, as in 2.5; found '
+                    f'{option("weights")}: "{name}" must weigh a number above 0, as in 2.5; found '
                     f"{found_instead(weight)}."
                 )
         if self.weights and self.metric not in (None, "loss"):

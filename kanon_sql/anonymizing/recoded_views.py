@@ -351,7 +351,7 @@ def refuse_equality(bound: BoundSpec) -> None:
             )
 
 
-def said_of_recoding(bound: BoundSpec, chain: ViewChain | None) -> Iterator[str]:
+def said_of_recoding(bound: BoundSpec, chain: RecodedChain) -> Iterator[str]:
     """What must be known of a release in which each class has levels of its own."""
     demands = list(dict.fromkeys(check.model.name() for check in sensitive_demands(bound)))
     if demands:
@@ -369,8 +369,8 @@ def said_of_recoding(bound: BoundSpec, chain: ViewChain | None) -> Iterator[str]
             f"{' and '.join(dict.fromkeys(compared))}: the release is compared with the raw values "
             "of the reference by containment. A cell at any level stands for every value under it."
         )
-    if isinstance(chain, RecodedChain) and chain.no_views:
-        yield f"{chain.no_views}, so there are none."
+    if chain.no_views:
+        yield f"{chain.no_views.why}, so there are none."
 
 
 class _Gone(NamedTuple):

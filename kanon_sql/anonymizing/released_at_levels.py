@@ -115,6 +115,7 @@ def released_at_levels(
             before=Before(before.name, before.summary, before.checks, before.risk),
             untouched=untouched,
             builders=builders(sets, path.levels),
+            values_at_top=sets.values_at(path.levels) if path.reached_top else {},
             stopped_earlier=stopped_earlier(
                 sets,
                 making.preferred,

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from kanon_sql.anonymizing.alternative import one_level_for_all
+from kanon_sql.anonymizing.bare import builders
 from kanon_sql.anonymizing.cuts import MOST_PARTS, MOST_SEEDED, Cuts, cuts_of, too_many
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.local_recoding import local_recoding
@@ -75,7 +76,8 @@ def released_by_class(
         lost = list(recoded.losses())
         associated = tuple(recoded.associations())
         reached = recoded.levels_by_records
-    generalised = [name for name, levels in reached.items() if any(levels)]
+    highest = {name: max(levels, default=0) for name, levels in reached.items()}
+    generalised = [name for name, level in highest.items() if level]
     statements = making.statements(chain)
     result = AnonymizationResult(
         (
@@ -90,7 +92,7 @@ def released_by_class(
                     dict.fromkeys(
                         (
                             *making.warnings(sets, generalised, untouched),
-                            *said_of_recoding(making.bound, chain),
+                            *(said_of_recoding(making.bound, chain) if chain else ()),
                             *after.warnings,
                         )
                     )
@@ -123,8 +125,10 @@ def released_by_class(
             associations=associated,
             views=statements,
             views_without_values=making.without_values(statements, chain),
-            before=Before(before.name, before.summary, before.checks),
+            before=Before(before.name, before.summary, before.checks, before.risk),
             untouched=untouched,
+            builders=builders(sets, highest),
+            values_at_top=sets.values_at(starts) if recoding.fails else {},
             recoded=Recoded(
                 len(recoding.rounds),
                 reached,
@@ -166,7 +170,7 @@ def _chain(making: Making, recoded: RecodedSets) -> RecodedChain:
         dialect=making.engine.dialect,
         algorithm="local",
         cuts=cuts if isinstance(cuts, Cuts) else None,
-        no_views="" if isinstance(cuts, Cuts) and cuts.are_few else no_views,
+        no_views=None if isinstance(cuts, Cuts) and cuts.are_few else no_views,
         mixed=recoded.generalised,
     )
 
@@ -178,8 +182,8 @@ def _keep(making: Making, recoded: RecodedSets, chain: RecodedChain) -> None:
         recoded.keep_recodings()
     elif chain.no_views:
         raise InputError(
-            f"{chain.no_views}, and {making.engine.name} makes the release by views. Replace the "
-            "value, ask for a larger k, or audit a file of the table."
+            f"{chain.no_views.why}, and {making.engine.name} makes the release by views. "
+            f"{chain.no_views.help}, or copy the table into a file and release that."
         )
     run = replace(chain, kept=sets.hold_records)
     for view in run.views_to_run:

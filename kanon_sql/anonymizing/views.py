@@ -41,6 +41,13 @@ class Ordered(NamedTuple):
     type: str
 
 
+class NoViews(NamedTuple):
+    """Why no views can make a release, and what would help."""
+
+    why: str
+    help: str
+
+
 START = "kanon_start"
 """What the start of an interval is called in a view."""
 
@@ -89,7 +96,7 @@ class ViewChain:
     dialect: str = DIALECT
     algorithm: Algorithm = "datafly"
     """How the levels were found."""
-    no_views: str = ""
+    no_views: NoViews | None = None
     """Why there is nothing to ship, where that is so."""
 
     @property

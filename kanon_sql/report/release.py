@@ -192,10 +192,14 @@ def outcome(result: ReleaseFindings) -> list[str]:
 def _star_class(made: Anonymization, table: TableResult) -> Iterator[str]:
     """Why a class of suppressed records may be the one that fails."""
     if made.suppressed_as == "star" and made.suppressed == table.summary.k:
+        by_step_4 = (
+            ", or let --max-suppressed be k or more, so that step 4 makes them enough"
+            if made.algorithm == "datafly"
+            else ""
+        )
         yield (
             f"The {counted(made.suppressed, 'suppressed record')} are a class of their own, all "
-            "*. Leave them out (--suppressed remove), or let --max-suppressed be k or more, so "
-            "that step 4 makes them enough."
+            f"*. Leave them out (--suppressed remove){by_step_4}."
         )
 
 
@@ -214,23 +218,29 @@ def _in_vain(result: ReleaseFindings) -> list[str]:
         f"{counted(many, 'record')} still {'lies' if many == 1 else 'lie'} in {classes}, where "
         f"{number(at_most)} may be suppressed"
     )
+    fewer = "allow more with --max-suppressed"
     if made.suppressed_as == "star" and 0 < many <= at_most:
         said += ": with * in every quasi-identifier they would be a class that is too small"
+        fewer = "have them removed (--suppressed remove)"
     elif many <= at_most:
         said = "what is demanded of all classes together still fails"
     return [
         f"Every quasi-identifier is as coarse as it may be, and {said}. Nothing is written.",
-        f"What would help: allow more with --max-suppressed, {_coarser(made)}, or leave out a "
-        "quasi-identifier that nobody could know.",
+        f"What would help: {fewer}, {_coarser(made)}, or leave out a quasi-identifier that nobody "
+        "could know.",
     ]
 
 
 def _coarser(made: Anonymization) -> str:
-    """Which hierarchies end before `*`, and how they could go on."""
-    names = [name for name, label in made.labels.items() if label != "suppress"]
-    if not names:
+    """Which quasi-identifiers still tell records apart, and how they could cease to."""
+    apart = [
+        f"{printable(name)} ({counted(many, 'value')} left)"
+        for name, many in made.values_at_top.items()
+        if many > 1
+    ]
+    if not apart:
         return "give a quasi-identifier a coarser level"
-    return f"let the levels of {listed(names)} end with suppress (a column of * in a file)"
+    return f"let {' and '.join(apart)} go up to suppress (kanon-sql explain hierarchies)"
 
 
 def _is_embedded(table: TableResult) -> bool:

@@ -58,7 +58,7 @@ def _steps(result: ReleaseFindings) -> Grid:
         for place, step in enumerate(made.steps, start=1)
     )
     idle = made.algorithm == "datafly" and not made.steps
-    return Grid(
+    grid = Grid(
         _NOTHING_TO_DO if idle else _how_found(made),
         Row(
             ("step", "attribute", "level", ""),
@@ -67,6 +67,13 @@ def _steps(result: ReleaseFindings) -> Grid:
         (*steps, *_ends(result)),
         below=_step_4(result) or "",
     )
+    return grid if made.steps else _without_steps(grid)
+
+
+def _without_steps(grid: Grid) -> Grid:
+    """What is left of the columns where there are only ends."""
+    ends = (Row(row.words[1:], row.figures[1:]) for row in grid.rows)
+    return grid._replace(header=Row(("",), grid.header.figures[1:]), rows=tuple(ends))
 
 
 def _how_found(made: Anonymization) -> str:
@@ -157,8 +164,10 @@ def _by_attribute(result: ReleaseFindings) -> Grid:
 def _by_level(result: ReleaseFindings, recoded: Recoded) -> Grid:
     made = result.anonymization
     return Grid(
-        f"Which level the records show, after {counted(recoded.rounds, 'round')}, and what each "
-        "quasi-identifier lost:",
+        "The tops, and what each quasi-identifier would lose at its own:"
+        if made.reached_top
+        else f"Which level the records show, after {counted(recoded.rounds, 'round')}, and what "
+        "each quasi-identifier lost:",
         Row(("quasi-identifier", "level", ""), ("records", "share", "lost")),
         tuple(
             row

@@ -243,6 +243,9 @@ class Anonymization:
     """Where each class ended, if each has levels of its own."""
     builders: Mapping[str, str] = field(default_factory=dict)
     """Levels that would keep more of the quasi-identifiers that have none but `*`, by name."""
+    values_at_top: Mapping[str, int] = field(default_factory=dict)
+    """How many values each quasi-identifier still has where it is as coarse as it may be, NULL
+    included: where that was reached in vain."""
     stopped_earlier: MinimalNode | None = field(default=None, compare=False)
     """The levels at which Datafly would have stopped, had those been suppressed that violate a
     demand before its last step; None where that was not counted. It is said to whoever waits, and
@@ -269,6 +272,7 @@ class Anonymization:
             "suppressed": self.suppressed,
             "step4": self.step4,
             **({"builders": dict(self.builders)} if self.builders else {}),
+            **({"values_at_top": dict(self.values_at_top)} if self.values_at_top else {}),
             "suppressed_as": self.suppressed_as,
             "k": self.k,
             "classes": self.classes,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -24,7 +26,7 @@ from real_data import DATA
 from searches import Drawn, anonymize, as_text, questions
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing import cuts, recoded_views
+from kanon_sql.anonymizing import cuts, recoded_views, released_by_class
 from kanon_sql.cli.main import main
 
 Cells = Counter[tuple[str | None, ...]]
@@ -434,6 +436,9 @@ def test_a_top_that_differs_and_can_not_be_joined_is_in_vain() -> None:
     assert (result.exit_code, made["reached_top"], made["suppressed"]) == (1, True, 0)
     assert made["records_violating"] == 3
     assert made["views"] == []
+    assert made["values_at_top"] == {"country": 2}
+    assert kanon.from_json(result.to_json()).anonymization.values_at_top == {"country": 2}
+    assert "let country (2 values left) go up to suppress" in " ".join(str(result).split())
 
 
 @pytest.mark.parametrize(
@@ -457,6 +462,34 @@ def test_it_says_why_there_is_no_release(asked: dict[str, Any], words: str) -> N
     told = " ".join(str(result).split())
     assert (result.status, words in told) == ("violated", True)
     assert "is at its top" not in told
+    assert not any("minimality" in each for each in result.tables[0].warnings)
+    if asked.get("suppressed") == "star":
+        assert "What would help: have them removed (--suppressed remove)" in told
+
+
+def test_suppressed_records_that_fail_as_a_class_of_stars_are_better_removed() -> None:
+    table = pyarrow.table({"zip": list("aabbcc"), "disease": list("vwvwvv")})
+    asked: dict[str, Any] = {"k": 2, "l": 2, "sensitive": "disease", "keep": "zip"}
+
+    failing = kanon.anonymize(
+        table, "zip", algorithm="local", max_suppressed=2, suppressed="star", **asked
+    )
+    removed = kanon.anonymize(table, "zip", algorithm="local", max_suppressed=2, **asked)
+
+    told = " ".join(str(failing).split())
+    assert (failing.status, removed.status) == ("violated", "holds")
+    assert "are a class of their own, all *. Leave them out (--suppressed remove). " in told
+
+
+def test_what_was_before_and_which_levels_would_keep_more() -> None:
+    numbers = {**people().to_pydict(), "age": [age for age, _ in PEOPLE]}
+
+    made = kanon.anonymize(
+        pyarrow.table(numbers), {**QUESTION, "age": {}}, k=2, algorithm="local"
+    ).anonymization
+
+    assert made.before.risk["prosecutor"]["highest"] == 1
+    assert made.builders == {"age": "width:5,10,20,suppress"}
 
 
 def test_of_columns_that_can_lose_nothing_no_loss_is_told() -> None:
@@ -684,6 +717,24 @@ def test_none_where_each_class_has_a_round_to_itself(monkeypatch: pytest.MonkeyP
 
     assert any("FR" in view for view in made.anonymization.views)
     assert not any("FR" in view for view in made.to_dict()["anonymization"]["views"])
+
+
+def test_of_too_many_parts_a_warehouse_has_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuts, "MOST_PARTS", 1)
+    monkeypatch.setattr(released_by_class, "MOST_PARTS", 1)
+    with closing(sqlite3.connect(":memory:")) as warehouse:
+        warehouse.execute("create table people (age text, country text)")
+        warehouse.executemany("insert into people values (?, ?)", [(str(a), c) for a, c in PEOPLE])
+        warehouse.commit()
+
+        with pytest.raises(kanon.InputError) as refused:
+            kanon.anonymize(
+                "people", QUESTION, k=2, algorithm="local", engine=warehouse, pull_frequencies=True
+            )
+
+    assert "into more than 1 parts, too many for views, and sqlite" in str(refused.value)
+    assert "Ask for a larger k" in str(refused.value)
+    assert "Replace" not in str(refused.value)
 
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\x0c", "\x85", "\u2028"])

@@ -499,7 +499,7 @@ def test_where_the_top_won_t_do_nothing_is_written(people: Path, tmp_path: Path)
     assert (done.exit_code, output.exists()) == (1, False)
     said = " ".join(done.stdout.split())
     assert "None of the 4 choices of levels" in said
-    assert "--max-suppressed, let the levels of zip, age end with suppress" in said
+    assert "and age (4 values left) go up to suppress" in said
 
 
 def test_what_all_classes_together_fail_is_no_matter_of_a_class(people: Path) -> None:

@@ -103,6 +103,7 @@ IN_VAIN = released(
         levels={"zip": 5, "birth_date": 2, "sex": 1},
         labels={"zip": "suppress", "birth_date": "year", "sex": "suppress"},
         reached_top=True,
+        values_at_top={"zip": 1, "birth_date": 92, "sex": 1},
         max_suppressed=5,
         records_violating=7,
         suppressed=0,
