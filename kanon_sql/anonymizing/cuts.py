@@ -6,10 +6,10 @@ them, so nothing of a value that never stood for a class of its own is in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import count, groupby
 from operator import attrgetter
 
 from kanon_sql.anonymizing.recoded_release import RecodedSets
@@ -194,7 +194,12 @@ def cuts_of(recoded: RecodedSets, most: int) -> Cuts | NoViews:
         [found] = sets.ask("parts_in_all", "How many parts are there?", sql)
         if int(found["kanon_total"]) > most:
             return too_many(most)
-    sql = render("starts_as_texts", class_levels=recoding.starting_levels, texts=recoded.texts)
+    sql = render(
+        "starts_as_texts",
+        class_levels=recoding.starting_levels,
+        texts=recoded.texts,
+        keys=[each.key for each in sets.quasi_identifiers],
+    )
     starts = sets.ask("starts_as_texts", "With which labels does each class begin?", sql)
     several = {
         qi
@@ -215,22 +220,29 @@ def cuts_of(recoded: RecodedSets, most: int) -> Cuts | NoViews:
             for each, top in zip(sets.quasi_identifiers, levels, strict=True)
         ),
         first,
-        tuple(_parts(recoded, splits) for splits in recoding.splits),
+        tuple(_rounds(recoded, first)),
     )
     return cuts if all(map(is_one_line, cuts.labels)) else OF_SEVERAL_LINES
 
 
-def _parts(recoded: RecodedSets, splits: str) -> tuple[Part, ...]:
-    sql = render("parts_as_texts", splits=splits, texts=recoded.texts)
-    rows = recoded.sets.ask(f"parts_of_{splits}", "Which labels went?", sql)
-    parts = (
-        Part(
-            int(row["kanon_class"]),
-            int(row["kanon_part"]),
-            int(row["kanon_qi"]),
-            None if row["kanon_is_rest"] else int(row["kanon_level"]),
-            row["kanon_text"],
-        )
-        for row in rows
-    )
-    return tuple(sorted(parts, key=lambda part: (part.of, part.is_rest, part.number)))
+def _rounds(recoded: RecodedSets, first: Iterable[int]) -> Iterator[tuple[Part, ...]]:
+    """What each round made of the classes. The database numbers parts as they come; here they are
+    counted in order, so that the same table has the same cuts."""
+    counted = {number: number for number in first}
+    numbers = count(max(counted, default=0) + 1)
+    for splits in recoded.recoding.splits:
+        sql = render("parts_as_texts", splits=splits, texts=recoded.texts)
+        rows = recoded.sets.ask(f"parts_of_{splits}", "Which labels went?", sql)
+        parts = []
+        for row in sorted(rows, key=lambda row: counted[row["kanon_class"]]):
+            counted[row["kanon_part"]] = next(numbers)
+            parts.append(
+                Part(
+                    counted[row["kanon_class"]],
+                    counted[row["kanon_part"]],
+                    int(row["kanon_qi"]),
+                    None if row["kanon_is_rest"] else int(row["kanon_level"]),
+                    row["kanon_text"],
+                )
+            )
+        yield tuple(parts)

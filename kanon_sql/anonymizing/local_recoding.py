@@ -50,11 +50,11 @@ class Recoding:
     rounds: tuple[Round, ...]
     """The last one is that in which no class could be split."""
     starting_levels: str
-    """The classes before the first round that hold, a row for each of their quasi-identifiers."""
+    """The classes before the first round that hold, with their levels."""
     splits: tuple[str, ...]
     """What each round made of the classes that it split: a row for each part."""
     class_levels: str
-    """The classes that are released, a row for each of their quasi-identifiers."""
+    """The classes that are released, with their levels."""
     descents: str
     """What every value becomes at every level."""
     members: str
@@ -307,6 +307,7 @@ class _Rounds:
             children=render("children", members=live, keys=self._keys, k=k),
             class_levels=levels,
             labels=self._labels,
+            many=len(self._keys),
             k=k,
         )
 
@@ -327,6 +328,7 @@ class _Rounds:
             children=f"({passing})",
             class_levels=levels,
             labels=self._labels,
+            many=len(self._keys),
         )
         ranked = self._keep(
             f"ranked_children_{number}",
@@ -388,7 +390,7 @@ class _Rounds:
         return self._keep(f"finished_{number}", "Which classes can't be split further?", sql)
 
     def _levels_of_parts(self, number: int, splits: str, levels: str) -> str:
-        sql = render("levels_of_parts", splits=splits, class_levels=levels)
+        sql = render("levels_of_parts", splits=splits, class_levels=levels, many=len(self._keys))
         return self._keep(f"class_levels_{number}", "At which levels are the parts?", sql)
 
     def _members_of_parts(self, number: int, live: str, split: _Split) -> str:

@@ -146,7 +146,7 @@ class RecodedSets:
 
     @cached_property
     def _levels_reached(self) -> Mapping[int, list[Row]]:
-        sql = render("levels_reached", class_levels=self.recoding.class_levels)
+        sql = render("levels_reached", class_levels=self.recoding.class_levels, keys=self._keys)
         rows = self.sets.ask("levels_reached", "How many records are at which level?", sql)
         return {
             each.place: [row for row in rows if row["kanon_qi"] == each.place]

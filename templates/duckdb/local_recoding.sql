@@ -111,12 +111,18 @@ inner join starting_classes
 {%- endmacro %}
 
 
-{# The level of each class in each quasi-identifier at the start, with its label, the leaves under
-   it and the records of the class. #}
+{# The classes at the start: the records of each, and in each quasi-identifier its level, its label
+   and the leaves under that. #}
 {% macro starting_levels(members, keys, starts, descents) %}
-with
-
-class_members as (
+select
+    class_members.kanon_class,
+{% for key in keys %}
+    descents_{{ loop.index }}.kanon_level as kanon_level_{{ loop.index }},
+    descents_{{ loop.index }}.kanon_place as kanon_place_{{ loop.index }},
+    descents_{{ loop.index }}.kanon_leaves as kanon_leaves_{{ loop.index }},
+{% endfor %}
+    class_members.kanon_records
+from (
     select
         kanon_class,
 {% for key in keys %}
@@ -125,26 +131,12 @@ class_members as (
         cast(sum(kanon_records) as bigint) as kanon_records
     from {{ members }}
     group by kanon_class
-)
-
+) as class_members
 {% for key in keys %}
-select
-    class_members.kanon_class,
-    descents.kanon_qi,
-    descents.kanon_level,
-    descents.kanon_place,
-    descents.kanon_leaves,
-    class_members.kanon_records
-from class_members
-inner join {{ descents }} as descents
-    on descents.kanon_qi = {{ loop.index }}
-    and descents.kanon_level = {{ starts[loop.index0] }}
-    and descents.kanon_raw_place = class_members.{{ key }}
-{% if not loop.last %}
-
-union all
-
-{% endif %}
+inner join {{ descents }} as descents_{{ loop.index }}
+    on descents_{{ loop.index }}.kanon_qi = {{ loop.index }}
+    and descents_{{ loop.index }}.kanon_level = {{ starts[loop.index0] }}
+    and descents_{{ loop.index }}.kanon_raw_place = class_members.{{ key }}
 {% endfor %}
 {%- endmacro %}
 
@@ -201,24 +193,32 @@ group by
 {%- endmacro %}
 
 
+{# A figure of a class in the quasi-identifier of its child, of so `many`. #}
+{% macro of_its_quasi_identifier(figure, many) -%}
+case children.kanon_qi
+{% for place in range(1, many + 1) %}
+    when {{ place }} then class_levels.kanon_{{ figure }}_{{ place }}
+{% endfor %}
+end
+{%- endmacro %}
+
+
 {# Children with what each would gain. The labels come last: each has several levels. #}
-{% macro gaining_children(children, class_levels, labels) %}
+{% macro gaining_children(children, class_levels, labels, many) %}
 select
-    children.kanon_class,
-    children.kanon_qi,
-    children.kanon_place,
-    children.kanon_records,
+    children.*,
+    class_levels.kanon_records as kanon_class_records,
     labels.kanon_level,
     labels.kanon_leaves,
-    class_levels.kanon_records as kanon_class_records,
-    children.kanon_records * (class_levels.kanon_leaves - labels.kanon_leaves) as kanon_gain
+    children.kanon_records * (
+        {{ kanon_sql.of_its_quasi_identifier("leaves", many) | indent(8) }} - labels.kanon_leaves
+    ) as kanon_gain
 from {{ children }} as children
 inner join {{ class_levels }} as class_levels
     on class_levels.kanon_class = children.kanon_class
-    and class_levels.kanon_qi = children.kanon_qi
 left join {{ labels }} as labels
     on labels.kanon_qi = children.kanon_qi
-    and labels.kanon_level = class_levels.kanon_level - 1
+    and labels.kanon_level = {{ kanon_sql.of_its_quasi_identifier("level", many) | indent(4) }} - 1
     and labels.kanon_place = children.kanon_place
 {%- endmacro %}
 
@@ -243,11 +243,11 @@ window in_order as (
 
 {# The children that go where only sizes count. Most rests are empty or large enough as they are;
    only the others take children back, as many as it takes, and have to be put in order. #}
-{% macro judged_by_size(children, class_levels, labels, k) %}
+{% macro judged_by_size(children, class_levels, labels, many, k) %}
 with
 
 gaining_children as (
-    {{ kanon_sql.gaining_children("(\n" ~ children ~ "\n)", class_levels, labels) | indent(4) }}
+    {{ kanon_sql.gaining_children("(\n" ~ children ~ "\n)", class_levels, labels, many) | indent(4) }}
 ),
 
 small_rests as (
@@ -516,7 +516,7 @@ parts as (
 
 select
     parts.*,
-    cast({{ first }} - 1 + row_number() over (order by kanon_class, kanon_place nulls last) as integer) as kanon_part
+    cast({{ first }} - 1 + row_number() over () as integer) as kanon_part
 from parts
 {%- endmacro %}
 
@@ -535,16 +535,17 @@ from {{ splits }}
 
 
 
-{# The level of each new class in each quasi-identifier. #}
-{% macro levels_of_parts(splits, class_levels) %}
+{# The new classes, as those that they come of but for what moved. #}
+{% macro levels_of_parts(splits, class_levels, many) %}
 select
     splits.kanon_part as kanon_class,
-    class_levels.kanon_qi,
+{% for place in range(1, many + 1) %}
 {% for figure in ["level", "place", "leaves"] %}
     case
-        when splits.kanon_qi = class_levels.kanon_qi and splits.kanon_place is not null then splits.kanon_{{ figure }}
-        else class_levels.kanon_{{ figure }}
-    end as kanon_{{ figure }},
+        when splits.kanon_qi = {{ place }} and splits.kanon_place is not null then splits.kanon_{{ figure }}
+        else class_levels.kanon_{{ figure }}_{{ place }}
+    end as kanon_{{ figure }}_{{ place }},
+{% endfor %}
 {% endfor %}
     splits.kanon_records
 from {{ splits }} as splits
@@ -744,16 +745,17 @@ union all
 {% macro shown_classes(class_levels, texts, keys) %}
 select
     class_levels.kanon_class,
-    any_value(class_levels.kanon_records) as kanon_records{{ "," if keys }}
 {% for key in keys %}
-    max(case when class_levels.kanon_qi = {{ loop.index }} then texts.kanon_text end) as kanon_shown_{{ loop.index }}{{ "," if not loop.last }}
+    texts_{{ loop.index }}.kanon_text as kanon_shown_{{ loop.index }},
 {% endfor %}
+    class_levels.kanon_records
 from {{ class_levels }} as class_levels
-inner join {{ texts }} as texts
-    on texts.kanon_qi = class_levels.kanon_qi
-    and texts.kanon_level = class_levels.kanon_level
-    and texts.kanon_place = class_levels.kanon_place
-group by class_levels.kanon_class
+{% for key in keys %}
+inner join {{ texts }} as texts_{{ loop.index }}
+    on texts_{{ loop.index }}.kanon_qi = {{ loop.index }}
+    and texts_{{ loop.index }}.kanon_level = class_levels.kanon_level_{{ loop.index }}
+    and texts_{{ loop.index }}.kanon_place = class_levels.kanon_place_{{ loop.index }}
+{% endfor %}
 {%- endmacro %}
 
 
@@ -818,16 +820,21 @@ from (
 
 {# How many records ended at which level of each quasi-identifier, and the leaves under what they
    show beside the one that each has. #}
-{% macro levels_reached(class_levels) %}
+{% macro levels_reached(class_levels, keys) %}
+{% for key in keys %}
 select
-    kanon_qi,
-    kanon_level,
+    {{ loop.index }} as kanon_qi,
+    kanon_level_{{ loop.index }} as kanon_level,
     cast(sum(kanon_records) as bigint) as kanon_records,
-    sum(cast(kanon_records as hugeint) * (kanon_leaves - 1)) as kanon_leaves_more
+    sum(cast(kanon_records as hugeint) * (kanon_leaves_{{ loop.index }} - 1)) as kanon_leaves_more
 from {{ class_levels }}
-group by
-    kanon_qi,
-    kanon_level
+group by kanon_level_{{ loop.index }}
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
 order by
     kanon_qi,
     kanon_level
@@ -841,15 +848,14 @@ with
 held_values as (
     select
         members.{{ key }} as kanon_raw_place,
-        class_levels.kanon_level,
+        class_levels.kanon_level_{{ qi }} as kanon_level,
         cast(sum(members.kanon_records) as double) as kanon_held
     from {{ members }} as members
     left join {{ class_levels }} as class_levels
         on class_levels.kanon_class = members.kanon_class
-        and class_levels.kanon_qi = {{ qi }}
     group by
         members.{{ key }},
-        class_levels.kanon_level
+        class_levels.kanon_level_{{ qi }}
 ),
 
 places as (
@@ -924,7 +930,7 @@ cross join after_v
 {%- endmacro %}
 
 
-{# What a round made of each class, with the labels that went. #}
+{# What a round made of each class, in the order of the labels that went, and the rest last. #}
 {% macro parts_as_texts(splits, texts) %}
 select
     splits.kanon_class,
@@ -938,24 +944,33 @@ left join {{ texts }} as texts
     on texts.kanon_qi = splits.kanon_qi
     and texts.kanon_level = splits.kanon_level
     and texts.kanon_place = splits.kanon_place
-order by splits.kanon_part
+order by
+    splits.kanon_class,
+    splits.kanon_place nulls last
 {%- endmacro %}
 
 
 {# The labels with which each class begins. #}
-{% macro starts_as_texts(class_levels, texts) %}
+{% macro starts_as_texts(class_levels, texts, keys) %}
+{% for key in keys %}
 select
     class_levels.kanon_class,
-    class_levels.kanon_qi,
+    {{ loop.index }} as kanon_qi,
     texts.kanon_text
 from {{ class_levels }} as class_levels
 inner join {{ texts }} as texts
-    on texts.kanon_qi = class_levels.kanon_qi
-    and texts.kanon_level = class_levels.kanon_level
-    and texts.kanon_place = class_levels.kanon_place
+    on texts.kanon_qi = {{ loop.index }}
+    and texts.kanon_level = class_levels.kanon_level_{{ loop.index }}
+    and texts.kanon_place = class_levels.kanon_place_{{ loop.index }}
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
 order by
-    class_levels.kanon_class,
-    class_levels.kanon_qi
+    kanon_class,
+    kanon_qi
 {%- endmacro %}
 
 
