@@ -1,7 +1,7 @@
 {#
     The frequency set of the records where few combinations of values are possible: each record is
     counted by one small number, of which the places of its values are the digits. DuckDB counts by
-    such a number without hashing it.
+    one number faster than by several.
 
     LeFevre, DeWitt, Ramakrishnan 2005, Incognito: efficient full-domain k-anonymity, SIGMOD,
     section 3.1.

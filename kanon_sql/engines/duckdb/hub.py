@@ -26,9 +26,6 @@ HUB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
-    # A table of 2^18 counts is a few MiB, and saves hashing each record of a set that has no more
-    # classes: DuckDB makes one of up to 2^12 by itself.
-    "perfect_ht_threshold": "18",
 }
 
 
