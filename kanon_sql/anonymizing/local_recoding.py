@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from kanon_sql.anonymizing.first_rounds import FirstRounds
 from kanon_sql.anonymizing.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.lattice import PRIVATE, Levels
 from kanon_sql.anonymizing.losses import leaves_under
@@ -148,6 +149,7 @@ class _Rounds:
         self._keys = [each.key for each in sets.quasi_identifiers]
         self._levels = [starts[each.name] for each in sets.quasi_identifiers]
         self._carried = list(sets.searched_beside)
+        self._first_rounds = FirstRounds(sets, starts)
         self._descents = self._all_descents()
         self._labels = self._keep(
             "label_places",
@@ -182,7 +184,7 @@ class _Rounds:
         )
         classes, first = int(found["kanon_classes"]), int(found["kanon_last"]) + 1
         all_levels, splits, rounds = [levels], list[str](), list[Round]()
-        finished = list[str]()
+        finished, are_first = [suppressed], self._first_rounds.are_apart
         while classes and not fails:
             number = len(rounds) + 1
             split = self._split(number, live, levels, first)
@@ -190,14 +192,22 @@ class _Rounds:
             tell(rounds[-1])
             if split.classes < classes:
                 finished.append(self._finished(number, live, split.name))
-            parts = self._members_of_parts(number, live, split) if split.parts else None
-            self._sets.forget(live)
-            if parts is None:
+            if not split.parts:
                 break
+            if are_first and self._first_rounds.end_with(split.levels):
+                are_first = False
+                finished = [self._told_apart(each) for each in finished]
+                told_apart = self._first_rounds.told_apart(live, with_next=True)
+                parts = self._members_of_parts(number, f"(\n{told_apart}\n)", split, sorted=True)
+            else:
+                parts = self._members_of_parts(number, live, split)
+            self._sets.forget(live)
             splits.append(split.name)
             levels = self._levels_of_parts(number, split.name, levels)
             all_levels.append(levels)
             live, classes, first = parts, split.parts, first + split.parts
+        if are_first:
+            finished = [self._told_apart(each) for each in finished]
         return Recoding(
             starts=self._starts,
             rounds=tuple(rounds),
@@ -205,7 +215,7 @@ class _Rounds:
             splits=tuple(splits),
             class_levels=self._released(all_levels, splits),
             descents=self._descents,
-            members=self._all_members([*finished, suppressed]),
+            members=self._all_members(finished),
             records_violating=violating,
             fails=fails,
         )
@@ -226,7 +236,7 @@ class _Rounds:
         """Keep the combinations by the classes that there are at first."""
         sql = render(
             "starting_members",
-            records=self._sets.raw.name,
+            records=self._first_rounds.records(),
             keys=self._keys,
             starts=self._levels,
             values=[each.values for each in self._sets.quasi_identifiers],
@@ -253,6 +263,14 @@ class _Rounds:
         kept = self._keep("members_0", "Which combinations are in a class that holds?", sql)
         self._sets.forget(members)
         return kept
+
+    def _told_apart(self, finished: str) -> str:
+        """Keep finished members of the first rounds by their raw values."""
+        question = "Which combinations were alike in the first rounds?"
+        sql = self._first_rounds.told_apart(finished)
+        told_apart = self._sets.keep(f"{finished}_told_apart", question, sql)
+        self._sets.forget(finished)
+        return told_apart
 
     def _released(self, all_levels: Sequence[str], splits: Sequence[str]) -> str:
         sql = render("finished_levels", all_levels=all_levels, splits=splits)
@@ -393,7 +411,9 @@ class _Rounds:
         sql = render("levels_of_parts", splits=splits, class_levels=levels, many=len(self._keys))
         return self._keep(f"class_levels_{number}", "At which levels are the parts?", sql)
 
-    def _members_of_parts(self, number: int, live: str, split: _Split) -> str:
+    def _members_of_parts(
+        self, number: int, live: str, split: _Split, *, sorted: bool = False
+    ) -> str:
         sql = render(
             "members_of_parts",
             members=live,
@@ -404,6 +424,7 @@ class _Rounds:
             ],
             carried=self._carried,
             closing=not self._carried,
+            sorted=sorted,
         )
         return self._keep(f"members_{number}", "Which combinations are in each part?", sql)
 

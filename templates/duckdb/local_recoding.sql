@@ -53,6 +53,66 @@ from {{ descents }}
 {%- endmacro %}
 
 
+{# The value that stands for each in the first rounds: the first one with its label at a level. #}
+{% macro stand_ins(values, level) %}
+select
+    kanon_place_0 as kanon_place,
+    min(kanon_place_0) over (partition by kanon_place_{{ level }}) as kanon_stand_in
+from {{ values }}
+{%- endmacro %}
+
+
+{# The combinations that are not alike in the first rounds. `stand_ins` has a row for each
+   quasi-identifier: its key, and the table of its stand-ins where it has any. #}
+{% macro set_of_stand_ins(records, stand_ins) %}
+select
+{% for each in stand_ins %}
+    {{ kanon_sql.stand_in(each) }} as {{ each.key }},
+{% endfor %}
+    cast(sum(held.kanon_records) as bigint) as kanon_records
+from {{ records }} as held
+{{ kanon_sql.join_stand_ins(stand_ins) }}
+group by
+{% for each in stand_ins %}
+    {{ kanon_sql.stand_in(each) }}{{ "," if not loop.last }}
+{% endfor %}
+{%- endmacro %}
+
+
+{# Members of the first rounds with the raw values that others stood for; `with_next` with the
+   labels by which they can be split next. #}
+{% macro members_told_apart(members, records, stand_ins, with_next=false) %}
+select
+    members.kanon_class,
+{% for each in stand_ins %}
+    held.{{ each.key }},
+{% if with_next %}
+    members.kanon_next_{{ loop.index }},
+{% endif %}
+{% endfor %}
+    held.kanon_records
+from {{ records }} as held
+{{ kanon_sql.join_stand_ins(stand_ins) }}
+inner join {{ members }} as members
+{% for each in stand_ins %}
+    {{ "on" if loop.first else "and" }} members.{{ each.key }} = {{ kanon_sql.stand_in(each) }}
+{% endfor %}
+{%- endmacro %}
+
+
+{% macro stand_in(each) -%}
+{{ each.table ~ ".kanon_stand_in" if each.table else "held." ~ each.key }}
+{%- endmacro %}
+
+
+{% macro join_stand_ins(stand_ins) -%}
+{% for each in stand_ins if each.table %}
+inner join {{ each.table }}
+    on {{ each.table }}.kanon_place = held.{{ each.key }}
+{% endfor %}
+{%- endmacro %}
+
+
 {# The combinations by the labels that they begin with, as classes. `starts` are the levels. #}
 {% macro starting_members(records, keys, starts, values, carried) %}
 with
@@ -557,8 +617,8 @@ inner join {{ class_levels }} as class_levels
 {# The members of the classes that were split, by their new classes, with the labels by which these
    can be split next. `moved` has a row for each quasi-identifier: its key, the table of its values,
    and the levels above 0 to which it went. With `closing` labels are left out by which a class
-   can't be split any more. #}
-{% macro members_of_parts(members, splits, moved, carried, closing=false) %}
+   can't be split any more. Many members are `sorted` once, and then lie together in every round. #}
+{% macro members_of_parts(members, splits, moved, carried, closing=false, sorted=false) %}
 select
     coalesce(going.kanon_part, choices.kanon_rest_part) as kanon_class,
 {% for each in moved %}
@@ -599,6 +659,9 @@ left join {{ splits }} as going
         when {{ each.place }} then members.kanon_next_{{ each.place }}
 {% endfor %}
     end
+{% if sorted %}
+order by kanon_class
+{% endif %}
 {%- endmacro %}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import duckdb
 import oracle_datafly
@@ -26,7 +27,7 @@ from real_data import DATA
 from searches import Drawn, anonymize, as_text, questions
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing import cuts, recoded_views, released_by_class
+from kanon_sql.anonymizing import cuts, first_rounds, recoded_views, released_by_class
 from kanon_sql.cli.main import main
 
 Cells = Counter[tuple[str | None, ...]]
@@ -118,6 +119,20 @@ def test_hierarchies_that_are_not_nested(drawn: Drawn) -> None:
     check(drawn)
 
 
+@settings(few, max_examples=25)
+@given(questions(checks=False, people=False))
+def test_first_rounds_on_fewer_combinations(drawn: Drawn) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        few_are_many(patched)
+        check(drawn)
+
+
+def few_are_many(patched: pytest.MonkeyPatch) -> None:
+    """Let the first rounds of every table have a set of their own."""
+    patched.setattr(first_rounds, "MANY", 0)
+    patched.setattr(first_rounds, "FEWER", 1)
+
+
 def check(drawn: Drawn) -> None:
     table, recoding = expected(drawn)
     names = drawn.asked.quasi_identifiers
@@ -205,6 +220,18 @@ def test_the_worked_example(tmp_path: Path) -> None:
     assert "would lose 36.8 % at least" in " ".join(str(result).split())
     assert released(tmp_path / "r.parquet", ["age", "country"]) == RELEASED
     assert by_views(result, ["age", "country"], people=people()) == RELEASED
+
+
+def test_the_worked_example_from_decades_and_continents(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    few_are_many(monkeypatch)
+    apart = first_rounds.FirstRounds
+
+    with patch.object(apart, "told_apart", autospec=True, side_effect=apart.told_apart) as told:
+        test_the_worked_example(tmp_path)
+
+    assert told.call_count == 2
 
 
 @pytest.mark.parametrize("order", [slice(None, None, -1), slice(3, None), slice(None, None, 2)])
