@@ -5,7 +5,7 @@ from __future__ import annotations
 from kanon_sql.report.document import NONE, Grid, Row
 from kanon_sql.report.words.numbers import counted, number, percent, printable
 from kanon_sql.results.metrics import METRICS
-from kanon_sql.results.release import Anonymization, MetricName, Metrics, MinimalNode, Search
+from kanon_sql.results.release import Anonymization, MinimalNode, Search
 
 _FAR = 0.5
 """A gap above which nothing near the best is proved."""
@@ -23,14 +23,19 @@ def how_found(made: Anonymization) -> str:
     by = METRICS[metric].title.lower()
     if search.optimal:
         return f"{looked}: these lose least by {by}, which is proved. At the end:"
-    return f"{looked}: the best by {by} so far, {distance(made.metrics, metric, search)}. Its end:"
+    return f"{looked}: the best by {by} so far, {distance(search)}. Its end:"
 
 
-def distance(metrics: Metrics, metric: MetricName, search: Search) -> str:
+def is_near(search: Search) -> bool:
+    """Whether a share of what is lost says how near the least possible is."""
+    return search.gap is not None and search.gap <= _FAR
+
+
+def distance(search: Search) -> str:
     """How far from the least possible a release may be."""
     if search.gap is None or search.gap >= 1:
         return "and nothing is proved of how much less could be lost"
-    if search.gap > _FAR:
+    if not is_near(search):
         # A share would sound as if something near were known.
         return "and it is not proved that half as much could not be lost"
     above = search.gap / (1 - search.gap)

@@ -15,7 +15,7 @@ from kanon_sql.report.document import (
     Strong,
     Warnings,
 )
-from kanon_sql.report.search import share
+from kanon_sql.report.search import distance, is_near, share
 from kanon_sql.report.words.numbers import counted, number, printable
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.tradeoff import Point, Tradeoff
@@ -58,7 +58,8 @@ def page(found: Tradeoff) -> Iterator[Block]:
     if found.warnings:
         yield Warnings(found.warnings)
     yield Prose([*_remarks(found), _proof(found)])
-    yield Prose([_next(found)])
+    if with_levels := [each.k for each in found.points if each.metrics]:
+        yield Prose([_next(found, with_levels[-1])])
     yield Footer(f"{found.seconds:.1f} s · {found.engine}")
 
 
@@ -166,12 +167,12 @@ def _proof(found: Tradeoff) -> str:
         )
     if found.search.optimal:
         return "Each row is the least that any choice of these levels loses, which is proved."
+    if is_near(found.search):
+        return f"The search was ended before: each row is {distance(found.search)}."
     return "Not every row is proved to be the least possible: the search was ended before."
 
 
-def _next(found: Tradeoff) -> str:
-    with_levels = [each.k for each in found.points if each.metrics]
-    k = with_levels[-1] if with_levels else found.points[-1].k
+def _next(found: Tradeoff, k: int) -> str:
     return (
         f"To make one: kanon-sql anonymize … --k {k} --algorithm {found.algorithm} "
         f"--metric {found.metric} "

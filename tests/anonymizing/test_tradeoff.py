@@ -96,6 +96,24 @@ def test_people_see_a_bar_for_each(people: Path) -> None:
     assert not any(len(line) > 80 for line in done.stdout.splitlines())
 
 
+def test_where_no_levels_will_do_none_are_made(people: Path) -> None:
+    done = tradeoff(people, "--k", "500")
+
+    assert done.exit_code == 0
+    assert "No levels will do" in done.stdout
+    assert "To make one" not in done.stdout
+
+
+def test_a_gap_that_will_do_is_told(people: Path) -> None:
+    found = kanon.tradeoff(people, LEVELS, k=[3, 5], gap="50%")
+    search = found.tradeoff.search
+
+    assert search is not None
+    assert search.gap is not None
+    assert 0 < search.gap <= 0.5
+    assert "above the least possible" in " ".join(str(found).split())
+
+
 def test_where_a_larger_k_costs_nothing_more_it_is_said(people: Path) -> None:
     found = kanon.tradeoff(people, {"zip": {}, "age": {}}, k=[2, 30])
 
