@@ -1,7 +1,7 @@
 """Measures what two releases say together against the two class queries by hand.
 
-    python benchmarks/releases.py                two releases of a million people each
-    python benchmarks/releases.py 10000000       of ten million
+    python benchmarks/releases.py        two releases of a million people each
+    python benchmarks/releases.py --people 10000000
 
 Prints the seconds of the processor in the best of several runs in turn, and the statement of both
 models as a multiple of the two queries that count the people of each class of either release. The
@@ -10,7 +10,7 @@ tables are made in a folder that is removed.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -44,7 +44,12 @@ def seconds(connection: duckdb.DuckDBPyConnection, sql: str) -> float:
     return time.process_time() - started
 
 
-def main(people: int) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--people", type=int, default=1_000_000)
+    people = parser.parse_args().people
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
         connection.execute(f"set temp_directory = '{folder}/spilled'")
         connection.execute("set max_temp_directory_size = '20GB'")
@@ -74,4 +79,4 @@ def main(people: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    main()
