@@ -40,6 +40,16 @@ class _Asked:
     size: int = 1
 
 
+class _StandsFor(NamedTuple):
+    """A quasi-identifier of which it is asked what its labels stand for."""
+
+    place: int
+    values: str
+    highest: int
+    leaves: str | None
+    """The table of how many leaves lie under each label, where a hierarchy lists them."""
+
+
 class Judged(NamedTuple):
     """What some nodes' classes are by all demands: their sizes, and what the violating ones
     have."""
@@ -162,16 +172,17 @@ class NodeQuestions:
             *self._earlier.violating(found, keys),
         ]
 
-    def portions(self, each: QuasiIdentifier) -> list[list[Portion]]:
-        """The records of a quasi-identifier at each level, by what they lose."""
-        labels = self._labels(each)
-        found: list[list[Portion]] = [[] for _ in range(self.highest[each.name] + 1)]
+    def portions(self) -> dict[int, list[list[Portion]]]:
+        """The records of each quasi-identifier by its place, at each level by what they lose."""
+        found: dict[int, list[list[Portion]]] = {
+            each.place: [[] for _ in range(self.highest[each.name] + 1)] for each in self.lossy
+        }
         for row in self.sets.ask(
-            f"portions_{each.place}",
-            f"What does each level of {each.name} lose?",
-            render("portions_of_levels", labels=labels),
+            "portions",
+            "What does each level lose?",
+            render("portions_of_levels", labels=[*map(self._stands_for, self.lossy)]),
         ):
-            found[int(row["kanon_level"])].append(
+            found[int(row["kanon_number"])][int(row["kanon_level"])].append(
                 Portion(
                     int(row["kanon_records"]),
                     int(row["kanon_leaves_more"]),
@@ -216,29 +227,34 @@ class NodeQuestions:
         name = f"{PRIVATE}labels_of_levels_{each.place}"
         if self.sets.keeps(name):
             return name
-        table, highest = each.levels.table, self.highest[each.name]
-        leaves = None
-        if table:
-            rows = [
-                (level, label, count)
-                for level in range(1, highest + 1)
-                for label, count in (
-                    {"*": each.leaves}
-                    if level > table.height
-                    else Counter(table.labels(level).values())
-                ).items()
-            ]
-            if rows:
-                leaves = self.sets.keep_rows(
-                    f"{PRIVATE}leaves_of_levels_{each.place}",
-                    ("kanon_level", "kanon_label", "kanon_leaves"),
-                    rows,
-                )
+        _, values, highest, leaves = self._stands_for(each)
         return self.sets.keep(
             name,
             f"What does each label of {each.name} stand for?",
-            render("labels_of_levels", values=each.values, highest=highest, leaves=leaves),
+            render("labels_of_levels", values=values, highest=highest, leaves=leaves),
         )
+
+    def _stands_for(self, each: QuasiIdentifier) -> _StandsFor:
+        highest = self.highest[each.name]
+        return _StandsFor(each.place, each.values, highest, self._leaves(each, highest))
+
+    def _leaves(self, each: QuasiIdentifier, highest: int) -> str | None:
+        """Keep how many leaves lie under each label, where a hierarchy lists them."""
+        name, table = f"{PRIVATE}leaves_of_levels_{each.place}", each.levels.table
+        if not table or not highest:
+            return None
+        if self.sets.keeps(name):
+            return name
+        rows = [
+            (level, label, count)
+            for level in range(1, highest + 1)
+            for label, count in (
+                {"*": each.leaves}
+                if level > table.height
+                else Counter(table.labels(level).values())
+            ).items()
+        ]
+        return self.sets.keep_rows(name, ("kanon_level", "kanon_label", "kanon_leaves"), rows)
 
     @property
     def _lossy_keys(self) -> list[str]:

@@ -56,7 +56,7 @@ class CoarseSets:
         """The set that each of some nodes is read off."""
         if self.sets.by_people:
             return [ReadOff(self.whole, is_own=False)] * len(nodes)
-        if not self.sets.are_rows or self._size < LARGE:
+        if not self.sets.are_rows or not self._is_large:
             return [self._off_whole(node) for node in nodes]
         for node in nodes:
             if self._below(node) is None and self._values(node) <= self._most:
@@ -72,6 +72,11 @@ class CoarseSets:
 
     def _off_whole(self, node: Node) -> ReadOff:
         return ReadOff(self.whole, is_own=not any(node))
+
+    @cached_property
+    def _is_large(self) -> bool:
+        possible = self._values((0,) * len(self.sets.quasi_identifiers))
+        return possible >= LARGE and self._size >= LARGE
 
     @cached_property
     def _size(self) -> int:

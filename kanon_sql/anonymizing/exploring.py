@@ -138,15 +138,17 @@ class Nodes:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The quasi-identifiers of which something can be lost."""
+        lossy = self._questions.lossy
+        portions = self._questions.portions() if lossy else {}
         return tuple(
             Column(
                 each.place - 1,
                 each.leaves,
                 each.levels.height,
-                self._questions.portions(each),
+                portions[each.place],
                 ladder.climbs,
             )
-            for each in self._questions.lossy
+            for each in lossy
             for ladder in [self.lattice.ladders[each.place - 1]]
         )
 

@@ -296,13 +296,8 @@ class FrequencySets(Keeping):
         rolled_up: bool,
     ) -> QuasiIdentifier:
         spelled = _spelled(column, rolled_up)
-        raw = self.keep(
-            f"{PRIVATE}raw_values_{place}",
-            f"Which values has {column.name}?",
-            render("column_values", relation=relation, column=spelled, rolled_up=rolled_up),
-        )
         if levels.needs_longest:
-            sql = render("longest_value", relation=raw, column=replace(column, name="kanon_raw"))
+            sql = render("longest_value", relation=relation, column=spelled)
             [row] = self.ask(f"longest_{place}", f"How long is {column.name}?", sql)
             levels = levels.with_longest(int(row["kanon_longest"]))
         for level in filter(levels.is_joined, range(1, levels.height + 1)):
@@ -317,8 +312,10 @@ class FrequencySets(Keeping):
             f"What does each value of {column.name} become at each level?",
             render(
                 "values_at_levels",
-                values=raw,
+                relation=relation,
+                column=spelled,
                 labels=labels,
+                rolled_up=rolled_up,
             ),
         )
         inexact = [level for level, label in enumerate(labels, start=1) if label.exact]

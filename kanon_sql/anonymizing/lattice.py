@@ -91,7 +91,7 @@ class QuasiIdentifier:
 
     def nested(self, level: int) -> bool:
         """Whether in this table each label of a level follows from the one below."""
-        return bool(
+        return level == 1 or bool(
             self.in_short[f"kanon_edges_{level}"] == self.in_short[f"kanon_labels_{level - 1}"]
         )
 

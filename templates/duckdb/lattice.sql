@@ -255,22 +255,29 @@ union all
 {%- endmacro %}
 
 
-{# How many records of each level lie under labels that stand for as many leaves and records. #}
+{# How many records of each quasi-identifier lie at each level under labels that stand for as many
+   leaves and records; `labels` are the tables of values with what `labels_of_levels` takes. #}
 {% macro portions_of_levels(labels) %}
+{% for each in labels %}
 select
+    {{ each.place }} as kanon_number,
     kanon_level,
     kanon_leaves_more,
     kanon_under_label,
     sum(kanon_under_label) as kanon_records
-from {{ labels }}
+from (
+    {{ kanon_sql.labels_of_levels(each.values, each.highest, each.leaves) | trim | indent(4) }}
+) as labels_of_levels
 group by
     kanon_level,
     kanon_leaves_more,
     kanon_under_label
-order by
-    kanon_level,
-    kanon_leaves_more,
-    kanon_under_label
+{% if not loop.last %}
+
+union all
+
+{% endif %}
+{% endfor %}
 {%- endmacro %}
 
 

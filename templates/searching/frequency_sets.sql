@@ -19,8 +19,12 @@ group by {{ kanon_sql.ident(column) }}
 
 
 {# The same values with their label at every level from 1 on, and their place at each. #}
-{% macro values_at_levels(values, labels) %}
+{% macro values_at_levels(relation, column, labels, rolled_up=false) %}
 with
+
+column_values as (
+    {{ kanon_sql.column_values(relation, column, rolled_up) | trim | indent(4) }}
+),
 
 labelled_values as (
     select
@@ -33,7 +37,7 @@ labelled_values as (
 {%- endif %}
 {%- endfor %}
 
-    from {{ values }}
+    from column_values
 {% for label in labels if label.joined %}
     {{ kanon_sql.join_labels(label.joined) | indent(4) }}
 {% endfor %}
@@ -52,7 +56,8 @@ from labelled_values
 
 {#
     What a search must know of a quasi-identifier: how many labels it has at each level, whether
-    each level follows from the one below, and which values have no label, or none that is exact.
+    each level follows from the one below, as the first does from the values, and which values have
+    no label, or none that is exact.
     Places are counted through, so the last one is how many there are; two of them are one number,
     as not every database counts pairs, and none has two thousand million labels.
     `inexact` are the levels at which some may not be.
@@ -65,7 +70,9 @@ select
     if level in inexact
     else "kanon_label_" ~ level ~ " is null" %},
     coalesce(max(kanon_place_{{ level }}), 0) as kanon_labels_{{ level }},
+{% if level > 1 %}
     count(distinct cast(kanon_place_{{ level - 1 }} as bigint) * 2147483648 + kanon_place_{{ level }}) as kanon_edges_{{ level }},
+{% endif %}
     coalesce(sum(case when kanon_raw is not null and {{ lacking }} then 1 else 0 end), 0) as kanon_values_without_label_{{ level }},
     coalesce(sum(case when kanon_raw is not null and {{ lacking }} then kanon_records else 0 end), 0) as kanon_records_without_label_{{ level }}
 {%- endfor %}
