@@ -53,6 +53,7 @@ from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
 from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import literal
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Table, find
 from kanon_sql.sql.withheld import without_texts
@@ -167,7 +168,7 @@ class Making:
         """The audit of the release, which is written to `new`, and what goes out as it is beside
         its quasi-identifiers. Raises unless the release has what was counted."""
         published = self._published(chain, new)
-        after = self._audited(published, shown)
+        after = self._reading_the_output(self._audited(published, shown), new)
         untouched = replace(self.untouched, alone=self._alone(chain, published))
         self._refuse_another_count(before, after, left_out.records)
         self._refuse_other_classes(before, after, left_out)
@@ -245,6 +246,14 @@ class Making:
             return replace(chain, kept=self.engine.keeps_rows).published
         self.engine.write(RELEASED if chain.keeps_order else IN_ORDER, new)
         return self.engine.table(str(new))
+
+    def _reading_the_output(self, after: TableResult, new: Path | None) -> TableResult:
+        """The audit with the release under the name that it is put in place by, so that whoever
+        runs its statements finds it."""
+        if new is None or self.wanted.output is None:
+            return after
+        read, put = literal(str(new)), literal(str(self.wanted.output))
+        return replace(after, sql={name: sql.replace(read, put) for name, sql in after.sql.items()})
 
     def _alone(self, chain: ViewChain, table: Table) -> int:
         """How many records (people, where there is an entity) are alone in the quasi-identifiers

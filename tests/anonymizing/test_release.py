@@ -55,6 +55,23 @@ def test_no_order_of_what_is_not_published(tmp_path: Path) -> None:
     assert secrets == sorted(secrets)
 
 
+@pytest.mark.parametrize("algorithm", ["datafly", "optimal", "local"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_statements_of_its_audit_read_the_file_that_was_written(
+    tmp_path: Path, algorithm: Any, ending: str
+) -> None:
+    path = tmp_path / f"people's.{ending}"
+
+    result = kanon.anonymize(
+        people(ROWS), quasi_identifiers="q", k=5, algorithm=algorithm, output=path
+    )
+
+    with duckdb.connect() as connection:
+        assert result.tables[0].sql
+        for sql in result.tables[0].sql.values():
+            assert connection.execute(sql).fetchall()
+
+
 @pytest.mark.parametrize("name", [VIOLATING, CLASSES, DONORS, NUMBERED, "step_0"])
 def test_a_table_called_like_a_view_of_ours(tmp_path: Path, name: str) -> None:
     """Whoever has run the views of a release in a database has tables of these names in it."""
