@@ -187,6 +187,8 @@ def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
             f"One level for each column would lose {percentage(other.metrics.loss)} at least"
             f"{suppressed}, with {counted(other.classes, 'class')} (--algorithm optimal)."
         )
+    elif other is None and not made.reached_top and made.metrics.loss is not None:
+        yield "What one level for each column would lose is found by --algorithm optimal."
     if any(len(each) > 1 for each in recoded.levels_by_records.values()):
         yield _MIXED_LEVELS
 

@@ -552,6 +552,7 @@ def test_a_check_that_reads_sensitive_values_is_warned_of() -> None:
 
     assert not any("minimality" in each for each in without.tables[0].warnings)
     assert any("minimality" in each for each in with_l.tables[0].warnings)
+    assert "would lose is found by --algorithm optimal" in " ".join(str(with_l).split())
 
 
 # --- real data ------------------------------------------------------------------------------
