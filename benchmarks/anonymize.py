@@ -309,11 +309,14 @@ def against_anjana(
     return Pair.of(times), theirs, made
 
 
-def by_anjana(python: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+def by_anjana(
+    python: str, asked: Mapping[str, Any], timeout: float | None = None
+) -> dict[str, Any]:
     """One call of anjana in a process of its own."""
     done = subprocess.run(
-        [python, "-c", ANJANA], input=json.dumps(asked), check=True, capture_output=True, text=True
-    )
+        [python, "-c", ANJANA], input=json.dumps(asked), check=True, capture_output=True, text=True,
+        timeout=timeout,
+    )  # fmt: skip
     return json.loads(done.stdout.splitlines()[-1])
 
 

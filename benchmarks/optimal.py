@@ -2,6 +2,8 @@
 
     KANON_SQL_DATA=FOLDER python benchmarks/optimal.py     all of it, half an hour
     python benchmarks/optimal.py --rows 1000000            smaller generated tables
+    … python benchmarks/optimal.py --anjana PYTHON         also what anjana loses, which that Python
+                                                           has; a quarter of an hour more
 
 Writes its part of benchmarks/results.md; the tables it makes lie in a folder of their own
 (`--data`), outside the checkout. ARX's Adult is looked for in $KANON_SQL_DATA.
@@ -13,6 +15,7 @@ import argparse
 import json
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import threading
@@ -21,9 +24,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import duckdb
+from anonymize import by_anjana
 from run import HERE, Pair, census, publish, seconds
 
 import kanon_sql as kanon
@@ -36,6 +39,7 @@ from kanon_sql.anonymizing.preferences import Preferences
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.session import Session
 from kanon_sql.plan.bind import column_levels
+from kanon_sql.spec.builders import parse_builder
 from kanon_sql.spec.spec import AuditSpec, table_spec
 
 ADULT = (
@@ -47,19 +51,21 @@ METRICS = (
 )  # fmt: skip
 SHARES = ("0%", "1%", "5%")
 K = 5
+PATIENCE = 10
+"""How many minutes anjana may take for a table."""
 SPILL = "20GB"
 """The most that a query by hand may leave on the disk."""
 
-_TEXT = [{"prefix": 4}, {"prefix": 2}, "suppress"]
-LEVELS: dict[str, Any] = {
-    "age": [{"width": 5}, {"width": 10}, {"width": 20}, "suppress"],
-    "zip3": [{"prefix": 2}, {"prefix": 1}, "suppress"],
-    "zip": [{"prefix": 4}, {"prefix": 3}, {"prefix": 2}, {"prefix": 1}, "suppress"],
-    "birth_date": ["month", "year", {"years": 5}, {"years": 10}, "suppress"],
+_TEXT = "prefix:4,2,suppress"
+BUILDERS = {
+    "age": "width:5,10,20,suppress",
+    "zip3": "prefix:2,1,suppress",
+    "zip": "prefix:4,3,2,1,suppress",
+    "birth_date": "date:month,year,5y,10y,suppress",
     "education": _TEXT,
     "race": _TEXT,
     "marital_status": _TEXT,
-    "sex": ["suppress"],
+    "sex": "suppress",
 }
 QUESTIONS = {
     "tens of thousands": ["age", "sex", "race", "education", "marital_status"],
@@ -138,7 +144,7 @@ class Question:
         """The levels that a search finds, what is said of it, and what they lose."""
         asked = table_spec(
             source=self.path,
-            quasi_identifiers={name: {"levels": LEVELS[name]} for name in self.columns},
+            quasi_identifiers={name: parse_builder(BUILDERS[name]) for name in self.columns},
             checks=[kanon.KAnonymity(k=K)],
         )
         with opened(asked, None) as engine:
@@ -203,16 +209,21 @@ def processor() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def lost(paths: list[Path]) -> Iterator[str]:
-    """What is lost by the levels that Datafly finds, and by the best."""
-    yield "| records | quasi-identifiers | Datafly loses | the best levels lose |"
-    yield "|---|---|---|---|"
+def lost(paths: list[Path], anjana: str | None) -> Iterator[str]:
+    """What is lost by the levels that anjana and Datafly find, and by the best."""
+    yield (
+        f"k = {K}, and {K} records may be suppressed. anjana is given the same levels as files, "
+        f"and {PATIENCE} minutes."
+    )
+    yield ""
+    yield "| records | quasi-identifiers | anjana loses | Datafly loses | the best levels lose |"
+    yield "|---|---|---|---|---|"
     for path in paths:
         for columns in (*QUESTIONS.values(), ALONE):
             found = [
                 kanon.anonymize(
                     path,
-                    {name: {"levels": LEVELS[name]} for name in columns},
+                    {name: BUILDERS[name] for name in columns},
                     k=K,
                     max_suppressed=K,
                     algorithm=algorithm,
@@ -221,8 +232,42 @@ def lost(paths: list[Path]) -> Iterator[str]:
                 for algorithm in ("datafly", "optimal")
             ]
             theirs, ours = (each.anonymization.metrics.loss or 0.0 for each in found)
-            records = found[0].anonymization.before.summary.records
-            yield f"| {records:,} | {', '.join(columns)} | {theirs:.1%} | {ours:.1%} |"
+            records = found[0].anonymization.before.summary.records or 0
+            others = lost_by_anjana(anjana, path, columns, records) if anjana else "not measured"
+            yield f"| {records:,} | {', '.join(columns)} | {others} | {theirs:.1%} | {ours:.1%} |"
+
+
+def lost_by_anjana(python: str, path: Path, columns: list[str], records: int) -> str:
+    """What anjana loses, and how long it took; it reads CSV alone."""
+    with TemporaryDirectory() as folder:
+        table = Path(folder) / "table.csv"
+        duckdb.sql(f"select {', '.join(columns)} from read_parquet('{path}')").write_csv(str(table))
+        asked = {
+            "quasi_identifiers": columns,
+            "identifiers": [],
+            "table": str(table),
+            "hierarchies": {name: str(as_file(path, name, Path(folder))) for name in columns},
+            "k": K,
+            "percent": 100 * K / records,
+        }
+        try:
+            found = by_anjana(python, asked, 60 * PATIENCE)
+        except subprocess.TimeoutExpired:
+            return f"no release in {PATIENCE} minutes"
+        except subprocess.CalledProcessError as failed:
+            return f"no release: {failed.stderr.splitlines()[-1]}"
+    return f"{found['loss']:.1%} ({found['seconds']:,.0f} s)"
+
+
+def as_file(path: Path, name: str, folder: Path) -> Path:
+    """The levels of a column as a file: each value, then what it becomes at every level."""
+    file = folder / f"{name}.csv"
+    command = [
+        sys.executable, "-m", "kanon_sql", "hierarchy", "new", f"{name}={BUILDERS[name]}",
+        "--from", str(path), "--output", str(file), "--show-values",
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    return file
 
 
 def with_zip3(rows: int, folder: Path) -> Path:
@@ -247,6 +292,7 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, default=Path(tempfile.gettempdir()) / "kanon-sql-bench"
     )
+    parser.add_argument("--anjana", metavar="PYTHON", help="a Python that has anjana installed")
     options = parser.parse_args()
     options.data.mkdir(parents=True, exist_ok=True)
     examples = Path(os.environ.get("KANON_SQL_DATA", HERE.parents[1] / "shared" / "data"))
@@ -262,7 +308,7 @@ def main() -> None:
             ),
             (f"The search, {rows}, k = {K}", large(path, options.runs)),
             (f"Datafly, {rows}, nearly every record alone", alone(path, options.runs)),
-            ("What is lost", lost([tenth, path])),
+            ("What is lost", lost([tenth, path], options.anjana)),
         ],
         "One pair of runs a question, files warm."
         if options.runs == 1
