@@ -3,7 +3,7 @@
     KANON_SQL_DATA=FOLDER python benchmarks/optimal.py     all of it, half an hour
     python benchmarks/optimal.py --rows 1000000            smaller generated tables
     … python benchmarks/optimal.py --anjana PYTHON         also what anjana loses, which that Python
-                                                           has; a quarter of an hour more
+                                                           has; up to an hour more
 
 Writes its part of benchmarks/results.md; the tables it makes lie in a folder of their own
 (`--data`), outside the checkout. ARX's Adult is looked for in $KANON_SQL_DATA.
