@@ -289,15 +289,10 @@ left join {{ labels }} as labels
 select
     gaining_children.*,
     kanon_class_records - sum(kanon_records) over (partition by kanon_class, kanon_qi) as kanon_rest,
-    sum(kanon_records) over in_order - kanon_records as kanon_before,
-    row_number() over in_order as kanon_rank,
+    sum(kanon_records) over (partition by kanon_class, kanon_qi order by kanon_gain, kanon_place) - kanon_records as kanon_before,
+    row_number() over (partition by kanon_class, kanon_qi order by kanon_gain, kanon_place) as kanon_rank,
     count(*) over (partition by kanon_class, kanon_qi) as kanon_passing
 from {{ gaining }} as gaining_children
-window in_order as (
-    partition by kanon_class, kanon_qi
-    order by kanon_gain, kanon_place
-    rows between unbounded preceding and current row
-)
 {%- endmacro %}
 
 
