@@ -47,7 +47,7 @@ _KNOWN = {
     *(TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.END),
     *(TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.IS, TokenType.IN, TokenType.BETWEEN),
     *(TokenType.EQ, TokenType.NEQ, TokenType.GT, TokenType.GTE, TokenType.LT, TokenType.LTE),
-    *(TokenType.PLUS, TokenType.DASH, TokenType.SLASH, TokenType.DPIPE),
+    *(TokenType.PLUS, TokenType.DASH, TokenType.SLASH, TokenType.DIV, TokenType.DPIPE),
     *(TokenType.DISTINCT, TokenType.ALL, TokenType.DESC),
     *(TokenType.OVER, TokenType.PARTITION_BY, TokenType.ROWS),
     *(TokenType.LIKE, TokenType.ESCAPE, TokenType.COMMENT, TokenType.EXISTS, TokenType.MOD),
