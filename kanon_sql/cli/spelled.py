@@ -23,7 +23,7 @@ def column_names(flag: str, text: str) -> list[str]:
     >>> column_names("--qi", 'zip, "last, first"')
     ['zip', 'last, first']
 
-    Raises `SpecError` for a name that is empty or a quote that is left open.
+    Raises `SpecError` for a part that is empty or a quote that is left open.
     """
     try:
         [names] = csv.reader([text], skipinitialspace=True, strict=True)
@@ -32,7 +32,7 @@ def column_names(flag: str, text: str) -> list[str]:
             f"{flag} {text!r} is not a list of names; quote one with a comma or a quote as in CSV."
         ) from None
     if not all(names):
-        raise SpecError(f"{flag} {text!r} has an empty name. Leave out the comma too many.")
+        raise SpecError(f"{flag} {text!r} has an empty part. Leave out the comma too many.")
     return names
 
 

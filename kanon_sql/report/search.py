@@ -18,6 +18,8 @@ def how_found(made: Anonymization) -> str:
         return "Of all levels that meet what is demanded, these lose least. At the end:"
     choices = counted(search.nodes, "choice")
     if made.reached_top:
+        if search.nodes == 1:
+            return "The only choice of levels doesn't meet what is demanded. At the top:"
         return f"None of the {choices} of levels meets what is demanded. At the top:"
     looked = f"{number(search.looked_at)} of {choices} of levels looked at"
     by = METRICS[metric].title.lower()

@@ -502,6 +502,17 @@ def test_where_the_top_won_t_do_nothing_is_written(people: Path, tmp_path: Path)
     assert "and age (4 values left) go up to suppress" in said
 
 
+def test_the_only_choice_of_levels_is_told_as_one(people: Path) -> None:
+    done = run(
+        "anonymize", str(people), "--qi", "zip,age", "--hierarchy", "zip=prefix:4",
+        "--hierarchy", "age=width:10", "--keep", "zip,age", "--k", "50",
+        "--algorithm", "optimal",
+    )  # fmt: skip
+
+    assert done.exit_code == 1
+    assert "The only choice of levels doesn't meet" in " ".join(done.stdout.split())
+
+
 def test_what_all_classes_together_fail_is_no_matter_of_a_class(people: Path) -> None:
     done = run(
         "anonymize", str(people), "--qi", "zip", "--hierarchy", "zip=prefix:4", "--k", "2",

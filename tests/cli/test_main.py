@@ -155,7 +155,7 @@ def test_exit_codes(run, arguments, code):
         (["--timeout", "0"], "--timeout must be a number of seconds above 0; found '0'."),
         (["--qi", "zip"], 'column "zip" is named twice.'),
         (["--qi", 'sex,"a'], "--qi 'sex,\"a' is not a list of names; quote one with a comma"),
-        (["--qi", "sex,,id"], "--qi 'sex,,id' has an empty name."),
+        (["--qi", "sex,,id"], "--qi 'sex,,id' has an empty part."),
         (["--sensitive", "zip"], 'column "zip" is both a quasi-identifier and sensitive'),
         (
             ["--format", "jsn"],
