@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 KEPT_TOGETHER = "\u00a0"
@@ -66,6 +67,18 @@ def percent(fraction: float) -> str:
     else:
         figure = f"{fraction * 100:.1f}"
     return f"{figure}{KEPT_TOGETHER}%"
+
+
+def percent_asked(fraction: float) -> str:
+    """A share that was asked for: it is told whole, where rounding would make another of it.
+
+    >>> [plain(percent_asked(x)) for x in (0, 0.2, 0.0001, 0.12345, 1)]
+    ['0 %', '20.0 %', '0.01 %', '12.345 %', '100 %']
+    """
+    whole = Decimal(str(fraction)) * 100
+    if whole == round(whole, 1):
+        return percent(fraction)
+    return f"{whole.normalize():f}{KEPT_TOGETHER}%"
 
 
 def printable(name: str) -> str:

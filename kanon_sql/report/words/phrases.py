@@ -12,6 +12,7 @@ from kanon_sql.report.words.numbers import (
     number,
     ordinal,
     percent,
+    percent_asked,
     printable,
 )
 from kanon_sql.results.table import CheckResult, TableResult
@@ -207,7 +208,7 @@ def _delta_presence(check: CheckResult, table: TableResult) -> Phrases:
 def _risk(check: CheckResult, table: TableResult) -> Phrases:
     """Prosecutor and journalist: the highest chance, the average, the share at risk."""
     asked = ", ".join(
-        f"{name} {percent(check.parameters[key])}"
+        f"{name} {percent_asked(check.parameters[key])}"
         for key, name in (
             ("max_highest", "highest"), ("max_average", "average"), ("max_at_risk", "at risk"),
         )
@@ -216,7 +217,7 @@ def _risk(check: CheckResult, table: TableResult) -> Phrases:
     extent = (
         f"average {percent(check.details['average'])}, "
         f"{percent(check.details['at_risk'])} of the {members(table)} above "
-        f"{percent(check.parameters['threshold'])}"
+        f"{percent_asked(check.parameters['threshold'])}"
     )
     if check.violating_classes:
         extent += f"; {_violating(check, table)} too high"
@@ -226,7 +227,7 @@ def _risk(check: CheckResult, table: TableResult) -> Phrases:
 def _share(what: str, bound: str) -> Callable[[CheckResult, TableResult], Phrases]:
     def phrases(check: CheckResult, table: TableResult) -> Phrases:
         asked = check.parameters.get(bound)
-        found = _asked(percent(check.achieved), percent(asked) if asked is not None else None)
+        found = _asked(percent(check.achieved), percent_asked(asked) if asked is not None else None)
         return Phrases(found, what.format(members(table)))
 
     return phrases
@@ -240,7 +241,7 @@ def _population_uniqueness(check: CheckResult, table: TableResult) -> Phrases:
         for name, share in check.details["estimates"].items()
     )
     return Phrases(
-        _asked(f"estimate {found}", percent(asked) if asked is not None else None),
+        _asked(f"estimate {found}", percent_asked(asked) if asked is not None else None),
         f"of {number(check.parameters['population'])} people are unique, by estimate: {each}",
     )
 
