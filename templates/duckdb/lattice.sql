@@ -173,24 +173,33 @@ group by kanon_node
 {%- endmacro %}
 
 
-{# How many classes each node has and how large they are, where those that violate a demand are
-   known: what is left below some sizes is of those that are kept. #}
-{% macro sizes_of_kept(set, violating, keys, sizes, entity=none) %}
-with
-
+{# The classes of a set with their sizes, of people where an `entity` is given; `with_records` with
+   how many records they have. #}
+{% macro held_classes(set, keys, entity=none, with_records=true) -%}
 held_classes as (
     select
 {% for key in keys %}
         {{ key }},
 {% endfor %}
+{% if with_records %}
         sum(kanon_records) as kanon_records,
+{% endif %}
         {{ "sum(kanon_records)" if entity is none else "count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} as kanon_size
     from {{ set }}
     group by
 {% for key in keys %}
         {{ key }}{{ "," if not loop.last }}
 {% endfor %}
-),
+)
+{%- endmacro %}
+
+
+{# How many classes each node has and how large they are, where those that violate a demand are
+   known: what is left below some sizes is of those that are kept. #}
+{% macro sizes_of_kept(set, violating, keys, sizes, entity=none) %}
+with
+
+{{ kanon_sql.held_classes(set, keys, entity) }},
 
 marked_classes as (
     select

@@ -159,19 +159,7 @@ group by
 {% macro classes_beside_reference(set, keys, referred, failing, entity=none) %}
 with
 
-held_classes as (
-    select
-{% for key in keys %}
-        {{ key }},
-{% endfor %}
-        sum(kanon_records) as kanon_records,
-        {{ "sum(kanon_records)" if entity is none else "count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} as kanon_size
-    from {{ set }}
-    group by
-{% for key in keys %}
-        {{ key }}{{ "," if not loop.last }}
-{% endfor %}
-),
+{{ kanon_sql.held_classes(set, keys, entity) }},
 
 referred_classes as (
 {{ referred }}
@@ -208,18 +196,7 @@ where {{ failing | indent(4) }}
 {% macro nodes_lacking_classes(set, keys, referred, violating, failing, entity=none) %}
 with
 
-held_classes as (
-    select
-{% for key in keys %}
-        {{ key }},
-{% endfor %}
-        {{ "sum(kanon_records)" if entity is none else "count(distinct " ~ kanon_sql.alias(entity) ~ ")" }} as kanon_size
-    from {{ set }}
-    group by
-{% for key in keys %}
-        {{ key }}{{ "," if not loop.last }}
-{% endfor %}
-),
+{{ kanon_sql.held_classes(set, keys, entity, with_records=false) }},
 
 kept_classes as (
     select held_classes.*
