@@ -21,11 +21,13 @@ from sqlglot import exp
 
 import kanon_sql as kanon
 from kanon_sql.errors import SpecError
-from kanon_sql.sql.dialects import DIALECTS, translated
+from kanon_sql.sql.dialects import DIALECTS, rules_of, translated
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.excerpt import named_sets, until
 
 OTHERS = [dialect for dialect in DIALECTS if dialect != "duckdb"]
+for dialect in OTHERS:
+    rules_of(dialect)  # with which sqlglot comes to know those that it lacks
 VOTERS = kanon.ReferenceSpec(source="voters", columns={"zip": "zip_code"}, weight="people")
 BEFORE = kanon.EarlierReleaseSpec(
     source="patients_before",
