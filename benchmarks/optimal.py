@@ -30,15 +30,15 @@ from anonymize import by_anjana
 from run import HERE, Pair, census, publish, seconds
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.choosing import Choice, Chosen
-from kanon_sql.anonymizing.climbs import violating_on
-from kanon_sql.anonymizing.datafly import climb, datafly
-from kanon_sql.anonymizing.exploring import Nodes
-from kanon_sql.anonymizing.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.preferences import Preferences
+from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
+from kanon_sql.anonymizing.search.datafly_counts import violating_on
+from kanon_sql.anonymizing.search.datafly import climb, datafly
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.session import Session
-from kanon_sql.plan.bind import column_levels
+from kanon_sql.plan.resolve import column_levels
 from kanon_sql.spec.builders import parse_builder
 from kanon_sql.spec.spec import AuditSpec, table_spec
 
@@ -154,9 +154,9 @@ class Question:
             if algorithm == "datafly":
                 path = datafly(sets.attributes, violating_on(sets, climb(sets.attributes)), K)
                 return path.levels, f"{len(path.steps)} steps", 0.0
-            nodes = Nodes(sets, Preferences({}, {}), [K])
+            nodes = LatticeStatistics(sets, Preferences({}, {}), [K])
             allowed = int(share * nodes.records)
-            chosen: Chosen = Choice(nodes, "loss", Preferences({}, {}), "remove").best(K, allowed)
+            chosen: SearchResult = OptimalSearch(nodes, "loss", Preferences({}, {}), "remove").best(K, allowed)
             lost = nodes.metrics(chosen.node, K, {}).loss
             return nodes.levels(chosen.node), f"{chosen.search.looked_at:,} nodes", lost or 0.0
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kanon_sql.anonymizing.result import AnonymizationResult
+    from kanon_sql.anonymizing.release.result import AnonymizationResult
     from kanon_sql.anonymizing.tradeoff import TradeoffResult
     from kanon_sql.api import anonymize, audit, compile, explain, from_json, init, profile, tradeoff
     from kanon_sql.auditing.compiler import CompiledAudit
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from kanon_sql.spec.models.reference import *
     from kanon_sql.spec.models.risk import *
     from kanon_sql.spec.models.sizes import *
-    from kanon_sql.spec.parts import ReferenceSpec
+    from kanon_sql.spec.question_parts import ReferenceSpec
     from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 _HOMES = {
-    "AnonymizationResult": "anonymizing.result",
+    "AnonymizationResult": "anonymizing.release.result",
     "anonymize": "api",
     "audit": "api",
     "compile": "api",
@@ -68,7 +68,7 @@ _HOMES = {
     "TableResult": "results.table",
     "AuditSpec": "spec.spec",
     "EarlierReleaseSpec": "spec.earlier_release",
-    "ReferenceSpec": "spec.parts",
+    "ReferenceSpec": "spec.question_parts",
     "TableSpec": "spec.spec",
 }
 

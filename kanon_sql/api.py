@@ -11,8 +11,8 @@ from kanon_sql.anonymizing import anonymizer
 from kanon_sql.anonymizing import tradeoff as weighed
 from kanon_sql.anonymizing.again import made_again
 from kanon_sql.anonymizing.nameless import is_nameless, require_name, views_of_no_table
-from kanon_sql.anonymizing.options import ReleaseOptions
-from kanon_sql.anonymizing.result import AnonymizationResult
+from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.tradeoff import TradeoffResult
 from kanon_sql.auditing import auditor, compiler
 from kanon_sql.auditing.compiler import CompiledAudit

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kanon_sql.anonymizing import anonymizer
-from kanon_sql.anonymizing.options import ReleaseOptions
-from kanon_sql.anonymizing.result import AnonymizationResult
+from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.engines import is_embedded
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
 from kanon_sql.errors import EngineError

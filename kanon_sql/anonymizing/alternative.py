@@ -3,12 +3,12 @@ which Datafly would have stopped if a little more were suppressed."""
 
 from __future__ import annotations
 
-from kanon_sql.anonymizing.choosing import Choice
-from kanon_sql.anonymizing.datafly import SearchPath
-from kanon_sql.anonymizing.exploring import Nodes
-from kanon_sql.anonymizing.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.nodes import Node
-from kanon_sql.anonymizing.preferences import Preferences
+from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
+from kanon_sql.anonymizing.search.datafly import SearchPath
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.lattice import Node
+from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.plan.violating_classes import crowds_demanded, reference_demands
 from kanon_sql.results.release import MinimalNode, Suppressed
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -33,10 +33,10 @@ def one_level_for_all(
     demanded = [check.model for check in sets.bound.checks if check.gates]
     if sets.bound.entity or not all(isinstance(model, KAnonymity) for model in demanded):
         return None
-    nodes = Nodes(sets, preferred, [k])
+    nodes = LatticeStatistics(sets, preferred, [k])
     if nodes.lattice.size > MOST_NODES or combinations > MOST_COMBINATIONS:
         return None
-    chosen = Choice(nodes, "loss", preferred, suppressed_as).best(k, max_suppressed)
+    chosen = OptimalSearch(nodes, "loss", preferred, suppressed_as).best(k, max_suppressed)
     if not chosen.satisfies:
         return None
     return _told(nodes, chosen.node, k, preferred)
@@ -60,11 +60,11 @@ def stopped_earlier(
     levels = {each.name: 0 for each in sets.quasi_identifiers}
     for step in path.steps_without_last:
         levels[step.attribute] = step.to_level
-    nodes = Nodes(sets, preferred, [k])
+    nodes = LatticeStatistics(sets, preferred, [k])
     return _told(nodes, tuple(levels.values()), k, preferred)
 
 
-def _told(nodes: Nodes, node: Node, k: int, preferred: Preferences) -> MinimalNode:
+def _told(nodes: LatticeStatistics, node: Node, k: int, preferred: Preferences) -> MinimalNode:
     return MinimalNode(
         nodes.levels(node),
         nodes.suppressed([node], k)[node].records,

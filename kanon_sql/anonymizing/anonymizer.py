@@ -11,21 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.anonymizing.choosing import Deadline
-from kanon_sql.anonymizing.delivery import delivered, new_file, refuse_described
-from kanon_sql.anonymizing.estimated_sizes import with_estimated_sizes
-from kanon_sql.anonymizing.first_set import first_set
-from kanon_sql.anonymizing.making import Made, Making, Tell, refuse_names
-from kanon_sql.anonymizing.optimal import AT_ONCE
-from kanon_sql.anonymizing.options import ReleaseOptions
-from kanon_sql.anonymizing.preferences import Preferences, preferences_of
-from kanon_sql.anonymizing.recoded_views import (
+from kanon_sql.anonymizing.search.optimal_search import Deadline
+from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
+from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
+from kanon_sql.anonymizing.search.first_set import first_set
+from kanon_sql.anonymizing.release.release_job import ReleaseOutcome, ReleaseJob, Tell, refuse_names
+from kanon_sql.anonymizing.search.optimal import AT_ONCE
+from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
+from kanon_sql.anonymizing.recoding.recoded_views import (
     refuse_equality,
 )
-from kanon_sql.anonymizing.released_at_levels import released_at_levels
-from kanon_sql.anonymizing.released_by_class import released_by_class
-from kanon_sql.anonymizing.result import AnonymizationResult
-from kanon_sql.anonymizing.untouched import refuse_untouched
+from kanon_sql.anonymizing.full_domain_release import released_at_levels
+from kanon_sql.anonymizing.local_release import released_by_class
+from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.untouched import refuse_untouched
 from kanon_sql.auditing.auditor import answered, expected
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines import connect, is_embedded
@@ -35,7 +35,7 @@ from kanon_sql.engines.session import Watch, refuse_time_limit, time_limit, unle
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.bind import column_levels
+from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.results.expected import ExpectedSearch, ExpectedTable
 from kanon_sql.results.release import (
@@ -99,7 +99,7 @@ def anonymize(
             deadline = deadline_of(wanted, timeout, lift, lift_here)
             plan = planned(spec, 0, database).plan
             _refuse_what_cannot_be_released(plan, wanted)
-            making = Making(
+            making = ReleaseJob(
                 spec, asked, k, plan, wanted, preferences_of(wanted, plan.bound), database, here,
                 expired, watch, tell or (lambda step: None), deadline, time.monotonic(),
             )  # fmt: skip
@@ -270,11 +270,11 @@ def _refuse_what_cannot_be_released(plan: Plan, wanted: ReleaseOptions) -> None:
         refuse_equality(plan.bound)
 
 
-def _made(making: Making, new: Path | None) -> Made:
+def _made(making: ReleaseJob, new: Path | None) -> ReleaseOutcome:
     """The release, whose records are written to `new`."""
     before = answered(making.plan, making.session())
     if before.status == "no_data":
-        return Made(_without_data(before, making.wanted), None)
+        return ReleaseOutcome(_without_data(before, making.wanted), None)
     making.refuse_large_k(before)
     if making.wanted.algorithm == "optimal":
         making = making.also_searched(with_estimated_sizes(making.bound, before))

@@ -17,8 +17,8 @@ from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Watch, asked_within
 from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
-from kanon_sql.plan.bind import column_levels
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.resolve import column_levels
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.steps import records, step
 from kanon_sql.results.writing import refuse_to_overwrite, write_whole
@@ -74,7 +74,7 @@ def new_hierarchy(
     return len(found)
 
 
-def _rows(ask: Any, engine: Engine, bound: BoundSpec) -> Rows:
+def _rows(ask: Any, engine: Engine, bound: ResolvedQuestion) -> Rows:
     [column] = bound.quasi_identifiers
     levels = column_levels(bound.roles, bound.facts)[column.name]
     if levels.needs_longest:
@@ -98,7 +98,7 @@ def _rows(ask: Any, engine: Engine, bound: BoundSpec) -> Rows:
     return [row if row[1:] and row[-1] == TOP else [*row, TOP] for row in texts]
 
 
-def _statement(bound: BoundSpec, column: BoundColumn, levels: ColumnLevels) -> Statement:
+def _statement(bound: ResolvedQuestion, column: BoundColumn, levels: ColumnLevels) -> Statement:
     raw = identifier("kanon_raw")
     # The last level of a builder that ends in suppress is the top that every row gets.
     labels = [levels.sql(level, raw) for level in range(1, levels.height + 1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kanon_sql.anonymizing.options import ReleaseOptions
+from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
 from kanon_sql.errors import SpecError
 from kanon_sql.results.release import Anonymization

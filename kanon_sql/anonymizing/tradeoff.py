@@ -19,13 +19,13 @@ from kanon_sql.anonymizing.anonymizer import (
     refuse_local_in_place,
     the_table,
 )
-from kanon_sql.anonymizing.choosing import Choice, Chosen, Deadline
-from kanon_sql.anonymizing.estimated_sizes import with_estimated_sizes
-from kanon_sql.anonymizing.exploring import Nodes
-from kanon_sql.anonymizing.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.of_all_classes import searched_beside
-from kanon_sql.anonymizing.options import ReleaseOptions
-from kanon_sql.anonymizing.preferences import Preferences, preferences_of
+from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult, Deadline
+from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.table_constraints import searched_beside
+from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
 from kanon_sql.anonymizing.recoded_point import recoded_point
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.opening import opened, planned
@@ -33,8 +33,8 @@ from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import connect
 from kanon_sql.engines.session import Session, Watch, refuse_time_limit, time_limit, unless_changed
 from kanon_sql.errors import SpecError, found_instead, option
-from kanon_sql.plan.bind import column_levels
-from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.plan.resolve import column_levels
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.violating_classes import is_judged_by_class
 from kanon_sql.results.release import Search
 from kanon_sql.results.table import EXIT_CODES, TableResult, in_a_line, today
@@ -119,7 +119,7 @@ class TradeoffResult:
         file that is there, unless `force` is given, that can't be written or that ends with
         something else than .html.
         """
-        from kanon_sql.report.signed.asking import given, page_of_costs
+        from kanon_sql.report.signed.inputs import given, page_of_costs
 
         def page() -> str:
             return page_of_costs(self, audience=audience, min_cell=min_cell)
@@ -250,8 +250,8 @@ def _best_levels(
     deadline: Deadline,
 ) -> Curve:
     """The best levels for each k, by one search."""
-    nodes = Nodes(sets, preferred, ks)
-    choice = Choice(
+    nodes = LatticeStatistics(sets, preferred, ks)
+    choice = OptimalSearch(
         nodes,
         wanted.metric or "loss",
         preferred,
@@ -275,7 +275,7 @@ def _is_soon_searched(sets: FrequencySets, preferred: Preferences, combinations:
     return choices <= MOST_NODES and combinations <= MOST_COMBINATIONS
 
 
-def _warnings(bound: BoundSpec, wanted: ReleaseOptions) -> Iterator[str]:
+def _warnings(bound: ResolvedQuestion, wanted: ReleaseOptions) -> Iterator[str]:
     yield from left_out(bound)
     searched = searched_beside(bound) if wanted.algorithm == "optimal" else []
     unsearched = [
@@ -313,7 +313,7 @@ def _asking(spec: AuditSpec, k: int) -> AuditSpec:
     return spec.model_copy(update={"tables": tables})
 
 
-def _point(nodes: Nodes, k: int, chosen: Chosen, weights: Any) -> Point:
+def _point(nodes: LatticeStatistics, k: int, chosen: SearchResult, weights: Any) -> Point:
     if not chosen.satisfies:
         return Point(k, None, None, None, None, None, None)
     counted, levels = nodes.counted(chosen.node, k), nodes.levels(chosen.node)
@@ -331,7 +331,7 @@ def _point(nodes: Nodes, k: int, chosen: Chosen, weights: Any) -> Point:
     )
 
 
-def _search(found: Sequence[Chosen], looked_at: int) -> Search:
+def _search(found: Sequence[SearchResult], looked_at: int) -> Search:
     """The searches for all k as one: proved where all are, and as far off as the farthest."""
     with_levels = [each.search for each in found if each.satisfies]
     gaps = [each.gap for each in with_levels]

@@ -25,9 +25,9 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
-from kanon_sql.plan.bind import column_levels
-from kanon_sql.plan.bound import AtLevel, BoundSpec
-from kanon_sql.plan.precautions import without_label
+from kanon_sql.plan.resolve import column_levels
+from kanon_sql.plan.question import AtLevel, ResolvedQuestion
+from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.steps import records
 from kanon_sql.plan.withholding import texts_of_files
 from kanon_sql.results.table import Rows, Status, TableResult, status_of, today
@@ -38,7 +38,7 @@ from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
-from kanon_sql.sql.withheld import without_texts
+from kanon_sql.sql.redaction import without_texts
 
 if TYPE_CHECKING:
     from kanon_sql.results.expected import ExpectedTable
@@ -150,9 +150,9 @@ def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
         first = AtLevel(column, levels[column.name], 1)
         relation = records(bound, [column])
         name = f"labels_{column.name}"
-        for precaution in without_label(bound, first, bound.table, relation, name):
-            precaution.step.check()
-            fault = precaution.fault(hub.query(precaution.step.sql)[0])
+        for precondition in without_label(bound, first, bound.table, relation, name):
+            precondition.step.check()
+            fault = precondition.fault(hub.query(precondition.step.sql)[0])
             if fault is not None:
                 raise InputError(fault)
 
@@ -172,8 +172,8 @@ def _audited(
 
 def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult:
     """Run a plan and read the verdicts off the rows. Raises `InputError` or `EngineError`."""
-    for precaution in plan.precautions:
-        fault = precaution.fault(ask.row(precaution.step))
+    for precondition in plan.preconditions:
+        fault = precondition.fault(ask.row(precondition.step))
         if fault is not None:
             raise InputError(fault)
     keys = ask.rows(plan.keys) if plan.keys else []
@@ -296,13 +296,13 @@ def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
             yield column.name
 
 
-def _said_why(bound: BoundSpec) -> dict[str, str]:
+def _said_why(bound: ResolvedQuestion) -> dict[str, str]:
     """What the spec says of the quasi-identifiers."""
     said = {each.name: bound.roles.hierarchy(each).why for each in bound.quasi_identifiers}
     return {name: why for name, why in said.items() if why}
 
 
-def clips(bound: BoundSpec, levels: Mapping[str, int]) -> dict[str, list[Any]]:
+def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[Any]]:
     """The bounds of the quasi-identifiers that are looked at above level 0."""
     hierarchies = {each.name: bound.roles.hierarchy(each) for each in bound.quasi_identifiers}
     return {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kanon_sql.report.shown import Shown
+from kanon_sql.report.display import Displayed
 from kanon_sql.results.diff import Diff
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown, Diff):
+class Comparison(Displayed, Diff):
     """What changed from one result to the next. Prints itself as the command line does."""
 
     def page(self) -> Iterator[Block]:
@@ -24,7 +24,7 @@ class Comparison(Shown, Diff):
         return diff.page(self)
 
     # IPython looks for it in the class that has a __repr__.
-    _repr_pretty_ = Shown._repr_pretty_
+    _repr_pretty_ = Displayed._repr_pretty_
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show the whole."""

@@ -13,19 +13,19 @@ from typing import Any, Literal
 from kanon_sql.auditing.facts import facts_unread
 from kanon_sql.auditing.opening import name_of, opened, planned
 from kanon_sql.engines.base import Engine
-from kanon_sql.engines.unconnected import refuse_hidden_table, table_of_names, table_there
+from kanon_sql.engines.offline_tables import refuse_hidden_table, table_of_names, table_there
 from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
-from kanon_sql.plan.bind import bind
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
-from kanon_sql.plan.earlier_roles import named_of_earlier
-from kanon_sql.plan.roles import named_columns, named_of_reference, resolve
+from kanon_sql.plan.resolve import bind
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.resolve_earlier import named_of_earlier
+from kanon_sql.plan.resolve_roles import named_columns, named_of_reference, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.dialects import Quote, Types, name_in, quoted, rules_of, translated
 from kanon_sql.sql.dialects.traits import TRAITS
-from kanon_sql.sql.excerpt import named_sets, until
+from kanon_sql.sql.ctes import named_sets, until
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT
@@ -289,7 +289,7 @@ def _label(dialect: str) -> str:
     return f"{dialect}, generated and not executed"
 
 
-def _notes(bound: BoundSpec, dialect: str) -> Iterator[tuple[str, str]]:
+def _notes(bound: ResolvedQuestion, dialect: str) -> Iterator[tuple[str, str]]:
     """What the SQL takes for granted of the tables there."""
     for table in bound.tables:
         unknown = all(not column.type for column in table.columns)
@@ -301,7 +301,7 @@ def _notes(bound: BoundSpec, dialect: str) -> Iterator[tuple[str, str]]:
         yield "Table", f"{name_in(table.sql, dialect)} stands for {table.name}; {types}."
 
 
-def _texts(bound: BoundSpec, dialect: str) -> Iterator[Statement]:
+def _texts(bound: ResolvedQuestion, dialect: str) -> Iterator[Statement]:
     """The step that finds out whether the database takes texts for one that differ."""
     columns = list(_text_columns(bound))
     if TRAITS[dialect].bytewise or not columns:
@@ -317,7 +317,7 @@ def _texts(bound: BoundSpec, dialect: str) -> Iterator[Statement]:
     )
 
 
-def _text_columns(bound: BoundSpec) -> Iterator[tuple[str, list[tuple[BoundColumn, str]]]]:
+def _text_columns(bound: ResolvedQuestion) -> Iterator[tuple[str, list[tuple[BoundColumn, str]]]]:
     """What may be text, each with the columns whose values are compared with its own."""
     pairs: list[tuple[BoundColumn, list[tuple[BoundColumn, str]]]] = [
         (

@@ -9,7 +9,7 @@ from kanon_sql.auditing.answers import Answers, smallest
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.bound import BoundCheck
+from kanon_sql.plan.question import BoundCheck
 from kanon_sql.plan.check_sql import LabelledCheck
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.results.table import CheckResult

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.plan.checks import require
+from kanon_sql.plan.resolve_checks import require
 from kanon_sql.sql.thresholds import SLACK
 
 COUNTABLE = 10**18
@@ -35,7 +35,7 @@ _NOTHING = 745
 
 
 @dataclass(frozen=True)
-class PopulationUniqueness:
+class UniquenessEstimates:
     """The estimated share of the population that is alone in its class, by three estimators.
 
     Each is a share of the population, from 0 to 1, or None where the estimator has no answer.
@@ -57,11 +57,11 @@ class PopulationUniqueness:
         Source: Dankar, El Emam, Neisa, Roffey, BMC Medical Informatics and Decision Making
         12:66, 2012, the decision rule.
 
-        >>> PopulationUniqueness(0.36, 0.34, 0.32, small_fraction=True).dankar
+        >>> UniquenessEstimates(0.36, 0.34, 0.32, small_fraction=True).dankar
         0.34
-        >>> PopulationUniqueness(0.36, 0.34, 0.32, small_fraction=False).dankar
+        >>> UniquenessEstimates(0.36, 0.34, 0.32, small_fraction=False).dankar
         0.32
-        >>> PopulationUniqueness(0.36, None, None, small_fraction=False).dankar
+        >>> UniquenessEstimates(0.36, None, None, small_fraction=False).dankar
         0.36
         """
         chosen = self.pitman if self.small_fraction else self.snb
@@ -83,7 +83,7 @@ class PopulationUniqueness:
         raise SpecError("estimator must be dankar, zayatz, pitman or snb", "estimator")
 
 
-def population_uniqueness(sizes: SizeCounts, population: int) -> PopulationUniqueness:
+def population_uniqueness(sizes: SizeCounts, population: int) -> UniquenessEstimates:
     """Estimate the share of `population` people who are alone in their class.
 
     `sizes` are those of a simple random sample of them. A sample without uniques has the
@@ -102,8 +102,8 @@ def population_uniqueness(sizes: SizeCounts, population: int) -> PopulationUniqu
     small_fraction = 10 * records <= population
     if not uniques or records == population:
         share = uniques / population
-        return PopulationUniqueness(share, share, share, small_fraction)
-    return PopulationUniqueness(
+        return UniquenessEstimates(share, share, share, small_fraction)
+    return UniquenessEstimates(
         zayatz=_share(zayatz, sizes, population),
         pitman=_share(pitman, sizes, population),
         snb=_share(slide_negative_binomial, sizes, population),

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import SpecError
-from kanon_sql.plan.bind import column_levels
-from kanon_sql.plan.bound import BoundColumn, EarlierRoles, Facts, Roles
-from kanon_sql.plan.columns import refuse_merging
-from kanon_sql.plan.roles import (
+from kanon_sql.plan.resolve import column_levels
+from kanon_sql.plan.question import BoundColumn, EarlierRoles, DataFacts, Roles
+from kanon_sql.plan.resolve_columns import refuse_merging
+from kanon_sql.plan.resolve_roles import (
     hierarchy_sources,
     masked_beside,
     masked_columns,
@@ -31,7 +31,7 @@ def read_facts(
     *,
     hierarchies: HierarchyReading = "read",
     show_values: bool = False,
-) -> Facts:
+) -> DataFacts:
     """What a bound question needs to know of the data, once every hierarchy that it names was
     read. Those in tables of which no level is asked may only be `opened`.
 
@@ -46,9 +46,9 @@ def read_facts(
         for name in (tables if hierarchies == "read" else asked)
     }
     unread = sources.keys() - rows.keys()
-    read = Facts(hierarchies=rows, show_values=show_values)
+    read = DataFacts(hierarchies=rows, show_values=show_values)
     levels = column_levels(roles, read, without=unread)
-    return Facts(
+    return DataFacts(
         longest={
             column.name: longest_value(engine, roles.table, column, _chosen(roles, column))
             for column in masked_columns(roles)
@@ -60,7 +60,7 @@ def read_facts(
     )
 
 
-def facts_unread(roles: Roles) -> Facts:
+def facts_unread(roles: Roles) -> DataFacts:
     """The facts of tables that nobody can look at: what the question itself says.
 
     Raises `SpecError` where a level that is asked needs more.
@@ -77,7 +77,7 @@ def facts_unread(roles: Roles) -> Facts:
             "a mask is as long as the longest value, and nobody has looked at the values of the "
             "table there. Connect to it, or take a prefix."
         )
-    return Facts(
+    return DataFacts(
         hierarchies={name: each.table for name, each in levels.items() if each.table is not None}
     )
 

@@ -14,16 +14,16 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import time_limit, within
 from kanon_sql.errors import InputError, SpecError, no_first_records
 from kanon_sql.plan.audit_plan import Plan, plan_audit
-from kanon_sql.plan.bind import bind
-from kanon_sql.plan.bound import BoundSpec
-from kanon_sql.plan.roles import resolve
+from kanon_sql.plan.resolve import bind
+from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 
 class OpenTable(NamedTuple):
     """A table's question, complete, the engine that answers it, and the seconds it took."""
 
-    bound: BoundSpec
+    bound: ResolvedQuestion
     engine: Engine
     seconds: float
 

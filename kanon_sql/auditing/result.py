@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kanon_sql.report.shown import Shown
+from kanon_sql.report.display import Displayed
 from kanon_sql.results.table import AuditFindings, in_a_line
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class AuditResult(Shown, AuditFindings):
+class AuditResult(Displayed, AuditFindings):
     """What an audit found in every table it looked at. Prints itself as the command line does."""
 
     def page(self) -> Iterator[Block]:
@@ -48,7 +48,7 @@ class AuditResult(Shown, AuditFindings):
         Raises `SpecError` for a file that is there, unless `force` is given, that can't be written
         or that ends with something else than .html.
         """
-        from kanon_sql.report.signed.asking import given, page_of
+        from kanon_sql.report.signed.inputs import given, page_of
 
         def page() -> str:
             return page_of(
@@ -66,7 +66,7 @@ class AuditResult(Shown, AuditFindings):
     def chart(self, name: str, table: str | None = None) -> dict[str, Any]:
         """A chart as a Vega-Lite dictionary: `class_sizes` or `risk`; of which `table`, where
         there are several. Raises `SpecError` for another name."""
-        from kanon_sql.report.signed.asking import chart_of
+        from kanon_sql.report.signed.inputs import chart_of
 
         return chart_of(self.tables, name, table)
 
@@ -76,13 +76,13 @@ class AuditResult(Shown, AuditFindings):
         Raises `InputError` for what is no result.
         """
         from kanon_sql.auditing.comparison import Comparison
-        from kanon_sql.report.signed.asking import file_of
+        from kanon_sql.report.signed.inputs import file_of
         from kanon_sql.results.diff import diff
 
         return Comparison(**vars(diff(file_of(earlier, "then"), file_of(self, "now"))))
 
     # IPython looks for it in the class that has a __repr__.
-    _repr_pretty_ = Shown._repr_pretty_
+    _repr_pretty_ = Displayed._repr_pretty_
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show the whole."""

@@ -10,7 +10,7 @@ from typing import Any
 from kanon_sql.auditing.answers import Answers, Counted, everyone, smallest, total
 from kanon_sql.auditing.estimates import individual_risk
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
-from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.results.table import ATTACKERS
 from kanon_sql.spec.models.base import AT_RISK, Number
 from kanon_sql.sql.tables import Row
@@ -61,7 +61,7 @@ def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:
     }
 
 
-def average_risk(bound: BoundSpec, answers: Answers) -> Fraction | float:
+def average_risk(bound: ResolvedQuestion, answers: Answers) -> Fraction | float:
     """The mean chance: one re-identification a class, where nobody is in several, is exact."""
     counted = answers.counted
     if bound.wildcard or answers.people is not None:

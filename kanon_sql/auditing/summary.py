@@ -12,8 +12,8 @@ from kanon_sql.auditing.answers import (
 )
 from kanon_sql.errors import InputError
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.bound import BoundSpec
-from kanon_sql.plan.precautions import without_entity
+from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.preconditions import without_entity
 from kanon_sql.results.table import HistogramBin, Summary
 
 
@@ -83,7 +83,7 @@ def saw_one_table(plan: Plan, answers: Answers) -> bool:
     )
 
 
-def refuse_without_entity(bound: BoundSpec, sizes: Sizes) -> None:
+def refuse_without_entity(bound: ResolvedQuestion, sizes: Sizes) -> None:
     """Raise `InputError` if records have no entity: no person could be counted for them."""
     if bound.entity is None:
         return

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.bound import BoundColumn
+from kanon_sql.plan.question import BoundColumn
 from kanon_sql.plan.unassigned import ALL_COUNTED, FIRST_RECORDS, MOST_CELLS, FirstLook
 from kanon_sql.sql.statement import Statement
 

@@ -23,7 +23,7 @@ from kanon_sql.auditing.risks import (
 )
 from kanon_sql.errors import InputError, plural
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.bound import BoundCheck
+from kanon_sql.plan.question import BoundCheck
 from kanon_sql.results.table import CheckResult
 from kanon_sql.spec.models.base import Number, ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.composition import ComposedModel
@@ -38,7 +38,7 @@ from kanon_sql.spec.models.risk import (
     SampleUniqueness,
 )
 from kanon_sql.spec.models.sizes import KAnonymity
-from kanon_sql.spec.parts import the_reference
+from kanon_sql.spec.question_parts import the_reference
 from kanon_sql.sql.tables import Row
 from kanon_sql.sql.thresholds import SLACK, exactly
 

@@ -8,13 +8,13 @@ from kanon_sql.auditing.answers import Answers, smallest, total
 from kanon_sql.auditing.unassigned import said_of
 from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
-from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.earlier_plan import EarlierStep
-from kanon_sql.plan.pairs import are_of_one_kind
-from kanon_sql.plan.sensitive_plan import Look
+from kanon_sql.plan.join_columns import are_of_one_kind
+from kanon_sql.plan.sensitive_plan import SpellingLook
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults
-from kanon_sql.spec.parts import the_reference
+from kanon_sql.spec.question_parts import the_reference
 from kanon_sql.sql.tables import Row
 
 
@@ -53,7 +53,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
         )
 
 
-def left_out(bound: BoundSpec) -> Iterator[str]:
+def left_out(bound: ResolvedQuestion) -> Iterator[str]:
     """Files that a glob could be thought to have read."""
     for table in bound.tables:
         if table.left_out:
@@ -77,7 +77,7 @@ def _profiles(answers: Answers) -> Iterator[str]:
         )
 
 
-def _constant(look: Look, answers: Answers) -> Iterator[str]:
+def _constant(look: SpellingLook, answers: Answers) -> Iterator[str]:
     """A table that gives its one value away leaves classes nothing to add."""
     name, row = look.column.name, answers.looks.get(look.at_all.name)
     if row is None or row["kanon_values"] > 1:
@@ -94,7 +94,7 @@ def _constant(look: Look, answers: Answers) -> Iterator[str]:
         )
 
 
-def _sham_diversity(look: Look, plan: Plan, answers: Answers) -> Iterator[str]:
+def _sham_diversity(look: SpellingLook, plan: Plan, answers: Answers) -> Iterator[str]:
     name = look.column.name
     read = next(each for each in plan.sensitive if each.column.name == name)
     sizes = answers.sensitive[read.step.name]

@@ -15,9 +15,9 @@ from typing import Any
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.session import Session, Watch, asked_within
 from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
-from kanon_sql.plan.bound import BoundReference, BoundSpec, Pair
-from kanon_sql.plan.pairs import pairs
-from kanon_sql.plan.precautions import precautions, without_entity
+from kanon_sql.plan.question import BoundReference, ResolvedQuestion, Pair
+from kanon_sql.plan.join_columns import pairs
+from kanon_sql.plan.preconditions import preconditions, without_entity
 from kanon_sql.plan.steps import records, reference_records, spoken, step, with_entity
 from kanon_sql.results.worksheet import FILLED_IN, NUMBER, SIZES
 from kanon_sql.results.writing import refuse_to_overwrite, write_whole
@@ -87,10 +87,10 @@ def write_worksheet(
     return len(found)
 
 
-def _rows(ask: Session, bound: BoundSpec, sample: int, seed: int) -> list[list[str]]:
+def _rows(ask: Session, bound: ResolvedQuestion, sample: int, seed: int) -> list[list[str]]:
     """A row for each record, or each person, of the riskiest classes."""
-    for precaution in precautions(bound):
-        fault = precaution.fault(ask.row(precaution.step))
+    for precondition in preconditions(bound):
+        fault = precondition.fault(ask.row(precondition.step))
         if fault is not None:
             raise InputError(fault)
     if bound.entity:
@@ -106,7 +106,7 @@ def _rows(ask: Session, bound: BoundSpec, sample: int, seed: int) -> list[list[s
     return rows[:sample]
 
 
-def _nobody(bound: BoundSpec) -> Statement:
+def _nobody(bound: ResolvedQuestion) -> Statement:
     assert bound.entity is not None
     return step(
         bound,
@@ -117,7 +117,7 @@ def _nobody(bound: BoundSpec) -> Statement:
 
 
 def _riskiest(
-    bound: BoundSpec,
+    bound: ResolvedQuestion,
     reference: BoundReference | None,
     compared: Sequence[Pair],
     sample: int,
@@ -150,7 +150,7 @@ def _riskiest(
     )
 
 
-def _of_class(found: Row, compared: Sequence[Pair], bound: BoundSpec) -> Iterator[list[str]]:
+def _of_class(found: Row, compared: Sequence[Pair], bound: ResolvedQuestion) -> Iterator[list[str]]:
     cells = [found[f"kanon_cell_{place + 1}"] for place in range(len(bound.quasi_identifiers))]
     for place, pair in enumerate(compared):
         if pair.how == "by_pattern":
@@ -163,7 +163,7 @@ def _of_class(found: Row, compared: Sequence[Pair], bound: BoundSpec) -> Iterato
         yield [*row, *sizes]
 
 
-def _text(bound: BoundSpec, rows: Sequence[Sequence[str]]) -> str:
+def _text(bound: ResolvedQuestion, rows: Sequence[Sequence[str]]) -> str:
     """The file: what it is, its columns, and a numbered row for each record."""
     file = io.StringIO()
     sizes = SIZES if bound.references else SIZES[:1]

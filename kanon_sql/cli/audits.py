@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.cli.asked import with_command
+from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.help import Grouped
@@ -291,7 +291,7 @@ def worksheet(context: click.Context, /, targets: str | None, **values: Any) -> 
 
 def _read_worksheet(target: str | None, values: dict[str, Any]) -> int:
     """Say what came of a worksheet that was filled in."""
-    from kanon_sql.report.attempts import as_json, in_words
+    from kanon_sql.report.worksheet_text import as_json, in_words
     from kanon_sql.results.worksheet import read_worksheet
 
     if target is not None:

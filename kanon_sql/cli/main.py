@@ -19,12 +19,12 @@ from typing import Any
 
 import click
 
-from kanon_sql.cli.asked import ARGUMENTS
+from kanon_sql.cli.command_record import ARGUMENTS
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.option_kinds import VERBOSITY
 from kanon_sql.cli.output import ENGINE_FAILED, Failure
-from kanon_sql.cli.stops import INTERRUPTED, end_process, stops
+from kanon_sql.cli.signals import INTERRUPTED, end_process, stops
 from kanon_sql.errors import KanonError, did_you_mean
 
 COMMANDS = {

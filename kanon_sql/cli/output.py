@@ -148,7 +148,7 @@ def result_file_of(
 
 def report_file_of(values: dict[str, Any], inputs: Iterable[str]) -> Path | None:
     """The file to write a report to. Raises `SpecError` for what can't be one."""
-    from kanon_sql.report.signed.asking import refuse_ending
+    from kanon_sql.report.signed.inputs import refuse_ending
 
     if values["output"] is not None:
         refuse_ending(Path(values["output"]))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.cli.beside import EARLIER, REFERENCES, beside
+from kanon_sql.cli.other_tables import EARLIER, REFERENCES, beside
 from kanon_sql.cli.option_kinds import QuestionOption
-from kanon_sql.cli.spelled import (
+from kanon_sql.cli.option_syntax import (
     all_column_names,
     check_named,
     column_first,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kanon_sql.cli.asked import with_command
+from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.clock import CLOCK
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
@@ -28,7 +28,7 @@ from kanon_sql.cli.output import (
     writable,
 )
 from kanon_sql.cli.question import preferences, question, sizes
-from kanon_sql.cli.stops import stops
+from kanon_sql.cli.signals import stops
 from kanon_sql.cli.targets import only_one
 from kanon_sql.errors import SpecError
 
@@ -54,7 +54,7 @@ def anonymize(context: click.Context, /, target: str, **values: Any) -> int:
     """
     from kanon_sql.anonymizing.anonymizer import anonymize as run
     from kanon_sql.anonymizing.anonymizer import dry_run
-    from kanon_sql.anonymizing.options import ReleaseOptions
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
 
     spec = question(context, target, values)
     result_file = result_file_of(context, values["result"], spec.files(), values)
@@ -105,7 +105,7 @@ def tradeoff(context: click.Context, /, target: str, **values: Any) -> int:
 
     Exit codes: 0 measured; 2 a bad question or input; 3 the engine failed; 4 no data.
     """
-    from kanon_sql.anonymizing.options import ReleaseOptions
+    from kanon_sql.anonymizing.release.options import ReleaseOptions
     from kanon_sql.anonymizing.tradeoff import KS
     from kanon_sql.anonymizing.tradeoff import tradeoff as run
 

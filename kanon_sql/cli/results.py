@@ -54,7 +54,7 @@ def report(context: click.Context, /, result: str, **values: Any) -> int:
 
     Exit codes: 0 written, whatever is violated; 2 a bad input.
     """
-    from kanon_sql.report.signed.asking import page_of_file
+    from kanon_sql.report.signed.inputs import page_of_file
 
     quoted = ("earlier_result", "profile", "tradeoff", "worksheet")
     beside = {key: values[key] for key in quoted}

@@ -157,7 +157,7 @@ def _schemes() -> str:
 
 def _trusted(engine: Engine) -> Engine:
     """The engine, if it does what every question relies on; else it is closed."""
-    from kanon_sql.engines.trust import require_trustworthy
+    from kanon_sql.engines.semantics_check import require_trustworthy
 
     try:
         require_trustworthy(engine)

@@ -98,7 +98,7 @@ Batches = Generator[Sequence[Sequence[Any]], None, None]
 
 
 @runtime_checkable
-class Source(Engine, Protocol):
+class RowSource(Engine, Protocol):
     """An engine whose rows can be fetched, where more than aggregates must come."""
 
     def batches(self, sql: str, most: int) -> Batches:

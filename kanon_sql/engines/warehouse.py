@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from kanon_sql.engines.base import Batches
-from kanon_sql.engines.definitions import Definitions
+from kanon_sql.engines.cte_store import CteStore
 from kanon_sql.engines.names import name_parts, named
 from kanon_sql.engines.readers import require_usable_names
 from kanon_sql.errors import EngineError, InputError, KanonError, option
@@ -32,7 +32,7 @@ _NO_FILE = (
 )
 
 
-class Warehouse(Definitions, ABC):
+class Warehouse(CteStore, ABC):
     """What the engines of other databases share. Below the line is what each has to say itself."""
 
     name: str

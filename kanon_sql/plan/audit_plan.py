@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.bound import BoundCheck, BoundSpec
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     labelled,
     presence_violations,
     reference_measures,
 )
-from kanon_sql.plan.demands import (
+from kanon_sql.plan.pass_conditions import (
     audited,
     demanded_size,
     demands_on_people,
@@ -27,11 +27,11 @@ from kanon_sql.plan.demands import (
     looked_at,
 )
 from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
-from kanon_sql.plan.pairs import pairs
-from kanon_sql.plan.precautions import precautions
+from kanon_sql.plan.join_columns import pairs
+from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.sensitive_plan import (
     DistanceStep,
-    Look,
+    SpellingLook,
     NamedValuesStep,
     SensitiveStep,
     distance_steps,
@@ -41,7 +41,7 @@ from kanon_sql.plan.sensitive_plan import (
 )
 from kanon_sql.plan.short_keys import proof_of_keys, with_short_keys
 from kanon_sql.plan.steps import (
-    Precaution,
+    Precondition,
     counted,
     records,
     reference_records,
@@ -75,14 +75,14 @@ class ReferenceStep(NamedTuple):
 class Plan:
     """Everything one table's audit asks, in the order in which it runs."""
 
-    bound: BoundSpec
-    precautions: tuple[Precaution, ...]
+    bound: ResolvedQuestion
+    preconditions: tuple[Precondition, ...]
     keys: Statement | None
     """Proves that the short keys of the next steps are exact; without any there is none."""
     classes: Statement | None
     sensitive: tuple[SensitiveStep, ...]
     distances: tuple[DistanceStep, ...]
-    looks: tuple[Look, ...]
+    looks: tuple[SpellingLook, ...]
     named_values: tuple[NamedValuesStep, ...]
     profiles: Statement | None
     people: Statement | None
@@ -100,7 +100,7 @@ class Plan:
     def steps(self) -> tuple[Statement, ...]:
         """Every step, in the order in which it runs."""
         optional = (
-            *(precaution.step for precaution in self.precautions),
+            *(precondition.step for precondition in self.preconditions),
             self.keys,
             self.classes,
             *(sensitive.step for sensitive in self.sensitive),
@@ -125,7 +125,7 @@ class Plan:
         return tuple(step for step in optional if step is not None)
 
 
-def plan_audit(bound: BoundSpec, *, short_keys: bool = True) -> Plan:
+def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
     """The plan that answers a bound question. Raises `SpecError` for what can never be equal.
 
     With `short_keys` text is grouped by its hash where that pays; the
@@ -136,7 +136,7 @@ def plan_audit(bound: BoundSpec, *, short_keys: bool = True) -> Plan:
     looked = keyed.sensitive if reads_sensitive else ()
     return Plan(
         bound=bound,
-        precautions=tuple(precautions(bound)),
+        preconditions=tuple(preconditions(bound)),
         keys=proof_of_keys(keyed),
         classes=None if reads_sensitive else _classes(keyed),
         sensitive=tuple(sensitive_steps(keyed)) if reads_sensitive else (),
@@ -154,7 +154,7 @@ def plan_audit(bound: BoundSpec, *, short_keys: bool = True) -> Plan:
     )
 
 
-def _classes(bound: BoundSpec) -> Statement:
+def _classes(bound: ResolvedQuestion) -> Statement:
     columns = list(bound.quasi_identifiers)
     size = demanded_size(bound)
     if bound.wildcard:
@@ -190,7 +190,7 @@ def _classes(bound: BoundSpec) -> Statement:
     )
 
 
-def _survey(bound: BoundSpec) -> Statement:
+def _survey(bound: ResolvedQuestion) -> Statement:
     columns = list(bound.quasi_identifiers)
     assert bound.weight is not None
     return step(
@@ -209,7 +209,7 @@ def _survey(bound: BoundSpec) -> Statement:
     )
 
 
-def _profiles(bound: BoundSpec) -> Statement:
+def _profiles(bound: ResolvedQuestion) -> Statement:
     columns = list(bound.quasi_identifiers)
     return step(
         bound,
@@ -225,7 +225,7 @@ def _profiles(bound: BoundSpec) -> Statement:
     )
 
 
-def smallest_classes(bound: BoundSpec) -> Statement:
+def smallest_classes(bound: ResolvedQuestion) -> Statement:
     """The step that counts people by the smallest of their classes."""
     return step(
         bound,
@@ -242,7 +242,7 @@ def smallest_classes(bound: BoundSpec) -> Statement:
     )
 
 
-def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
+def _references(bound: ResolvedQuestion) -> Iterator[ReferenceStep]:
     """One step for each reference and way of matching, for all checks that ask it; δ-presence
     looks at the reference's classes, and has its own."""
     asked: dict[tuple[str, str, str], list[BoundCheck]] = {}
@@ -314,7 +314,7 @@ def _references(bound: BoundSpec) -> Iterator[ReferenceStep]:
         yield ReferenceStep(name, asking_of_classes, checks, people)
 
 
-def _shown(bound: BoundSpec) -> Iterator[Statement]:
+def _shown(bound: ResolvedQuestion) -> Iterator[Statement]:
     """The classes behind the counts, by their values: personal data, run on demand only."""
     if bound.wildcard:
         return

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundSpec
+from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import DeltaPresence, KMap
@@ -62,7 +62,7 @@ def needs(checks: Iterable[LabelledCheck]) -> list[str]:
 
 
 def class_columns(
-    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> list[Named]:
     """What is measured of each class over the values in it, every column once."""
     columns: dict[Named, None] = {}
@@ -74,7 +74,7 @@ def class_columns(
     return list(columns)
 
 
-def columns_of_every_class(bound: BoundSpec, sensitive: BoundColumn) -> list[Named]:
+def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> list[Named]:
     """What is measured of each class, whatever is asked of the attribute."""
     counted = render("counted", entity=bound.entity, unknown=bound.unknown)
     most = declared("most_people_columns", counted=counted, entity=bound.entity)
@@ -86,7 +86,7 @@ def columns_of_every_class(bound: BoundSpec, sensitive: BoundColumn) -> list[Nam
 
 
 def class_measures(
-    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """What each check on a sensitive attribute says of one class."""
     for model, each in sensitive_models(checks):
@@ -96,14 +96,14 @@ def class_measures(
 
 
 def _measure(
-    bound: BoundSpec, sensitive: BoundColumn, model: SensitiveModel, each: LabelledCheck
+    bound: ResolvedQuestion, sensitive: BoundColumn, model: SensitiveModel, each: LabelledCheck
 ) -> Named:
     arguments = _arguments(bound, sensitive, each)
     return Named(render_known(model.name(), **arguments), f"kanon_{each.label}")
 
 
 def _beside(
-    bound: BoundSpec, sensitive: BoundColumn, model: SensitiveModel, each: LabelledCheck
+    bound: ResolvedQuestion, sensitive: BoundColumn, model: SensitiveModel, each: LabelledCheck
 ) -> Named:
     arguments = _arguments(bound, sensitive, each)
     expression = render_known(f"{model.name()}_beside", **arguments)
@@ -111,7 +111,7 @@ def _beside(
 
 
 def class_verdicts(
-    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """Of which classes each check is violated, and of which no threshold would do."""
     for model, each in sensitive_models(checks):
@@ -125,7 +125,7 @@ def class_verdicts(
 
 
 def class_violations(
-    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
     """Which classes fail each check that gates, homogeneity too."""
     gating = [each for each in checks if each.check.gates]
@@ -139,7 +139,7 @@ def class_violations(
 
 
 def sensitive_measures(
-    bound: BoundSpec, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
+    bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[str]:
     """What all classes say together, for each check on a sensitive attribute."""
     for model, each in sensitive_models(checks):
@@ -154,7 +154,7 @@ def sensitive_measures(
                 yield render("records_where", predicate=predicate, name=of, records=held(bound))
 
 
-def held(bound: BoundSpec) -> str:
+def held(bound: ResolvedQuestion) -> str:
     """The column of a class that says how many records it has."""
     return render("records_of_class", entity=bound.entity)
 
@@ -182,7 +182,7 @@ def _population(model: ReferenceModel) -> str:
     return "kanon_union" if model.missing == "union" else "kanon_population"
 
 
-def reference_measures(bound: BoundSpec, checks: Iterable[LabelledCheck]) -> Iterator[str]:
+def reference_measures(bound: ResolvedQuestion, checks: Iterable[LabelledCheck]) -> Iterator[str]:
     """What the classes say together, for each check against a reference."""
     for each in checks:
         model, label = each.check.model, each.label
@@ -211,7 +211,7 @@ def reference_measures(bound: BoundSpec, checks: Iterable[LabelledCheck]) -> Ite
                     )
 
 
-def _violating(predicate: str, label: str, bound: BoundSpec) -> Iterator[str]:
+def _violating(predicate: str, label: str, bound: ResolvedQuestion) -> Iterator[str]:
     yield render("classes_where", predicate=predicate, name=f"{label}_violated")
     yield render(
         "records_where", predicate=predicate, name=f"{label}_violated", records=held(bound)
@@ -220,7 +220,7 @@ def _violating(predicate: str, label: str, bound: BoundSpec) -> Iterator[str]:
         yield render("people_where", predicate=predicate, name=f"{label}_violated")
 
 
-def _arguments(bound: BoundSpec, sensitive: BoundColumn, each: LabelledCheck) -> dict[str, Any]:
+def _arguments(bound: ResolvedQuestion, sensitive: BoundColumn, each: LabelledCheck) -> dict[str, Any]:
     """What the macros of a model may take."""
     return {
         **each.check.model.parameters,

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundSpec
+from kanon_sql.plan.question import BoundColumn, BoundEarlier, ResolvedQuestion
 from kanon_sql.plan.check_sql import LabelledCheck, Named, labelled
-from kanon_sql.plan.demands import demands_on_crowds, demands_on_pairs
-from kanon_sql.plan.pairs import of_both_releases
+from kanon_sql.plan.pass_conditions import demands_on_crowds, demands_on_pairs
+from kanon_sql.plan.join_columns import of_both_releases
 from kanon_sql.plan.steps import earlier_records, records, spoken, step
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.sql.macros import render
@@ -59,7 +59,7 @@ class EarlierStep(NamedTuple):
             yield each.people
 
 
-def steps_with_earlier(bound: BoundSpec) -> Iterator[EarlierStep]:
+def steps_with_earlier(bound: ResolvedQuestion) -> Iterator[EarlierStep]:
     """The steps for each earlier release, and all checks that ask it."""
     for name, earlier in bound.earlier.items():
         checks = [
@@ -83,7 +83,7 @@ def steps_with_earlier(bound: BoundSpec) -> Iterator[EarlierStep]:
 
 
 def _asked(
-    bound: BoundSpec,
+    bound: ResolvedQuestion,
     earlier: BoundEarlier,
     crowds: Sequence[LabelledCheck],
     candidates: Sequence[Candidates],
@@ -113,7 +113,7 @@ def _asked(
 
 
 def _part(
-    bound: BoundSpec,
+    bound: ResolvedQuestion,
     earlier: BoundEarlier,
     crowds: Sequence[LabelledCheck],
     candidates: Sequence[Candidates],
@@ -163,7 +163,7 @@ def _part(
 
 
 def _people(
-    bound: BoundSpec,
+    bound: ResolvedQuestion,
     earlier: BoundEarlier,
     place: int,
     column: BoundColumn,
@@ -204,7 +204,7 @@ def _judgements(checks: Sequence[LabelledCheck]) -> dict[str, str]:
 
 
 def _attribute(
-    bound: BoundSpec, earlier: BoundEarlier, place: int, column: BoundColumn
+    bound: ResolvedQuestion, earlier: BoundEarlier, place: int, column: BoundColumn
 ) -> dict[str, Any]:
     """A sensitive attribute with that of the earlier release, as SQL takes it."""
     other = earlier.sensitive[column.name]
@@ -212,7 +212,7 @@ def _attribute(
 
 
 def _both(
-    bound: BoundSpec, earlier: BoundEarlier, sensitive: Sequence[BoundColumn]
+    bound: ResolvedQuestion, earlier: BoundEarlier, sensitive: Sequence[BoundColumn]
 ) -> dict[str, Any]:
     """Both releases with the columns that are read of each."""
     assert bound.entity is not None

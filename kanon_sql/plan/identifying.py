@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kanon_sql.errors import SpecError, found_instead, option
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
-from kanon_sql.plan.columns import column_named, refuse_uncomparable
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.resolve_columns import column_named, refuse_uncomparable
 from kanon_sql.plan.subset_plan import MOST_SCORED, refuse_too_many
 from kanon_sql.sql.quoting import positive_int
 
@@ -93,7 +93,7 @@ def _size(suda: Any) -> int:
     )
 
 
-def refuse_what_does_not_fit(asked: Identifying, bound: BoundSpec) -> None:
+def refuse_what_does_not_fit(asked: Identifying, bound: ResolvedQuestion) -> None:
     """Raise `SpecError` for what can't be asked of this table."""
     if asked.suda is not None and bound.entity:
         raise SpecError(
@@ -118,7 +118,7 @@ def refuse_sets(asked: Identifying, columns: Sequence[BoundColumn]) -> None:
     asked.size(columns)
 
 
-def named_columns(names: Sequence[str], bound: BoundSpec) -> tuple[BoundColumn, ...]:
+def named_columns(names: Sequence[str], bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:
     """The columns that are named. Raises `SpecError` for one that is not there, is there twice, or
     is no knowledge of a person."""
     found: list[BoundColumn] = []

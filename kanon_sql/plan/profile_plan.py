@@ -8,11 +8,11 @@ from typing import Literal
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.audit_plan import smallest_classes
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
-from kanon_sql.plan.checks import sensitive_of
-from kanon_sql.plan.precautions import precautions
-from kanon_sql.plan.roles import resolve
-from kanon_sql.plan.steps import Precaution, counted, records, spoken, step, with_entity
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.resolve_checks import sensitive_of
+from kanon_sql.plan.preconditions import preconditions
+from kanon_sql.plan.resolve_roles import resolve
+from kanon_sql.plan.steps import Precondition, counted, records, spoken, step, with_entity
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.sizes import KAnonymity
@@ -35,7 +35,7 @@ _ORDERS: Mapping[str, Order] = {"number": "number", "text": "number", "time": "t
 
 
 @dataclass(frozen=True)
-class Look:
+class ColumnLook:
     """The step that counts the values of some columns."""
 
     columns: tuple[BoundColumn, ...]
@@ -56,13 +56,13 @@ class ColumnStep:
 class ProfilePlan:
     """Everything one table's profile asks, in the order in which it runs."""
 
-    bound: BoundSpec
+    bound: ResolvedQuestion
     k: int
-    precautions: tuple[Precaution, ...]
+    preconditions: tuple[Precondition, ...]
     classes: Statement
     people: Statement | None
     """Counts people by the smallest of their classes, where some are in several."""
-    looks: tuple[Look, ...]
+    looks: tuple[ColumnLook, ...]
     knows: tuple[ColumnStep, ...]
     """Each is asked only if its column is not identifier-like."""
     lacks: tuple[ColumnStep, ...]
@@ -77,14 +77,14 @@ class ProfilePlan:
 
 
 def plan_profile(
-    bound: BoundSpec, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
+    bound: ResolvedQuestion, *, attacker_knows: Sequence[str] = (), k: int = DEFAULT_K
 ) -> ProfilePlan:
     """The plan that profiles the table of a bound question. Raises `SpecError`."""
     known = _known(bound, attacker_knows)
     return ProfilePlan(
         bound=bound,
         k=k,
-        precautions=tuple(precautions(replace(bound, checks=(), weight=None))),
+        preconditions=tuple(preconditions(replace(bound, checks=(), weight=None))),
         classes=_classes(bound),
         people=smallest_classes(bound) if bound.entity else None,
         looks=tuple(_looks(bound, known)),
@@ -139,7 +139,7 @@ def as_profiled(spec: TableSpec) -> TableSpec:
     )
 
 
-def _known(bound: BoundSpec, attacker_knows: Sequence[str]) -> tuple[BoundColumn, ...]:
+def _known(bound: ResolvedQuestion, attacker_knows: Sequence[str]) -> tuple[BoundColumn, ...]:
     """The columns that may be known too, each called as one quasi-identifier more would be."""
     free = {column.name for column in bound.sensitive} | {
         column.name for column in bound.roles.unassigned
@@ -165,7 +165,7 @@ def _known(bound: BoundSpec, attacker_knows: Sequence[str]) -> tuple[BoundColumn
     return found[len(quasi_identifiers) :]
 
 
-def _named(name: str, bound: BoundSpec, free: set[str]) -> str:
+def _named(name: str, bound: ResolvedQuestion, free: set[str]) -> str:
     """The column of this name, if it is one that may be known beside the quasi-identifiers."""
     try:
         column = find(name, bound.table).name
@@ -193,7 +193,7 @@ def _comparable(column: Column) -> bool:
     return column.unusable_because is None and family(column.type) not in ("nested", "span")
 
 
-def _classes(bound: BoundSpec) -> Statement:
+def _classes(bound: ResolvedQuestion) -> Statement:
     columns = list(bound.quasi_identifiers)
     return step(
         bound,
@@ -210,7 +210,7 @@ def _classes(bound: BoundSpec) -> Statement:
     )
 
 
-def _looks(bound: BoundSpec, known: Sequence[BoundColumn]) -> Iterator[Look]:
+def _looks(bound: ResolvedQuestion, known: Sequence[BoundColumn]) -> Iterator[ColumnLook]:
     """How many values each column has; the first look counts the people, too."""
     for place, start in enumerate(
         range(0, max(len(known), int(bound.entity is not None)), AT_ONCE)
@@ -218,7 +218,7 @@ def _looks(bound: BoundSpec, known: Sequence[BoundColumn]) -> Iterator[Look]:
         columns = known[start : start + AT_ONCE]
         entity = bound.entity if place == 0 else None
         read = [*columns, *([entity] if entity else [])]
-        yield Look(
+        yield ColumnLook(
             tuple(columns),
             step(
                 bound,
@@ -237,7 +237,7 @@ def _looks(bound: BoundSpec, known: Sequence[BoundColumn]) -> Iterator[Look]:
 _IN_SEVERAL = "where people have records in several classes: each counts once, with the smallest"
 
 
-def _knows(bound: BoundSpec, known: BoundColumn, k: int, *, each_person: bool = False) -> Statement:
+def _knows(bound: ResolvedQuestion, known: BoundColumn, k: int, *, each_person: bool = False) -> Statement:
     columns = list(bound.quasi_identifiers)
     return step(
         bound,
@@ -259,7 +259,7 @@ def _knows(bound: BoundSpec, known: BoundColumn, k: int, *, each_person: bool = 
 
 
 def _lacks(
-    bound: BoundSpec, lacked: BoundColumn, k: int, *, each_person: bool = False
+    bound: ResolvedQuestion, lacked: BoundColumn, k: int, *, each_person: bool = False
 ) -> Statement:
     columns = list(bound.quasi_identifiers)
     return step(
@@ -282,7 +282,7 @@ def _lacks(
     )
 
 
-def _elimination(bound: BoundSpec, sensitive: BoundColumn) -> Statement:
+def _elimination(bound: ResolvedQuestion, sensitive: BoundColumn) -> Statement:
     columns = list(bound.quasi_identifiers)
     return step(
         bound,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundSpec
+from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     class_columns,
@@ -20,7 +20,7 @@ from kanon_sql.plan.check_sql import (
     needs,
     sensitive_measures,
 )
-from kanon_sql.plan.demands import (
+from kanon_sql.plan.pass_conditions import (
     audited,
     demanded_size,
     demands_on_distance,
@@ -56,7 +56,7 @@ class SensitiveStep(NamedTuple):
     """Counts the people in violating classes, where some are in several of its classes."""
 
 
-class Look(NamedTuple):
+class SpellingLook(NamedTuple):
     """The steps that find out whether a sensitive attribute is what it seems."""
 
     column: BoundColumn
@@ -84,7 +84,7 @@ class NamedValuesStep(NamedTuple):
     step: Statement
 
 
-def sensitive_steps(bound: BoundSpec) -> Iterator[SensitiveStep]:
+def sensitive_steps(bound: ResolvedQuestion) -> Iterator[SensitiveStep]:
     """The first of these steps is also the one that the sizes of the classes are read off."""
     for place, sensitive in enumerate(bound.sensitive):
         asked = [
@@ -104,7 +104,7 @@ def sensitive_steps(bound: BoundSpec) -> Iterator[SensitiveStep]:
 
 
 def _classes_of(
-    bound: BoundSpec,
+    bound: ResolvedQuestion,
     sensitive: BoundColumn,
     name: str,
     asked: Sequence[BoundCheck],
@@ -192,12 +192,12 @@ def _knows_others(check: BoundCheck) -> bool:
     return isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
 
 
-def _others(bound: BoundSpec, sensitive: BoundColumn) -> list[BoundColumn]:
+def _others(bound: ResolvedQuestion, sensitive: BoundColumn) -> list[BoundColumn]:
     """The other sensitive attributes, which may be known of a person too."""
     return [column for column in bound.sensitive if column != sensitive]
 
 
-def distance_steps(bound: BoundSpec) -> Iterator[DistanceStep]:
+def distance_steps(bound: ResolvedQuestion) -> Iterator[DistanceStep]:
     asked = [
         check
         for check in bound.checks
@@ -266,7 +266,7 @@ def order_of_values(check: BoundCheck) -> list[list[object]] | None:
     return [[value_as_text(value), place] for place, value in enumerate(order, start=1)]
 
 
-def look_at(bound: BoundSpec, sensitive: BoundColumn) -> Look:
+def look_at(bound: ResolvedQuestion, sensitive: BoundColumn) -> SpellingLook:
     columns = list(bound.quasi_identifiers)
     at_all = step(
         bound,
@@ -276,7 +276,7 @@ def look_at(bound: BoundSpec, sensitive: BoundColumn) -> Look:
         only="where every class has a single value",
     )
     if not sensitive.is_text:
-        return Look(sensitive, at_all)
+        return SpellingLook(sensitive, at_all)
     spellings = step(
         bound,
         f"spellings_{sensitive.name}",
@@ -284,7 +284,7 @@ def look_at(bound: BoundSpec, sensitive: BoundColumn) -> Look:
         "a number?",
         render("spellings", relation=records(bound, [sensitive]), column=sensitive),
     )
-    return Look(
+    return SpellingLook(
         sensitive,
         at_all,
         spellings=spellings,
@@ -304,7 +304,7 @@ def look_at(bound: BoundSpec, sensitive: BoundColumn) -> Look:
     )
 
 
-def named_values_steps(bound: BoundSpec) -> Iterator[NamedValuesStep]:
+def named_values_steps(bound: ResolvedQuestion) -> Iterator[NamedValuesStep]:
     """A value that is misspelled would never be found, and its check would hold."""
     asked = [
         check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import spoken, step
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.sql.macros import render
@@ -20,7 +20,7 @@ One text saves one per cent, and for k alone the proof costs what the hash saves
 Half of a hash is enough, as the proof is exact: by whole ones five texts take 1.3 times as long."""
 
 
-def with_short_keys(bound: BoundSpec) -> BoundSpec:
+def with_short_keys(bound: ResolvedQuestion) -> ResolvedQuestion:
     """The same question with text grouped by its hash, where that pays."""
 
     def keyed(column: BoundColumn) -> BoundColumn:
@@ -42,7 +42,7 @@ def with_short_keys(bound: BoundSpec) -> BoundSpec:
     return replace(bound, keys=quasi_identifiers, sensitive=sensitive)
 
 
-def proof_of_keys(bound: BoundSpec) -> Statement | None:
+def proof_of_keys(bound: ResolvedQuestion) -> Statement | None:
     hashed = [column for column in (*bound.keys, *bound.sensitive) if column.hashed]
     if not hashed:
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kanon_sql.plan.bound import BoundColumn, BoundEarlier, BoundReference, BoundSpec, as_read
+from kanon_sql.plan.question import BoundColumn, BoundEarlier, BoundReference, ResolvedQuestion, as_read
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.statement import Cited, Statement
@@ -18,7 +18,7 @@ _READ = ("records", "other_records")
 """What the sets are called in which text files are read."""
 
 
-class Precaution(NamedTuple):
+class Precondition(NamedTuple):
     """A step whose one row says whether the question can be asked at all."""
 
     step: Statement
@@ -27,7 +27,7 @@ class Precaution(NamedTuple):
 
 
 def step(
-    bound: BoundSpec,
+    bound: ResolvedQuestion,
     name: str,
     question: str,
     sql: str,
@@ -49,7 +49,7 @@ def step(
     )
 
 
-def _chosen(bound: BoundSpec, sql: str) -> Iterator[str]:
+def _chosen(bound: ResolvedQuestion, sql: str) -> Iterator[str]:
     """Which records are asked for of each table that the step reads, where that is not all."""
     spec = bound.spec
     asked = [
@@ -64,7 +64,7 @@ def _chosen(bound: BoundSpec, sql: str) -> Iterator[str]:
         yield f"{bound.table.name}: the first {spec.first:,} of these"
 
 
-def with_files_once(sql: str, bound: BoundSpec) -> str:
+def with_files_once(sql: str, bound: ResolvedQuestion) -> str:
     """The statement with each text file that it reads in a set of its own, which says how.
 
     A set of this kind is in no order, so that the first records are read where they are asked for.
@@ -92,7 +92,7 @@ def _read_of(table: Table, sql: str) -> list[str]:
     return named or [table.column_names[0]]
 
 
-def records(bound: BoundSpec, columns: list[BoundColumn]) -> str:
+def records(bound: ResolvedQuestion, columns: list[BoundColumn]) -> str:
     """What stands after FROM, with these columns of it."""
     return render(
         "records",
@@ -128,11 +128,11 @@ def _records_beside(beside: BoundReference | BoundEarlier, columns: Sequence[Bou
     )
 
 
-def with_entity(bound: BoundSpec, columns: list[BoundColumn]) -> list[BoundColumn]:
+def with_entity(bound: ResolvedQuestion, columns: list[BoundColumn]) -> list[BoundColumn]:
     return [*columns, bound.entity] if bound.entity else columns
 
 
-def counted(bound: BoundSpec) -> str:
+def counted(bound: ResolvedQuestion) -> str:
     return "people" if bound.entity else "records"
 
 

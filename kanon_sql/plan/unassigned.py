@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
-from kanon_sql.plan.columns import bound_column
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.resolve_columns import bound_column
 from kanon_sql.plan.steps import counted, records, spoken, step, with_entity
 from kanon_sql.sql.column_types import family
 from kanon_sql.sql.macros import render
@@ -44,7 +44,7 @@ class AloneStep(NamedTuple):
     """Counts those of the first records who are so among all."""
 
 
-def first_looks(bound: BoundSpec) -> Iterator[FirstLook]:
+def first_looks(bound: ResolvedQuestion) -> Iterator[FirstLook]:
     """Look at the first records of every column without a part."""
     columns = _looked_at(bound)
     for place, start in enumerate(range(0, len(columns), MOST_COUNTED), start=1):
@@ -53,7 +53,7 @@ def first_looks(bound: BoundSpec) -> Iterator[FirstLook]:
         )
 
 
-def _first_look(bound: BoundSpec, columns: list[BoundColumn], place: str) -> FirstLook:
+def _first_look(bound: ResolvedQuestion, columns: list[BoundColumn], place: str) -> FirstLook:
     of_first: dict[str, Any] = {"columns": columns, "first": FIRST_RECORDS}
     values = step(
         bound,
@@ -80,7 +80,7 @@ def _first_look(bound: BoundSpec, columns: list[BoundColumn], place: str) -> Fir
     return FirstLook(values, tuple(columns), combinations)
 
 
-def alone_steps(bound: BoundSpec) -> Iterator[AloneStep]:
+def alone_steps(bound: ResolvedQuestion) -> Iterator[AloneStep]:
     """Count who is alone with a column, for each of a few; then with all of them."""
     columns = _looked_at(bound)
     if len(columns) <= MOST_COUNTED:
@@ -90,7 +90,7 @@ def alone_steps(bound: BoundSpec) -> Iterator[AloneStep]:
         yield _alone(bound, columns, "alone_together", "where none does by itself")
 
 
-def _alone(bound: BoundSpec, columns: list[BoundColumn], name: str, only: str) -> AloneStep:
+def _alone(bound: ResolvedQuestion, columns: list[BoundColumn], name: str, only: str) -> AloneStep:
     asked_of: dict[str, Any] = {
         "relation": records(bound, with_entity(bound, columns)),
         "columns": columns,
@@ -117,7 +117,7 @@ def _alone(bound: BoundSpec, columns: list[BoundColumn], name: str, only: str) -
     return AloneStep(tuple(columns), of_all, of_first)
 
 
-def _looked_at(bound: BoundSpec) -> list[BoundColumn]:
+def _looked_at(bound: ResolvedQuestion) -> list[BoundColumn]:
     """The columns without a part that can be compared."""
     return [
         bound_column(column)

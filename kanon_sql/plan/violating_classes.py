@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kanon_sql.plan.bound import BoundCheck, BoundColumn, BoundReference, BoundSpec
+from kanon_sql.plan.question import BoundCheck, BoundColumn, BoundReference, ResolvedQuestion
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     class_columns,
@@ -39,7 +39,7 @@ def is_judged_by_class(check: BoundCheck) -> bool:
     return check.model.judged_by_class
 
 
-def sensitive_demands(bound: BoundSpec) -> list[BoundCheck]:
+def sensitive_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
     """The demands on sensitive values that a class fails or not."""
     return [
         check
@@ -53,19 +53,19 @@ def is_beside_table(check: BoundCheck) -> bool:
     return isinstance(check.model, SensitiveModel) and "shares" in check.model.needs
 
 
-def other_sensitive(bound: BoundSpec, check: BoundCheck) -> list[BoundColumn]:
+def other_sensitive(bound: ResolvedQuestion, check: BoundCheck) -> list[BoundColumn]:
     """The other sensitive attributes, where whoever looks may know them of a person too."""
     knows = isinstance(check.model, SensitiveModel) and check.model.with_other_sensitive
     return [each for each in bound.sensitive if each != check.column] if knows else []
 
 
-def reference_demands(bound: BoundSpec) -> list[BoundCheck]:
+def reference_demands(bound: ResolvedQuestion) -> list[BoundCheck]:
     """The demands that a class fails or not by how many the reference has of it, where the
     reference can be looked at through whichever levels the table has."""
     return [check for check in bound.checks if check.gates and _is_judged_beside(bound, check)]
 
 
-def _is_judged_beside(bound: BoundSpec, check: BoundCheck) -> bool:
+def _is_judged_beside(bound: ResolvedQuestion, check: BoundCheck) -> bool:
     model = check.model
     if not isinstance(model, ReferenceModel) or model.reference is None:
         return False
@@ -79,7 +79,7 @@ def _is_judged_beside(bound: BoundSpec, check: BoundCheck) -> bool:
     return False
 
 
-def crowds_demanded(bound: BoundSpec) -> dict[str, int]:
+def crowds_demanded(bound: ResolvedQuestion) -> dict[str, int]:
     """By earlier release: how many people who are in both must share their classes in either."""
     found: dict[str, int] = {}
     for check in bound.checks:
@@ -128,7 +128,7 @@ def least_presence(check: BoundCheck) -> str | None:
     return render("delta_presence_violated", population="kanon_population", min=model.min)
 
 
-def grows_never(bound: BoundSpec) -> bool:
+def grows_never(bound: ResolvedQuestion) -> bool:
     """Whether the records in violating classes never grow more as classes become one: a class that
     passes every demand still passes it together with any other, whether that one passes or not.
 
@@ -139,7 +139,7 @@ def grows_never(bound: BoundSpec) -> bool:
     return not crowds_demanded(bound) and _grows_never_alone(bound)
 
 
-def _grows_never_alone(bound: BoundSpec) -> bool:
+def _grows_never_alone(bound: ResolvedQuestion) -> bool:
     """The same of what the release by itself and its references are asked."""
     return all(
         isinstance(check.model, SensitiveModel)
@@ -149,7 +149,7 @@ def _grows_never_alone(bound: BoundSpec) -> bool:
     ) and all(isinstance(check.model, KMap) for check in reference_demands(bound))
 
 
-def holds_together(bound: BoundSpec) -> bool:
+def holds_together(bound: ResolvedQuestion) -> bool:
     """Whether classes that pass every demand still pass it as one, so that where nothing may be
     left out, whatever lies below a node that fails fails too.
 
@@ -165,14 +165,14 @@ def holds_together(bound: BoundSpec) -> bool:
     return not any(entities)
 
 
-def reference_of(bound: BoundSpec, check: BoundCheck) -> BoundReference:
+def reference_of(bound: ResolvedQuestion, check: BoundCheck) -> BoundReference:
     """The reference that a check is about."""
     assert isinstance(check.model, ReferenceModel)
     assert check.model.reference is not None
     return bound.references[check.model.reference]
 
 
-def with_k(bound: BoundSpec, k: int) -> BoundSpec:
+def with_k(bound: ResolvedQuestion, k: int) -> ResolvedQuestion:
     """The same question with another k in place of the first that is demanded."""
     checks = list(bound.checks)
     for place, check in enumerate(checks):
@@ -183,7 +183,7 @@ def with_k(bound: BoundSpec, k: int) -> BoundSpec:
 
 
 def violating_classes(
-    bound: BoundSpec,
+    bound: ResolvedQuestion,
     relation: str,
     *,
     rolled_up: bool = False,
@@ -200,7 +200,7 @@ def violating_classes(
     return render("violating_by_any", statements=statements)
 
 
-def too_small_classes(bound: BoundSpec, classes: str) -> str:
+def too_small_classes(bound: ResolvedQuestion, classes: str) -> str:
     """The same where sizes alone are demanded, and a set has a row for each class."""
     return render(
         "violating_classes",
@@ -211,7 +211,7 @@ def too_small_classes(bound: BoundSpec, classes: str) -> str:
 
 
 def _statements(
-    bound: BoundSpec, relation: str, rolled_up: bool, whole: Mapping[str, str]
+    bound: ResolvedQuestion, relation: str, rolled_up: bool, whole: Mapping[str, str]
 ) -> Iterator[str]:
     """A statement for each sensitive attribute and each distance of its own; the first one looks
     at the sizes too, where it knows them."""
@@ -242,7 +242,7 @@ def _statements(
 
 
 def _whole_classes(
-    bound: BoundSpec,
+    bound: ResolvedQuestion,
     relation: str,
     rolled_up: bool,
     whole: Mapping[str, str],
@@ -275,7 +275,7 @@ def _distance(each: LabelledCheck) -> str:
 
 
 def _statement(
-    bound: BoundSpec,
+    bound: ResolvedQuestion,
     relation: str,
     rolled_up: bool,
     whole: Mapping[str, str],

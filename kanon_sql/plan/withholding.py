@@ -4,12 +4,12 @@ asks for as SQL have them all, as they are there to be run."""
 
 from __future__ import annotations
 
-from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.plan.question import ResolvedQuestion
 
 _SAY_NOTHING = frozenset({"", "*"})
 
 
-def texts_of_files(bound: BoundSpec) -> frozenset[str]:
+def texts_of_files(bound: ResolvedQuestion) -> frozenset[str]:
     """Every text of a hierarchy that the spec itself does not hold: raw values and labels."""
     tables = [each for each in bound.facts.hierarchies.values() if not each.is_in_spec]
     rows = (row for table in tables for row in table.rows)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import counted
 from kanon_sql.plan.subset_plan import Subset
 from kanon_sql.profiling.column_names import Meaning, meaning_of
@@ -107,7 +107,7 @@ class Columns:
     read in, and `tables` what that reads."""
 
     ask: Session
-    bound: BoundSpec
+    bound: ResolvedQuestion
     relation: str
     tables: frozenset[str]
     records: int

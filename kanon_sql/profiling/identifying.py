@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.identifying import Identifying, named_columns, refuse_sets
-from kanon_sql.plan.precautions import precautions, without_entity
+from kanon_sql.plan.preconditions import preconditions, without_entity
 from kanon_sql.plan.steps import records, step, with_entity
 from kanon_sql.profiling.columns import (
     MOST_RANKED,
@@ -25,7 +25,7 @@ from kanon_sql.profiling.scores import score
 from kanon_sql.profiling.subsets import (
     PRIVATE,
     Combinations,
-    Found,
+    MinimalUniques,
     special_uniques,
     subset_profiles,
     together,
@@ -54,7 +54,7 @@ class Identified:
 
 
 @dataclass(frozen=True)
-class Counted:
+class RecordCounts:
     """How many records a table has, and how many people where these are counted."""
 
     records: int
@@ -76,13 +76,13 @@ class OpenProfile:
     identified: Identified = field(default_factory=Identified)
 
 
-def counted_records(bound: BoundSpec, ask: Session) -> Counted:
+def counted_records(bound: ResolvedQuestion, ask: Session) -> RecordCounts:
     """How many records (and people) a question is about.
 
     Raises `InputError` where some belong to nobody, or a condition can't be asked.
     """
-    for precaution in precautions(replace(bound, checks=(), weight=None)):
-        fault = precaution.fault(ask.row(precaution.step))
+    for precondition in preconditions(replace(bound, checks=(), weight=None)):
+        fault = precondition.fault(ask.row(precondition.step))
         if fault is not None:
             raise InputError(fault)
     relation = records(bound, with_entity(bound, _some_column(bound)))
@@ -92,23 +92,23 @@ def counted_records(bound: BoundSpec, ask: Session) -> Counted:
         sql = render("without_entity", relation=relation, entity=entity)
         row = ask.row(step(bound, "without_entity", question, sql))
         if int(row["kanon_records"]) == 0:
-            return Counted(0, 0)
+            return RecordCounts(0, 0)
         fault = without_entity(bound.table.name, entity.name, row)
         if fault is not None:
             raise InputError(fault)
     sql = render("distinct_values", relation=relation, columns=[], entity=entity)
     question = f"How many records has {bound.table.name}?"
     row = ask.row(step(bound, "records", question, sql))
-    return Counted(int(row["kanon_records"]), int(row["kanon_people"]) if entity else None)
+    return RecordCounts(int(row["kanon_records"]), int(row["kanon_people"]) if entity else None)
 
 
-def _some_column(bound: BoundSpec) -> list[BoundColumn]:
+def _some_column(bound: ResolvedQuestion) -> list[BoundColumn]:
     """What is read where only records are counted."""
     return [] if bound.entity else [bound_column(bound.table.columns[0])]
 
 
 def open_profile(
-    bound: BoundSpec, asked: Identifying, counted: Counted, k: int, ask: Session
+    bound: ResolvedQuestion, asked: Identifying, counted: RecordCounts, k: int, ask: Session
 ) -> OpenProfile:
     """Every column by itself, the candidates by what they add, and what is asked of sets."""
     named = named_columns(asked.columns, bound)
@@ -175,12 +175,12 @@ def identified_by(combinations: Combinations, asked: Identifying, k: int) -> Ide
     return Identified(subsets, special, scores, warnings)
 
 
-def _nulls(bound: BoundSpec) -> SpecialNulls:
+def _nulls(bound: ResolvedQuestion) -> SpecialNulls:
     """NULL makes nobody special, unless somebody says that it is a value."""
     return "value" if "nulls" in bound.spec.model_fields_set else "nobody"
 
 
-def _warnings(special: SpecialUniques, found: Found) -> Iterator[str]:
+def _warnings(special: SpecialUniques, found: MinimalUniques) -> Iterator[str]:
     if special.records and not found.pairs:
         yield (
             "No combination of values occurs exactly twice, so DIS-SUDA is 1 for every special "
@@ -188,7 +188,7 @@ def _warnings(special: SpecialUniques, found: Found) -> Iterator[str]:
         )
 
 
-def _scores(combinations: Combinations, found: Found, size: int) -> Scores:
+def _scores(combinations: Combinations, found: MinimalUniques, size: int) -> Scores:
     """The number and the score of each special record, in the order of the file."""
     if not found.kept:
         raise SpecError("scores: the records of this database have no numbers.")
@@ -226,7 +226,7 @@ def _scores(combinations: Combinations, found: Found, size: int) -> Scores:
 
 
 def _read(
-    bound: BoundSpec, columns: Sequence[BoundColumn], ask: Session
+    bound: ResolvedQuestion, columns: Sequence[BoundColumn], ask: Session
 ) -> tuple[str, frozenset[str]]:
     """What the columns are read in: the records, or a copy where to read them is to parse them."""
     of_people = [bound.entity] if bound.entity else []
@@ -251,7 +251,7 @@ def _read(
     return kept, tables | {kept}
 
 
-def _roles(bound: BoundSpec) -> dict[str, str]:
+def _roles(bound: ResolvedQuestion) -> dict[str, str]:
     """The part that each column was given, by its name."""
     given = [
         *((column.name, "quasi_identifier") for column in bound.quasi_identifiers),

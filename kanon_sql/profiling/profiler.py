@@ -22,7 +22,7 @@ from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
 from kanon_sql.errors import EngineError, InputError, SpecError, option
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.identifying import Identifying, refuse_what_does_not_fit
 from kanon_sql.plan.profile_plan import (
     DEFAULT_K,
@@ -144,7 +144,7 @@ class _Planned:
     identifying: Identifying
 
     @property
-    def bound(self) -> BoundSpec:
+    def bound(self) -> ResolvedQuestion:
         return self.table.bound
 
 
@@ -240,8 +240,8 @@ def _of_sets(planned: _Planned, total: int, ask: Session) -> Identified:
 
 
 def _answered(planned: _Planned, plan: ProfilePlan, ask: Session) -> _Profiled:
-    for precaution in plan.precautions:
-        fault = precaution.fault(ask.row(precaution.step))
+    for precondition in plan.preconditions:
+        fault = precondition.fault(ask.row(precondition.step))
         if fault is not None:
             raise InputError(fault)
     sizes = ask.rows(plan.classes)

@@ -15,12 +15,12 @@ from urllib.parse import parse_qsl, urlsplit
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.session import Session, Watch, asked_within
 from kanon_sql.errors import EngineError, NoDataError, SpecError
-from kanon_sql.plan.bound import BoundSpec
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.identifying import Identifying
 from kanon_sql.plan.profile_plan import DEFAULT_K, as_profiled
 from kanon_sql.profiling.column_names import meaning_of
 from kanon_sql.profiling.columns import LookedAt, Looks
-from kanon_sql.profiling.identifying import Counted, OpenProfile, counted_records, open_profile
+from kanon_sql.profiling.identifying import RecordCounts, OpenProfile, counted_records, open_profile
 from kanon_sql.profiling.spec_text import Part, ProposedColumn, ProposedSpec, shortly
 from kanon_sql.results.identifying import BY_NAME, UNKNOWN_NAME, ColumnProfile
 from kanon_sql.results.writing import refuse_to_overwrite, write_whole
@@ -120,11 +120,11 @@ class _Failed:
 
 @dataclass(frozen=True)
 class _Found:
-    counted: Counted
+    counted: RecordCounts
     profile: OpenProfile
 
 
-def _profiled(bound: BoundSpec, ask: Session) -> _Found | _Failed:
+def _profiled(bound: ResolvedQuestion, ask: Session) -> _Found | _Failed:
     counted = counted_records(bound, ask)
     if not counted.records:
         raise NoDataError(
@@ -188,7 +188,7 @@ def _without_secret(url: str, output: Path | None) -> str:
 # --- a part for each column -----------------------------------------------------------------
 
 
-def _columns(profile: OpenProfile, counted: Counted) -> list[ProposedColumn]:
+def _columns(profile: OpenProfile, counted: RecordCounts) -> list[ProposedColumn]:
     """The columns in the order of the table; quasi-identifiers by what they add."""
     looked_at = {each.column.name: each for each in profile.looked_at}
     proposed = [
@@ -199,14 +199,14 @@ def _columns(profile: OpenProfile, counted: Counted) -> list[ProposedColumn]:
     return [each for _, each in sorted(proposed, key=lambda pair: pair[0])]
 
 
-def _proposed(column: ColumnProfile, found: LookedAt, counted: Counted) -> ProposedColumn:
+def _proposed(column: ColumnProfile, found: LookedAt, counted: RecordCounts) -> ProposedColumn:
     part = _PARTS.get(column.role or column.looks_like, "undecided")
     reason = "as named" if column.role else _reason(column, counted)
     levels = levels_for(column, found) if part == "quasi_identifiers" else ()
     return ProposedColumn(column.column, part, reason, levels)
 
 
-def _reason(column: ColumnProfile, counted: Counted) -> str:
+def _reason(column: ColumnProfile, counted: RecordCounts) -> str:
     """Why a column is proposed for its part, in words and shares."""
     if column.distinct is None:
         return column.why

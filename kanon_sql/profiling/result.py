@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kanon_sql.report.shown import Shown
+from kanon_sql.report.display import Displayed
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import EXIT_CODES, Status, in_a_line
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class ProfileResult(Shown):
+class ProfileResult(Displayed):
     """What background knowledge does to every table looked at. Prints itself as the command does.
 
     Nothing is demanded, so nothing is violated: the status is measured, no_data or error.
@@ -53,7 +53,7 @@ class ProfileResult(Shown):
         return profile.page(self.tables)
 
     # IPython looks for it in the class that has a __repr__.
-    _repr_pretty_ = Shown._repr_pretty_
+    _repr_pretty_ = Displayed._repr_pretty_
 
     def __repr__(self) -> str:
         """One line; `print` and notebooks show the whole."""

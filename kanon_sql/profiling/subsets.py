@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import EngineError
-from kanon_sql.plan.bound import BoundColumn, BoundSpec
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import counted, spoken
 from kanon_sql.plan.subset_plan import (
     MOST_IN_PLACE,
@@ -59,7 +59,7 @@ class Combinations:
     what that reads."""
 
     ask: Session
-    bound: BoundSpec
+    bound: ResolvedQuestion
     columns: tuple[BoundColumn, ...]
     relation: str
     tables: frozenset[str]
@@ -212,7 +212,7 @@ def _profile(combinations: Combinations, subset: Subset, row: Row, in_all: int) 
 
 
 @dataclass(frozen=True)
-class Found:
+class MinimalUniques:
     """Minimal sample uniques: how many each set has, and how many records have how many of each
     size."""
 
@@ -227,7 +227,7 @@ class Found:
 
 def special_uniques(
     combinations: Combinations, size: int, fraction: float, nulls: SpecialNulls
-) -> tuple[SpecialUniques, Found]:
+) -> tuple[SpecialUniques, MinimalUniques]:
     """The records that at most `size` columns single out, with their scores."""
     columns = len(combinations.columns)
     subsets = subsets_up_to(columns, size)
@@ -266,7 +266,7 @@ def _by_size(of_sets: Sequence[tuple[tuple[str, ...], int]]) -> tuple[UniquesOfS
 
 def _step_by_step(
     combinations: Combinations, subsets: Sequence[Subset], nulls_are_values: bool
-) -> Found:
+) -> MinimalUniques:
     """Keep what is unique on few columns, and look past it on more."""
     sizes = sizes_of(subsets)
     earlier: str | None = None
@@ -308,7 +308,7 @@ def _step_by_step(
             render("records_by_uniques", minimal=earlier, sizes=sizes),
         )
     )
-    return Found(
+    return MinimalUniques(
         {int(row["kanon_set"]): int(row["kanon_uniques"]) for row in by_set},
         {_counts(row, sizes): int(row["kanon_records"]) for row in alike},
         _pairs(combinations),
@@ -319,7 +319,7 @@ def _step_by_step(
 
 def _at_once(
     combinations: Combinations, subsets: Sequence[Subset], nulls_are_values: bool
-) -> Found:
+) -> MinimalUniques:
     """Ask all of it in one statement, in which nothing is kept."""
     sizes = sizes_of(subsets)
     rows = combinations.ask.rows(
@@ -340,7 +340,7 @@ def _at_once(
     }
     records = {_counts(row, sizes): int(row["kanon_records"]) for row in rows}
     special = {counts: each for counts, each in records.items() if any(counts)}
-    return Found(by_set, special, _pairs(combinations), sizes)
+    return MinimalUniques(by_set, special, _pairs(combinations), sizes)
 
 
 def _pairs(combinations: Combinations) -> int:

@@ -73,7 +73,7 @@ class Bars(NamedTuple):
     """What is said where the classes begin that are large enough."""
 
 
-class Row(NamedTuple):
+class GridRow(NamedTuple):
     """Words, then figures.
 
     With fewer words than columns the last word reaches over the rest, and so does the last figure.
@@ -87,8 +87,8 @@ class Grid(NamedTuple):
     """A table between two sentences. A heading of several lines stands on the last of them."""
 
     title: str
-    header: Row
-    rows: Sequence[Row]
+    header: GridRow
+    rows: Sequence[GridRow]
     below: str = ""
     spacious: bool = False
     """Whether a terminal sets it in, and its columns farther apart."""
@@ -165,7 +165,7 @@ class Points(NamedTuple):
     sentences: Sequence[str]
 
 
-class Facts(NamedTuple):
+class FactList(NamedTuple):
     """Terms with what they are; None is a line to fill in by hand."""
 
     facts: Sequence[tuple[str, str | None]]
@@ -177,7 +177,7 @@ class Choices(NamedTuple):
     names: Sequence[str]
 
 
-class Curve(NamedTuple):
+class LineChart(NamedTuple):
     """A chart, and the same figures as a table for who can't draw it."""
 
     chart: Mapping[str, Any]
@@ -212,9 +212,9 @@ Block = (
     | Section
     | Points
     | Status
-    | Facts
+    | FactList
     | Choices
-    | Curve
+    | LineChart
     | Folded
     | Command
     | Prose

@@ -17,11 +17,11 @@ from typing import Any
 
 from kanon_sql.errors import SpecError, did_you_mean
 from kanon_sql.plan.audit_plan import plan_audit
-from kanon_sql.plan.bind import bind
-from kanon_sql.plan.roles import resolve
+from kanon_sql.plan.resolve import bind
+from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.report.guides import DBT, WIDTH, guide, guide_names, sentence_of
 from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
-from kanon_sql.report.workings import (
+from kanon_sql.report.metric_examples import (
     DATAFLY,
     RELEASE,
     SETTLED_OF_DATAFLY,
@@ -39,9 +39,9 @@ from kanon_sql.spec.models.composition import ComposedModel
 from kanon_sql.spec.models.described import descriptions
 from kanon_sql.spec.models.examples import ALONE, PERSON, QUASI_IDENTIFIERS, Example
 from kanon_sql.spec.models.reference import DeltaPresence
-from kanon_sql.spec.parts import ReferenceSpec
+from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import TableSpec
-from kanon_sql.sql.excerpt import named_sets
+from kanon_sql.sql.ctes import named_sets
 from kanon_sql.sql.quoting import DIALECT
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Table

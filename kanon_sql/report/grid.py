@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from kanon_sql.report.document import Grid, Row
-from kanon_sql.report.lines import INDENT, Line, Part, folded, padded, plain, widest, width_of
+from kanon_sql.report.document import Grid, GridRow
+from kanon_sql.report.lines import INDENT, Line, StyledText, folded, padded, plain, widest, width_of
 
 NARROWEST = 20
 """Words are not folded into a column narrower than that."""
@@ -44,7 +44,7 @@ def grid_lines(grid: Grid, width: int) -> Iterator[Line]:
         yield from _portion(rows, names, {place: sizes[place] for place in some}, room)
 
 
-def _aligned(rows: Sequence[Row], width: int) -> list[list[str]]:
+def _aligned(rows: Sequence[GridRow], width: int) -> list[list[str]]:
     """The words of each row, in columns and in lines of so many cells if these do; the last word of
     a row reaches as far as it does."""
     columns = len(rows[0].words)
@@ -81,7 +81,7 @@ def _portions(sizes: Sequence[int], width: int, room: _Room) -> Iterator[list[in
 
 
 def _portion(
-    rows: Sequence[Row], names: Sequence[Sequence[str]], sizes: Mapping[int, int], room: _Room
+    rows: Sequence[GridRow], names: Sequence[Sequence[str]], sizes: Mapping[int, int], room: _Room
 ) -> Iterator[Line]:
     """Each row with some of its columns of figures."""
     left = room.inner - room.taken(sizes.values())
@@ -89,7 +89,7 @@ def _portion(
     for row, (*upper_words, words) in zip(rows, names, strict=True):
         style = "dim" if row is rows[0] else ""
         for upper in upper_words:
-            yield (Part(f"{room.indent}{upper}", style),)
+            yield (StyledText(f"{room.indent}{upper}", style),)
         if len(row.figures) < len(rows[0].figures):
             if 0 in sizes:
                 yield from folded(
@@ -104,11 +104,11 @@ def _portion(
             )
             name = ""
         for upper in above:
-            yield (Part(f"{room.indent}{' ' * beside}{upper}".rstrip(" "), style),)
-        yield (Part(f"{room.indent}{padded(name, beside)}{figures}".rstrip(" "), style),)
+            yield (StyledText(f"{room.indent}{' ' * beside}{upper}".rstrip(" "), style),)
+        yield (StyledText(f"{room.indent}{padded(name, beside)}{figures}".rstrip(" "), style),)
 
 
-def _figure_lines(row: Row, sizes: Mapping[int, int], gap: str) -> list[str]:
+def _figure_lines(row: GridRow, sizes: Mapping[int, int], gap: str) -> list[str]:
     """The figures of a row, on as many lines as the tallest heading has; the last line is full."""
     cells = {place: row.figures[place].split("\n") for place in sizes}
     height = max(map(len, cells.values()))

@@ -17,8 +17,8 @@ from kanon_sql.report.document import (
     Changes,
     Choices,
     Command,
-    Curve,
-    Facts,
+    LineChart,
+    FactList,
     Folded,
     Footer,
     Grid,
@@ -149,12 +149,12 @@ def _markup(block: Block, level: str) -> Iterator[str]:
             yield _bars(block)
         case Grid():
             yield from _grid(block)
-        case Facts(facts):
+        case FactList(facts):
             yield _facts(facts)
         case Choices(names):
             boxes = (f'<span class="box" aria-hidden="true"></span>{_text(each)}' for each in names)
             yield f'<ul class="choices">{"".join(f"<li>{each}</li>" for each in boxes)}</ul>'
-        case Curve():
+        case LineChart():
             yield from _curve(block)
         case Folded(title, text, aside):
             beside = f" <code>{_text(aside)}</code>" if aside else ""
@@ -312,7 +312,7 @@ def _facts(facts: Sequence[tuple[str, str | None]]) -> str:
     return f'<dl class="facts">{"".join(pairs)}</dl>'
 
 
-def _curve(curve: Curve) -> Iterator[str]:
+def _curve(curve: LineChart) -> Iterator[str]:
     """The curve as it is drawn, or its figures as a table where nothing here can draw."""
     svg = drawn(curve.chart)
     if svg is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import NONE, Block, Grid, Prose, Row
+from kanon_sql.report.document import NONE, Block, Grid, Prose, GridRow
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,
@@ -61,7 +61,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
     in_order = sorted(found, key=_place)
     yield Grid(
         f"Each column by itself; alone are {_members(table)} with a value that no other has:",
-        Row(("column", "looks like"), ("values", "NULL", "alone")),
+        GridRow(("column", "looks like"), ("values", "NULL", "alone")),
         [_column(each, table) for each in in_order[:MOST_COLUMNS]],
         below=_left_out(len(in_order) - MOST_COLUMNS),
         spacious=True,
@@ -70,7 +70,7 @@ def columns_told(table: TableProfile) -> Iterator[Block]:
     if len(ranked) > 1:
         yield Grid(
             f"What the candidates add: {_members(table)} newly alone, {in_turn(len(ranked))}:",
-            Row(("column",), ("newly alone", "share")),
+            GridRow(("column",), ("newly alone", "share")),
             [_added(each, table) for each in ranked],
             spacious=True,
         )
@@ -88,13 +88,13 @@ def _place(column: ColumnProfile) -> tuple[bool, int, int]:
     return column.role is not None, _KINDS.index(column.looks_like), column.rank or MOST_COLUMNS
 
 
-def _column(column: ColumnProfile, table: TableProfile) -> Row:
+def _column(column: ColumnProfile, table: TableProfile) -> GridRow:
     words = _ROLES[column.role] if column.role else _told(column)
     name = printable(column.column)
     if column.distinct is None:
-        return Row((name, words), (NONE, NONE, NONE))
+        return GridRow((name, words), (NONE, NONE, NONE))
     records = table.summary.records or 0
-    return Row(
+    return GridRow(
         (name, words),
         (
             number(column.distinct),
@@ -109,9 +109,9 @@ def _told(column: ColumnProfile) -> str:
     return why if looks is None else looks if why == UNKNOWN_NAME else f"{looks}: {why}"
 
 
-def _added(column: ColumnProfile, table: TableProfile) -> Row:
+def _added(column: ColumnProfile, table: TableProfile) -> GridRow:
     added = column.adds or 0
-    return Row(
+    return GridRow(
         (printable(column.column),), (number(added), _share(added, table.summary.members or 0))
     )
 
@@ -159,7 +159,7 @@ def subsets_told(table: TableProfile) -> Iterator[Block]:
     yield Grid(
         f"Sets of at most {counted(sizes[-1], 'column')}, those with most records in classes below "
         f"{k} first:",
-        Row(("columns",), (f"below {k}", "share", "alone", "k")),
+        GridRow(("columns",), (f"below {k}", "share", "alone", "k")),
         [_subset(each, table) for each in shown],
         below=_more(len(found) - len(shown)),
         spacious=True,
@@ -208,10 +208,10 @@ def _least_keys(found: Sequence[SubsetProfile]) -> list[SubsetProfile]:
     return [each for each in least if len(each.columns) < len(in_all)]
 
 
-def _subset(each: SubsetProfile, table: TableProfile) -> Row:
+def _subset(each: SubsetProfile, table: TableProfile) -> GridRow:
     below = each.violating_records
     records, members = table.summary.records or 0, table.summary.members or 0
-    return Row(
+    return GridRow(
         (listed(each.columns),),
         (
             number(below),
@@ -232,9 +232,9 @@ def special_uniques_told(table: TableProfile) -> Iterator[Block]:
         yield Grid(
             "Minimal sample uniques: records with a set of columns on which they are unique, and "
             "on no part of it:",
-            Row(("columns in the set",), ("minimal sample uniques", "each scores")),
+            GridRow(("columns in the set",), ("minimal sample uniques", "each scores")),
             [
-                Row(
+                GridRow(
                     (number(each.size),),
                     (number(each.minimal_sample_uniques), _factorial(found, each.size)),
                 )
@@ -245,9 +245,9 @@ def special_uniques_told(table: TableProfile) -> Iterator[Block]:
         shares = sorted(found.contributions.items(), key=lambda each: -(each[1] or 0))
         yield Grid(
             "Columns that make people special, by their part in all scores:",
-            Row(("column", ""), ("part",)),
+            GridRow(("column", ""), ("part",)),
             [
-                Row((printable(name), _bar(share or 0)), (percent((share or 0) / 100),))
+                GridRow((printable(name), _bar(share or 0)), (percent((share or 0) / 100),))
                 for name, share in shares
             ],
             below="A set counts for each of its columns, so these add up to more than 100"

@@ -10,14 +10,14 @@ from kanon_sql.report.words import numbers
 INDENT = "  "
 
 
-class Part(NamedTuple):
+class StyledText(NamedTuple):
     """Some text of a line, and how it is coloured."""
 
     text: str
     style: str = ""
 
 
-Line = tuple[Part, ...]
+Line = tuple[StyledText, ...]
 EMPTY: Line = ()
 
 
@@ -33,10 +33,10 @@ def folded(
     for word in _words(text):
         longer = f"{line}{word}"
         if line.strip() and width_of(indent + longer.rstrip(" ")) > width:
-            lines.append((Part(f"{indent}{line.rstrip(' ')}", style),))
+            lines.append((StyledText(f"{indent}{line.rstrip(' ')}", style),))
             indent, longer = first if rest is None else rest, word.lstrip(" ")
         line = longer
-    return [*lines, (Part(f"{indent}{line.rstrip(' ')}", style),)]
+    return [*lines, (StyledText(f"{indent}{line.rstrip(' ')}", style),)]
 
 
 def _words(text: str) -> Iterator[str]:

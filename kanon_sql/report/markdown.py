@@ -12,8 +12,8 @@ from kanon_sql.report.document import (
     Changes,
     Choices,
     Command,
-    Curve,
-    Facts,
+    LineChart,
+    FactList,
     Folded,
     Footer,
     Grid,
@@ -96,11 +96,11 @@ def _texts(block: Block) -> Iterator[str]:
             yield f"**{escaped(word)}**"
         case Points(sentences):
             yield "\n".join(f"- {escaped(each)}" for each in sentences)
-        case Facts(facts):
+        case FactList(facts):
             yield "\n".join(f"- {escaped(term)}: {escaped(fact or _BLANK)}" for term, fact in facts)
         case Choices(names):
             yield "\n".join(f"- [ ] {escaped(each)}" for each in names)
-        case Curve():
+        case LineChart():
             yield from _texts(block.table)
         case Folded(title, text, _):
             yield f"{escaped(title)}\n\n{_fenced(text)}"

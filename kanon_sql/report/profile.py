@@ -11,7 +11,7 @@ from kanon_sql.report.document import (
     Grid,
     Heading,
     Prose,
-    Row,
+    GridRow,
     Strong,
     Warnings,
 )
@@ -111,7 +111,7 @@ def _knows(table: TableProfile) -> Grid:
     return Grid(
         f"What if someone knows one column more? {_members(table).capitalize()} newly alone in "
         f"their class, and in classes below {number(table.k_threshold)}:",
-        Row(
+        GridRow(
             ("also known",),
             ("newly alone", "share", f"below {number(table.k_threshold)}", "k"),
         ),
@@ -120,13 +120,13 @@ def _knows(table: TableProfile) -> Grid:
     )
 
 
-def _known_row(column: KnownColumn, table: TableProfile) -> Row:
+def _known_row(column: KnownColumn, table: TableProfile) -> GridRow:
     name = f"{printable(column.column)}{' (sensitive)' if column.role else ''}"
     if column.identifier_like:
-        return Row((name,), (f"identifier-like: {counted(column.distinct, 'value')}",))
+        return GridRow((name,), (f"identifier-like: {counted(column.distinct, 'value')}",))
     members = column.members or 0
     newly = column.newly_unique_records or 0
-    return Row(
+    return GridRow(
         (name,),
         (
             number(newly),
@@ -143,15 +143,15 @@ def _without(table: TableProfile) -> Grid:
     return Grid(
         f"What if a quasi-identifier were not known? {_members(table).capitalize()} that would "
         f"leave the classes below {k}, and how many of them lie in its outer 1{KEPT_TOGETHER}%:",
-        Row(("left out",), ("would leave", "share", f"in its outer 1{KEPT_TOGETHER}%")),
+        GridRow(("left out",), ("would leave", "share", f"in its outer 1{KEPT_TOGETHER}%")),
         [_left_out(column, below) for column in table.without if below],
         spacious=True,
     )
 
 
-def _left_out(column: LackedColumn, below: int) -> Row:
+def _left_out(column: LackedColumn, below: int) -> GridRow:
     share = column.share_in_outer_percent
-    return Row(
+    return GridRow(
         (printable(column.column),),
         (
             number(column.records_leaving),
@@ -166,15 +166,15 @@ def _elimination(table: TableProfile) -> Grid:
     return Grid(
         "How sure is someone of a sensitive value in the worst class, after ruling out its most "
         "frequent other values?",
-        Row(("ruled out",), (*(str(place) for place in range(ruled_out)), "certain after")),
+        GridRow(("ruled out",), (*(str(place) for place in range(ruled_out)), "certain after")),
         [_ruled_out(each) for each in table.elimination],
         spacious=True,
     )
 
 
-def _ruled_out(each: Elimination) -> Row:
+def _ruled_out(each: Elimination) -> GridRow:
     certain = each.eliminations_to_certainty
-    return Row(
+    return GridRow(
         (printable(each.sensitive),),
         (
             *(NONE if share is None else _short(share) for share in each.confidence),

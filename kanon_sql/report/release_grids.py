@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kanon_sql.report.document import NONE, Grid, Row
+from kanon_sql.report.document import NONE, Grid, GridRow
 from kanon_sql.report.search import how_found, minimal_nodes
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
 from kanon_sql.results.release import (
@@ -60,7 +60,7 @@ def _steps(result: ReleaseFindings) -> Grid:
     idle = made.algorithm == "datafly" and not made.steps
     grid = Grid(
         _NOTHING_TO_DO if idle else _how_found(made),
-        Row(
+        GridRow(
             ("step", "attribute", "level", ""),
             ("values", f"records in\n{violating}", "share"),
         ),
@@ -72,8 +72,8 @@ def _steps(result: ReleaseFindings) -> Grid:
 
 def _without_steps(grid: Grid) -> Grid:
     """What is left of the columns where there are only ends."""
-    ends = (Row(row.words[1:], row.figures[1:]) for row in grid.rows)
-    return grid._replace(header=Row(("",), grid.header.figures[1:]), rows=tuple(ends))
+    ends = (GridRow(row.words[1:], row.figures[1:]) for row in grid.rows)
+    return grid._replace(header=GridRow(("",), grid.header.figures[1:]), rows=tuple(ends))
 
 
 def _how_found(made: Anonymization) -> str:
@@ -82,9 +82,9 @@ def _how_found(made: Anonymization) -> str:
     return _BY_DATAFLY if made.algorithm == "datafly" else how_found(made)
 
 
-def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> Row:
+def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int = 0) -> GridRow:
     """A step in the columns of the table of steps."""
-    return Row(
+    return GridRow(
         (
             f"{place:>4}",
             printable(step.attribute),
@@ -99,7 +99,7 @@ def step_row(step: GeneralizationStep, place: int, from_level: int, whole: int =
     )
 
 
-def _ends(result: ReleaseFindings) -> Iterator[Row]:
+def _ends(result: ReleaseFindings) -> Iterator[GridRow]:
     """What was left after the last step, and what became of it."""
     made = result.anonymization
     whole = made.before.summary.records or 0
@@ -110,7 +110,7 @@ def _ends(result: ReleaseFindings) -> Iterator[Row]:
         ("of them in step 4", made.step4),
     ):
         if records or words != "of them in step 4":
-            yield Row(("", words), ("", number(records), _share(records, whole)))
+            yield GridRow(("", words), ("", number(records), _share(records, whole)))
 
 
 def _before_and_after(result: ReleaseFindings) -> Grid:
@@ -119,12 +119,12 @@ def _before_and_after(result: ReleaseFindings) -> Grid:
     average = before.records / before.classes if before.records and before.classes else None
     return Grid(
         "",
-        Row(
+        GridRow(
             ("",),
             ("records", "classes", "k", "lost\n(Iyengar)", "precision", "average\nclass"),
         ),
         (
-            Row(
+            GridRow(
                 ("before",),
                 (
                     *map(figure_or_none, (before.records, before.classes, before.k)),
@@ -133,7 +133,7 @@ def _before_and_after(result: ReleaseFindings) -> Grid:
                     tenths(average),
                 ),
             ),
-            Row(
+            GridRow(
                 ("after",),
                 (
                     *map(figure_or_none, (after.records, after.classes, after.k)),
@@ -150,9 +150,9 @@ def _by_attribute(result: ReleaseFindings) -> Grid:
     made = result.anonymization
     return Grid(
         "What became of each quasi-identifier, and what it lost:",
-        Row(("quasi-identifier", "level", ""), ("lost",)),
+        GridRow(("quasi-identifier", "level", ""), ("lost",)),
         tuple(
-            Row(
+            GridRow(
                 (printable(name), f"{level:>5}", printable(made.labels[name])),
                 (percentage(made.metrics.loss_by_quasi_identifier.get(name)),),
             )
@@ -168,7 +168,7 @@ def _by_level(result: ReleaseFindings, recoded: Recoded) -> Grid:
         if made.reached_top
         else f"Which level the records show, after {counted(recoded.rounds, 'round')}, and what "
         "each quasi-identifier lost:",
-        Row(("quasi-identifier", "level", ""), ("records", "share", "lost")),
+        GridRow(("quasi-identifier", "level", ""), ("records", "share", "lost")),
         tuple(
             row
             for name, reached in recoded.levels_by_records.items()
@@ -195,11 +195,11 @@ def _beside(recoded: Recoded, made: Anonymization) -> Iterator[str]:
 
 def _levels_of(
     name: str, reached: Mapping[int, int], labels: Mapping[int, str], metrics: Metrics
-) -> Iterator[Row]:
+) -> Iterator[GridRow]:
     """A row for each level that records show, with a bar as long as their share."""
     whole = sum(reached.values())
     for place, (level, records) in enumerate(sorted(reached.items())):
-        yield Row(
+        yield GridRow(
             (
                 printable(name),
                 f"{level:>2} {_bar(records, whole):<{_LONGEST_BAR}}",
@@ -220,9 +220,9 @@ def _bar(part: int, whole: int) -> str:
 def _associations(result: ReleaseFindings) -> Grid:
     return Grid(
         "How strongly they go together with a sensitive attribute (Cramér's V, from 0 to 1):",
-        Row(("quasi-identifier", "sensitive"), ("before", "after")),
+        GridRow(("quasi-identifier", "sensitive"), ("before", "after")),
         tuple(
-            Row(
+            GridRow(
                 (printable(each.quasi_identifier), printable(each.sensitive)),
                 (_hundredths(each.before), _hundredths(each.after)),
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kanon_sql.report.document import NONE, Grid, Row
+from kanon_sql.report.document import NONE, Grid, GridRow
 from kanon_sql.report.words.numbers import counted, number, percent, printable
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.results.release import Anonymization, MinimalNode, Search
@@ -53,9 +53,9 @@ def minimal_nodes(nodes: tuple[MinimalNode, ...]) -> Grid:
         f"{counted(len(nodes), 'choice')} of levels meet what is demanded and could not be lowered:"
         if nodes
         else "No choice of levels meets what is demanded.",
-        Row(("levels",), ("lost", "precision", "suppressed", "classes")),
+        GridRow(("levels",), ("lost", "precision", "suppressed", "classes")),
         tuple(
-            Row(
+            GridRow(
                 (levels_in_words(each),),
                 (
                     share(each.metrics.loss),

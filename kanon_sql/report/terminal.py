@@ -11,8 +11,8 @@ from kanon_sql.report.document import (
     Changes,
     Choices,
     Command,
-    Curve,
-    Facts,
+    LineChart,
+    FactList,
     Folded,
     Footer,
     Grid,
@@ -33,7 +33,7 @@ from kanon_sql.report.lines import (
     EMPTY,
     INDENT,
     Line,
-    Part,
+    StyledText,
     coloured,
     folded,
     padded,
@@ -102,19 +102,19 @@ def _lines(block: Block, width: int) -> Iterable[Line]:
         case Section(title):
             return folded(title, width, style="bold")
         case Status(status, word):
-            return [(Part(f"{INDENT}{word}", _STYLES.get(status, "bold")),)]
+            return [(StyledText(f"{INDENT}{word}", _STYLES.get(status, "bold")),)]
         case Points(sentences) | Choices(sentences):
             return [line for each in sentences for line in folded(each, prose, "  - ", rest="    ")]
-        case Facts(facts):
+        case FactList(facts):
             return _facts(facts, prose)
-        case Curve(table=table):
+        case LineChart(table=table):
             return _lines(table, width)
         case Folded(title, text, _):
-            return [(Part(f"{INDENT}{title}"),), *_as_written(text)]
+            return [(StyledText(f"{INDENT}{title}"),), *_as_written(text)]
         case Command(text):
             return _as_written(text)
         case Footer(text):
-            return [(Part(text, "dim"),)]
+            return [(StyledText(text, "dim"),)]
 
 
 # --- sentences ------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def _facts(facts: Sequence[tuple[str, str | None]], width: int) -> list[Line]:
 
 
 def _as_written(text: str) -> list[Line]:
-    return [(Part(f"{INDENT * 2}{line}"),) for line in text.split("\n")]
+    return [(StyledText(f"{INDENT * 2}{line}"),) for line in text.split("\n")]
 
 
 def _titled(title: str, width: int) -> list[Line]:
@@ -169,10 +169,10 @@ def _verdicts(verdicts: Verdicts, width: int) -> list[Line]:
     one_line = len(_UNDER_TITLE) + titles + 2 + achieved + 2 + extent <= width
     lines: list[Line] = []
     for verdict in found:
-        word = Part(f"{INDENT}{verdict.word:<8}{INDENT}", _STYLES[verdict.status])
+        word = StyledText(f"{INDENT}{verdict.word:<8}{INDENT}", _STYLES[verdict.status])
         text = f"{padded(verdict.title, titles)}  {verdict.achieved}"
         if one_line:
-            lines.append((word, Part(f"{padded(text, titles + 2 + achieved)}  {verdict.extent}")))
+            lines.append((word, StyledText(f"{padded(text, titles + 2 + achieved)}  {verdict.extent}")))
             continue
         lines += _beside(word, text, width, _UNDER_TITLE)
         if verdict.extent:
@@ -184,17 +184,17 @@ def _changed_checks(changed: ChangedChecks, width: int) -> Iterator[Line]:
     """Each check with its word, what was found below it where that does not fit beside it."""
     titles = widest(check.title for check in changed.checks)
     for check in changed.checks:
-        word = Part(f"{INDENT}{check.word:<7}{INDENT}", _STYLES.get(check.word, ""))
+        word = StyledText(f"{INDENT}{check.word:<7}{INDENT}", _STYLES.get(check.word, ""))
         text = f"{padded(check.title, titles)}  {check.found}".rstrip()
         yield from _beside(word, text, width, _UNDER_CHECK)
         if check.figures:
             yield from folded(check.figures, width, _UNDER_CHECK)
 
 
-def _beside(word: Part, text: str, width: int, under: str) -> Iterator[Line]:
+def _beside(word: StyledText, text: str, width: int, under: str) -> Iterator[Line]:
     """A word, and text beside it that goes on below itself."""
     first, *rest = folded(text, width, under)
-    yield (word, Part(first[0].text.removeprefix(under)))
+    yield (word, StyledText(first[0].text.removeprefix(under)))
     yield from rest
 
 
@@ -211,13 +211,13 @@ def _bars(bars: Bars, width: int) -> Iterator[Line]:
     room = width - len(INDENT) - labels - 2 - 3 - counts - 3 - shares - (3 + notes if notes else 0)
     longest = max(8, min(_WIDEST_BAR, room))
     most = max(each.fraction for each in bins)
-    yield (Part(f"{INDENT}{bars.title}"),)
+    yield (StyledText(f"{INDENT}{bars.title}"),)
     for each in bins:
         figures = f"   {numbers.number(each.count):>{counts}}   {each.share:>{shares}}"
         yield (
-            Part(f"{INDENT}{each.label:>{labels}}  "),
-            Part(f"{_bar(each, most, longest):<{longest}}", "red" if each.small else "cyan"),
-            Part(f"{figures}   {each.note}" if each.note else figures),
+            StyledText(f"{INDENT}{each.label:>{labels}}  "),
+            StyledText(f"{_bar(each, most, longest):<{longest}}", "red" if each.small else "cyan"),
+            StyledText(f"{figures}   {each.note}" if each.note else figures),
         )
 
 
@@ -233,17 +233,17 @@ def _changes(changes: Changes) -> Iterator[Line]:
     old = widest(["old", *(each.old for each in figures)])
     new = widest(["new", *(each.new for each in figures)])
     title = padded(changes.title, names)
-    yield (Part(f"{INDENT}{title}   {'old':>{old}}   {'new':>{new}}", "dim"),)
+    yield (StyledText(f"{INDENT}{title}   {'old':>{old}}   {'new':>{new}}", "dim"),)
     for each in figures:
         cells = f"{padded(each.name, names)}   {each.old:>{old}}   {each.new:>{new}}"
-        yield (Part(f"{INDENT}{cells}   "), Part(each.word, _STYLES.get(each.word, "")))
+        yield (StyledText(f"{INDENT}{cells}   "), StyledText(each.word, _STYLES.get(each.word, "")))
 
 
 def _values(values: Values, width: int) -> list[Line]:
     """The values that were asked for, under a warning."""
     lines = folded(values.warning, width, INDENT, style="bold yellow")
     for heading, rows in values.lists:
-        lines += [EMPTY, (Part(f"{INDENT}{heading}", "bold"),), *_rows(rows, width)]
+        lines += [EMPTY, (StyledText(f"{INDENT}{heading}", "bold"),), *_rows(rows, width)]
     return lines
 
 

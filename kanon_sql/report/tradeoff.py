@@ -11,7 +11,7 @@ from kanon_sql.report.document import (
     Grid,
     Heading,
     Prose,
-    Row,
+    GridRow,
     Strong,
     Warnings,
 )
@@ -70,9 +70,9 @@ def _costs(found: Tradeoff, points: Sequence[Point], above: str = "") -> Grid:
     whole = 1.0 if in_shares else most
     return Grid(
         above,
-        Row(("   k", ""), ("lost" if in_shares else found.metric, "suppressed", "", "classes")),
+        GridRow(("   k", ""), ("lost" if in_shares else found.metric, "suppressed", "", "classes")),
         tuple(
-            Row(
+            GridRow(
                 (f"{each.k:>4}", _bar(values[each.k], whole)),
                 (
                     _told(values[each.k], in_shares=in_shares),
@@ -91,9 +91,9 @@ def _levels(points: Sequence[Point]) -> Grid:
     for each in points:
         words = _levels_in_words(each)
         precision = share(each.metrics.precision if each.metrics else None)
-        rows.append(Row((f"{each.k:>4}", "the same" if words == before else words), (precision,)))
+        rows.append(GridRow((f"{each.k:>4}", "the same" if words == before else words), (precision,)))
         before = words
-    return Grid("At these levels:", Row(("   k", "levels"), ("precision",)), tuple(rows))
+    return Grid("At these levels:", GridRow(("   k", "levels"), ("precision",)), tuple(rows))
 
 
 def _levels_in_words(point: Point) -> str:

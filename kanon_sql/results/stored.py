@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.costs import CostOfK, Costs
-from kanon_sql.results.parts import Kind, Part, loaded, parsed, text_of, whole_of
+from kanon_sql.results.json_document import Kind, JsonValue, loaded, parsed, text_of, whole_of
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, MinimalNode, Recoded, ReleaseFindings
 from kanon_sql.results.table import (
@@ -86,7 +86,7 @@ def result_of(
     """The result in a file, in a text, or as plain values; of a release, how it was made too."""
     name, value = _named(source)
     if isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value):
-        whole = Part(name, _HOW_COSTS, "", value)
+        whole = JsonValue(name, _HOW_COSTS, "", value)
         _refuse_later(whole)
         found: Tradeoff = _of(Tradeoff, whole.part("tradeoff"))
         asked = whole.get_or_none("asked", str)
@@ -97,7 +97,7 @@ def result_of(
     return _findings(whole)
 
 
-def _findings(whole: Part) -> AuditFindings:
+def _findings(whole: JsonValue) -> AuditFindings:
     """The tables of a result; of a release, how it was made too."""
     tables, version = _tables(whole), whole.get("kanon_sql", str)
     made = whole.find("anonymization")
@@ -109,12 +109,12 @@ def _findings(whole: Part) -> AuditFindings:
     return ReleaseFindings(tables, version, found, **_how(whole))
 
 
-def _how(whole: Part) -> dict[str, str | None]:
+def _how(whole: JsonValue) -> dict[str, str | None]:
     """When a result came about, and by which command."""
     return {key: whole.get_or_none(key, str) for key in ("audited", "asked")}
 
 
-def _recoded(made: Part) -> Recoded | None:
+def _recoded(made: JsonValue) -> Recoded | None:
     """Where the classes of a local recoding ended, which stands among all else of the release."""
     reached = made.find("levels_by_records")
     if reached is None:
@@ -128,7 +128,7 @@ def _recoded(made: Part) -> Recoded | None:
     )
 
 
-def _by_level(part: Part, kind: type[Kind]) -> dict[int, Kind]:
+def _by_level(part: JsonValue, kind: type[Kind]) -> dict[int, Kind]:
     """What is said of each level, whose number is a text in JSON."""
     if not all(level.isdecimal() for level in part.object()):
         raise part.error("an object whose names are levels")
@@ -152,7 +152,7 @@ def read_to_sign(path: Path) -> ToSign:
     text = text_of(path, _HOW_A_RESULT)
     value = loaded(text.lstrip("\ufeff"), path, _HOW_A_RESULT)
     if isinstance(value, dict) and "tradeoff" in value:
-        whole = Part(path, _HOW_COSTS, "", value)
+        whole = JsonValue(path, _HOW_COSTS, "", value)
         _refuse_later(whole)
         how = {
             "audited": whole.part("tradeoff").get_or_none("audited", str),
@@ -177,7 +177,7 @@ def read_to_sign(path: Path) -> ToSign:
     return ToSign(path, text, found)
 
 
-def _refuse_later(whole: Part) -> None:
+def _refuse_later(whole: JsonValue) -> None:
     """Raise if a later version wrote it."""
     written = whole.get("kanon_sql", str)
     if _release_of(written) > _release_of(VERSION):
@@ -204,12 +204,12 @@ def read_profile(path: Path) -> tuple[TableProfile, ...]:
     return _profiles(whole)
 
 
-def _is_profile(whole: Part) -> bool:
+def _is_profile(whole: JsonValue) -> bool:
     tables = list(whole.part("tables").items())
     return bool(tables) and all("attacker_knows" in each.object() for each in tables)
 
 
-def _profiles(whole: Part) -> tuple[TableProfile, ...]:
+def _profiles(whole: JsonValue) -> tuple[TableProfile, ...]:
     _refuse_later(whole)
     return tuple(_of(TableProfile, each) for each in whole.part("tables").items())
 
@@ -219,17 +219,17 @@ def read_costs(path: Path) -> Costs:
     value = parsed(path, _HOW_COSTS)
     if not (isinstance(value, dict) and {"kanon_sql", "tradeoff"} <= set(value)):
         raise InputError(f"{path} is no result of tradeoff. {_HOW_COSTS}")
-    whole = Part(path, _HOW_COSTS, "", value)
+    whole = JsonValue(path, _HOW_COSTS, "", value)
     _refuse_later(whole)
     return _costs(whole)
 
 
 def costs_of(result: Mapping[str, Any]) -> Costs:
     """What each k costs, of a result of `tradeoff` as plain values."""
-    return _costs(Part("the result", _HOW_COSTS, "", result))
+    return _costs(JsonValue("the result", _HOW_COSTS, "", result))
 
 
-def _costs(whole: Part) -> Costs:
+def _costs(whole: JsonValue) -> Costs:
     found = whole.part("tradeoff")
     metric = found.get_or_none("metric", str) or "loss"
     points = tuple(_cost(each, metric) for each in found.part("points").items())
@@ -244,7 +244,7 @@ def _costs(whole: Part) -> Costs:
     )
 
 
-def _cost(part: Part, metric: str) -> CostOfK:
+def _cost(part: JsonValue, metric: str) -> CostOfK:
     metrics, levels = part.find("metrics"), part.find("levels")
     lost = metrics.find(metric) if metrics else None
     return CostOfK(
@@ -276,7 +276,7 @@ def _named(source: Any) -> tuple[Path | str, Any]:
     )
 
 
-def _result(whole: Part) -> Part:
+def _result(whole: JsonValue) -> JsonValue:
     """The whole, if it is a result of an audit."""
     if "baseline" in whole.value:
         raise InputError(
@@ -311,14 +311,14 @@ def read_baseline(path: Path) -> tuple[TableResult, ...]:
 # --- the parts of a result ------------------------------------------------------------------
 
 
-def _tables(whole: Part) -> tuple[TableResult, ...]:
+def _tables(whole: JsonValue) -> tuple[TableResult, ...]:
     tables = tuple(_table(part) for part in whole.part("tables").items())
     if not tables:
         raise InputError(f"{whole.path} has no table. {whole.how}")
     return tables
 
 
-def _table(part: Part) -> TableResult:
+def _table(part: JsonValue) -> TableResult:
     if "attacker_knows" in part.object():
         raise InputError(f"{part.path} is a profile, and an audit is needed. {part.how}")
     histogram, levels, summary = part.find("histogram"), part.find("levels"), part.find("summary")
@@ -353,13 +353,13 @@ def _table(part: Part) -> TableResult:
     )
 
 
-def _texts(part: Part, key: str) -> dict[str, str]:
+def _texts(part: JsonValue, key: str) -> dict[str, str]:
     """Words by the names of what they are about."""
     said = part.find(key)
     return {name: said.get(name, str) for name in said.object()} if said else {}
 
 
-def _clips(part: Part) -> dict[str, list[Any]]:
+def _clips(part: JsonValue) -> dict[str, list[Any]]:
     """The lowest and the highest value kept, by quasi-identifier."""
     clips = part.find("clip")
     return {
@@ -369,7 +369,7 @@ def _clips(part: Part) -> dict[str, list[Any]]:
     }
 
 
-def _status(part: Part) -> Status:
+def _status(part: JsonValue) -> Status:
     """The status of a table; in a baseline, which has none, that of its checks is not looked at."""
     found = part.find("status")
     if found is None:
@@ -380,7 +380,7 @@ def _status(part: Part) -> Status:
     return status
 
 
-def _risks(part: Part) -> Iterator[tuple[str, dict[str, float] | None]]:
+def _risks(part: JsonValue) -> Iterator[tuple[str, dict[str, float] | None]]:
     """The figures of each attacker; None for one that was not looked at."""
     risks = part.find("risk")
     for attacker in risks.object() if risks else ():
@@ -395,7 +395,7 @@ _OWN_KEYS = ("model", "parameters", "holds", "achieved", "violating_classes", "v
              "violating_people", "accepted", "baseline")  # fmt: skip
 
 
-def _check(part: Part) -> CheckResult:
+def _check(part: JsonValue) -> CheckResult:
     model = _model(part)
     if part.part("achieved").value is not None:
         _refuse_without_figures(part, model)
@@ -416,7 +416,7 @@ def _check(part: Part) -> CheckResult:
     )
 
 
-def _refuse_without_figures(part: Part, model: Model) -> None:
+def _refuse_without_figures(part: JsonValue, model: Model) -> None:
     """Raise unless everything that counts of a check is there and is a number, or undefined."""
     achieved = part.part("achieved")
     for name in model.figures:
@@ -426,7 +426,7 @@ def _refuse_without_figures(part: Part, model: Model) -> None:
             _real(figure)
 
 
-def _model(part: Part) -> Model:
+def _model(part: JsonValue) -> Model:
     """The model with its parameters, complete, as this version has it."""
     parameters = part.part("parameters")
     try:
@@ -438,7 +438,7 @@ def _model(part: Part) -> Model:
         raise InputError(f"{part.path}: {part.place}: {error.marked}") from None
 
 
-def _in_baseline(part: Part) -> InBaseline:
+def _in_baseline(part: JsonValue) -> InBaseline:
     return InBaseline(
         part.get("holds", bool),
         {
@@ -451,7 +451,7 @@ def _in_baseline(part: Part) -> InBaseline:
     )
 
 
-def _of(kind: Any, part: Part) -> Any:
+def _of(kind: Any, part: JsonValue) -> Any:
     """The part as a value of this kind, whose own parts stand under the names of its fields."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:
@@ -481,7 +481,7 @@ def _of(kind: Any, part: Part) -> Any:
     return _real(part) if kind is float else part.as_(kind)
 
 
-def _real(part: Part) -> float:
+def _real(part: JsonValue) -> float:
     value = _numbers(part.value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value

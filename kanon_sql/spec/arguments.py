@@ -16,7 +16,7 @@ from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
 from kanon_sql.spec.models.base import Model
 from kanon_sql.spec.models.catalogue import short_checks
-from kanon_sql.spec.parts import ReferenceSpec
+from kanon_sql.spec.question_parts import ReferenceSpec
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned, advice, table_spec
 
 Names = str | Iterable[str]

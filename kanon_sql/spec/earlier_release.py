@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from kanon_sql.spec.parts import Part, names
+from kanon_sql.spec.question_parts import SpecPart, names
 
 
-class EarlierReleaseSpec(Part, BaseModel):
+class EarlierReleaseSpec(SpecPart, BaseModel):
     """An earlier release of the same people. The entity says who is who in both."""
 
     source: Any = Field(repr=False)

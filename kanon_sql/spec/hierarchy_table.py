@@ -40,7 +40,7 @@ class Fault(NamedTuple):
         return self.sentence
 
 
-class Row(NamedTuple):
+class HierarchyRow(NamedTuple):
     """A raw value and its ancestors, from the nearest to the farthest."""
 
     line: int
@@ -55,7 +55,7 @@ class HierarchyTable:
     """A hierarchy as a table: a row a raw value, a column a level."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[HierarchyRow, ...]
     has_lines: bool = True
     """Whether a row's number is one of a file's lines."""
     columns: tuple[str, ...] = ()
@@ -282,7 +282,7 @@ def read_hierarchy(path: str | Path) -> HierarchyTable:
         HierarchyTable(
             str(path),
             tuple(
-                Row(line, row[0], tuple(row[1:]), has_value=0 not in missing)
+                HierarchyRow(line, row[0], tuple(row[1:]), has_value=0 not in missing)
                 for line, row, missing in rows
             ),
         )
@@ -292,7 +292,7 @@ def read_hierarchy(path: str | Path) -> HierarchyTable:
 def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> HierarchyTable:
     """The same of a mapping: each raw value with its ancestors."""
     rows = tuple(
-        Row(number, raw, tuple(above)) for number, (raw, above) in enumerate(ancestors.items(), 1)
+        HierarchyRow(number, raw, tuple(above)) for number, (raw, above) in enumerate(ancestors.items(), 1)
     )
     return _of_single_lines(HierarchyTable(name, rows, has_lines=False))
 
@@ -315,7 +315,7 @@ def table_of_rows(
         HierarchyTable(
             name,
             tuple(
-                Row(number, raw or "", tuple(label or "" for label in above), raw is not None)
+                HierarchyRow(number, raw or "", tuple(label or "" for label in above), raw is not None)
                 for number, (raw, *above) in enumerate(rows, 1)
             ),
             has_lines=False,

@@ -27,11 +27,11 @@ from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import KINDS_OF_LEVELS, GeneralizationHierarchy
 from kanon_sql.spec.models.base import Count
 from kanon_sql.spec.models.closeness import TCloseness
-from kanon_sql.spec.parts import (
+from kanon_sql.spec.question_parts import (
     BESIDE_A_COLUMN,
     Check,
     ColumnNames,
-    Part,
+    SpecPart,
     ReferenceSpec,
     Words,
     first_repeated,
@@ -45,7 +45,7 @@ SensitiveNulls = Literal["value", "unknown"]
 Unassigned = Literal["warn", "drop", "error"]
 
 
-class ReleaseSpec(Part, BaseModel):
+class ReleaseSpec(SpecPart, BaseModel):
     """What the report says of a release, in the words of who answers for it."""
 
     recipient: Words | None = None
@@ -58,7 +58,7 @@ class ReleaseSpec(Part, BaseModel):
     """When it is to be looked at again, as in 2027-06-30."""
 
 
-class TableSpec(Part, BaseModel):
+class TableSpec(SpecPart, BaseModel):
     """One table and what is asked of it."""
 
     source: Any = Field(repr=False)
@@ -182,7 +182,7 @@ class TableSpec(Part, BaseModel):
             yield "the weight", self.weight
 
 
-class Defaults(Part, BaseModel):
+class Defaults(SpecPart, BaseModel):
     """What holds for every table that does not say otherwise."""
 
     connect: Annotated[str | None, Field(repr=False)] = None
@@ -201,7 +201,7 @@ class TablePlaces:
     """In the order in which a result has the checks that were asked: first those that gate."""
 
 
-class AuditSpec(Part, BaseModel):
+class AuditSpec(SpecPart, BaseModel):
     """Everything one audit asks, over one or several tables."""
 
     version: Literal[1] = 1

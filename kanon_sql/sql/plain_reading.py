@@ -12,7 +12,7 @@ from functools import cache
 import sqlglot
 from sqlglot.tokenizer_core import Token, TokenType
 
-from kanon_sql.sql.excerpt import CLOSING, OPENING
+from kanon_sql.sql.ctes import CLOSING, OPENING
 from kanon_sql.sql.quoting import DIALECT
 
 _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}

@@ -30,7 +30,7 @@ from pyarrow import parquet
 from searches import EXERCISE, Cells, Drawn, anonymize, cells, figures, labels, questions
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing import climbs
+from kanon_sql.anonymizing.search import datafly_counts
 from kanon_sql.report.release import after_datafly
 
 
@@ -198,8 +198,8 @@ def test_nodes_counted_at_once_and_one_by_one(columns: int) -> None:
 def counted_at_once() -> Iterator[None]:
     """Count the nodes of any table so."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(climbs, "LARGE", 0)
-        patch.setattr(climbs, "ALIKE", 1000)
+        patch.setattr(datafly_counts, "LARGE", 0)
+        patch.setattr(datafly_counts, "ALIKE", 1000)
         yield
 
 

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing import recoded_views
+from kanon_sql.anonymizing.recoding import recoded_views
 from kanon_sql.sql import macros
 
 PEOPLE = pa.table(

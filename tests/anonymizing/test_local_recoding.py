@@ -27,7 +27,10 @@ from real_data import DATA
 from searches import Drawn, anonymize, as_text, questions
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing import cuts, first_rounds, recoded_views, released_by_class
+from kanon_sql.anonymizing.recoding import split_tree
+from kanon_sql.anonymizing.recoding import first_rounds
+from kanon_sql.anonymizing.recoding import recoded_views
+from kanon_sql.anonymizing import local_release
 from kanon_sql.cli.main import main
 
 Cells = Counter[tuple[str | None, ...]]
@@ -382,7 +385,7 @@ def test_no_seed_of_a_person_is_replaced(tmp_path: Path) -> None:
 def test_a_model_of_more_parts_than_views_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cuts, "MOST_PARTS", 1)
+    monkeypatch.setattr(split_tree, "MOST_PARTS", 1)
 
     result = modelled(tmp_path / "people_released.sql")
 
@@ -748,8 +751,8 @@ def test_none_where_each_class_has_a_round_to_itself(monkeypatch: pytest.MonkeyP
 
 
 def test_of_too_many_parts_a_warehouse_has_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuts, "MOST_PARTS", 1)
-    monkeypatch.setattr(released_by_class, "MOST_PARTS", 1)
+    monkeypatch.setattr(split_tree, "MOST_PARTS", 1)
+    monkeypatch.setattr(local_release, "MOST_PARTS", 1)
     with closing(sqlite3.connect(":memory:")) as warehouse:
         warehouse.execute("create table people (age text, country text)")
         warehouse.executemany("insert into people values (?, ?)", [(str(a), c) for a, c in PEOPLE])

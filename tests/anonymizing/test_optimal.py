@@ -23,8 +23,9 @@ from commands import run
 from oracle_optimal import Hierarchy, Problem
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing import coarse_sets, frequency_sets
-from kanon_sql.anonymizing.options import METRIC_NAMES
+from kanon_sql.anonymizing.search import coarse_sets
+from kanon_sql.anonymizing.search import frequency_sets
+from kanon_sql.anonymizing.release.options import METRIC_NAMES
 from kanon_sql.errors import EngineError, SpecError
 
 DATA = os.environ.get("KANON_SQL_DATA")
@@ -572,9 +573,9 @@ def test_a_time_limit_before_anything_is_found_is_a_failure(people: Path) -> Non
 def test_a_time_limit_ends_with_the_best_that_was_found(
     people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kanon_sql.anonymizing import choosing
+    from kanon_sql.anonymizing.search import optimal_search
 
-    monkeypatch.setattr(choosing.Deadline, "is_over", lambda self, progress: bool(progress.best))
+    monkeypatch.setattr(optimal_search.Deadline, "is_over", lambda self, progress: bool(progress.best))
     found = kanon.anonymize(people, {"zip": TOWNS, "age": AGES}, k=3, algorithm="optimal")
     search = found.anonymization.search
 
@@ -589,7 +590,7 @@ def test_a_time_limit_ends_with_the_best_that_was_found(
 
 STOPPED = """
 import os, signal, sys
-from kanon_sql.anonymizing.exploring import Nodes
+from kanon_sql.anonymizing.search.node_evaluation import Nodes
 from kanon_sql.cli.main import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -18,7 +18,7 @@ import pytest
 from places import TESTS
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.view_names import CLASSES, DONORS, NUMBERED, VIOLATING
+from kanon_sql.anonymizing.release.view_names import CLASSES, DONORS, NUMBERED, VIOLATING
 from kanon_sql.auditing import auditor
 from kanon_sql.cli.main import main
 from kanon_sql.files import HeldFolder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kanon_sql.engines.definitions import Definitions
+from kanon_sql.engines.cte_store import CteStore
 
 
-class Kept(Definitions):
+class Kept(CteStore):
     dialect = "duckdb"
 
 

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from kanon_sql.auditing import estimates
 from kanon_sql.auditing.estimates import (
-    PopulationUniqueness,
+    UniquenessEstimates,
     SizeCounts,
     individual_risk,
     population_uniqueness,
     required_class_size,
 )
 from kanon_sql.errors import InputError, SpecError
-from kanon_sql.plan import checks
+from kanon_sql.plan import resolve_checks
 
 # fmt: off
 ADULT = {
@@ -175,7 +175,7 @@ def test_without_uniques_every_estimate_is_zero(population: int) -> None:
 def test_a_sample_of_all_has_its_own_share() -> None:
     found = population_uniqueness({1: 2, 2: 1}, 4)
 
-    assert found == PopulationUniqueness(0.5, 0.5, 0.5, small_fraction=False)
+    assert found == UniquenessEstimates(0.5, 0.5, 0.5, small_fraction=False)
     assert found.dankar == 0.5
 
 
@@ -232,7 +232,7 @@ def test_a_population_below_the_sample_is_refused() -> None:
 
 def test_an_unknown_estimator_is_refused() -> None:
     with pytest.raises(SpecError, match="must be dankar, zayatz, pitman or snb"):
-        PopulationUniqueness(0, 0, 0, small_fraction=True).estimate("hoshino")
+        UniquenessEstimates(0, 0, 0, small_fraction=True).estimate("hoshino")
 
 
 samples = st.dictionaries(
@@ -432,7 +432,7 @@ def test_without_scipy_the_sentence_says_how_to_get_it(monkeypatch: pytest.Monke
         monkeypatch.setitem(sys.modules, module, None)
 
     with pytest.raises(SpecError) as both:
-        checks.require()
+        resolve_checks.require()
     with pytest.raises(SpecError) as uniqueness:
         population_uniqueness({1: 1}, 10)
     with pytest.raises(SpecError) as k_map:

@@ -24,7 +24,7 @@ import pytest
 
 import kanon_sql as kanon
 from kanon_sql.engines.duckdb.engine import DuckDBEngine
-from kanon_sql.engines.duckdb.evidence import FileEvidence
+from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
 from kanon_sql.engines.duckdb.targets import Targets
 from kanon_sql.engines.readers import Run
 from kanon_sql.errors import EngineError, InputError, KanonError, SpecError

@@ -23,7 +23,7 @@ from unread import unread
 
 import kanon_sql as kanon
 from kanon_sql.sql import macros
-from kanon_sql.sql.excerpt import named_sets, until
+from kanon_sql.sql.ctes import named_sets, until
 
 HERE = TESTS / "golden"
 

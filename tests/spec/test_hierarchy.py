@@ -16,7 +16,7 @@ from kanon_sql.spec.builders import parse_builder, parse_clip
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy, single, spoken
 from kanon_sql.spec.hierarchy_table import (
     HierarchyTable,
-    Row,
+    HierarchyRow,
     hierarchy_table,
     read_hierarchy,
     read_tree,
@@ -438,7 +438,7 @@ def test_a_mapping_is_held_to_the_same() -> None:
 
 
 def test_rows_of_a_table_have_no_lines() -> None:
-    rows = (Row(1, "a", ("x",)), Row(2, "a", ("x",)))
+    rows = (HierarchyRow(1, "a", ("x",)), HierarchyRow(2, "a", ("x",)))
 
     assert [str(fault) for fault in HierarchyTable("ages", rows, has_lines=False).faults] == [
         'ages: "a" is there twice.'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kanon_sql.anonymizing.result import AnonymizationResult
+from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.results.release import (
     Anonymization,
     Association,

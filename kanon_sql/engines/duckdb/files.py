@@ -35,7 +35,7 @@ from kanon_sql.sql.quoting import literal
 JSON_TYPES = {"BOOLEAN", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "VARCHAR", "JSON"}
 
 
-class Source(NamedTuple):
+class FileSource(NamedTuple):
     """A FROM expression, and how the file is read."""
 
     sql: str
@@ -110,7 +110,7 @@ def file_source(
     delimiter: str | None = None,
     null_strings: Sequence[str] = (),
     keep_glob: bool = True,
-) -> Source:
+) -> FileSource:
     """What reads the CSV, Parquet or JSON files of `path` whole. Raises `InputError` if nothing
     can.
 
@@ -123,7 +123,7 @@ def file_source(
     if kind == "json":
         return json_source(path, written, files, run)
     sql, in_lines = csv_source(written, files, run, delimiter=delimiter, null_strings=null_strings)
-    return Source(sql, text=True, in_lines=in_lines)
+    return FileSource(sql, text=True, in_lines=in_lines)
 
 
 def require_readable(file: str) -> None:
@@ -145,7 +145,7 @@ def require_readable(file: str) -> None:
         raise InputError(f"{file} holds no records, and so no columns to ask about.")
 
 
-def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
+def parquet_source(written: str, files: tuple[str, ...], run: Run) -> FileSource:
     """Parquet files that have the same columns and types, as their footers say."""
     shapes = parquet_shapes(files, run)
     for file in files:
@@ -153,7 +153,7 @@ def parquet_source(written: str, files: tuple[str, ...], run: Run) -> Source:
         require_same_columns(files[0], shapes[files[0]], file, shapes[file])
     own = [name for name, *_ in shapes[files[0]]]
     options = hive_columns(files, own) | nan_beyond_bounds(shapes[files[0]])
-    return Source(call("read_parquet", written, options))
+    return FileSource(call("read_parquet", written, options))
 
 
 Shape = list[tuple[Any, ...]]
@@ -214,7 +214,7 @@ def require_same_columns(first_file: str, first: Shape, file: str, shape: Shape)
         raise InputError(f"{file} {fault}. Files read as one table need the same columns.")
 
 
-def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> Source:
+def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> FileSource:
     """JSON with the types of a look at all of it; text stays text, and no number is rounded.
 
     DuckDB would read `2020-1-1` as the date `2020-01-01` and a wide integer as a DOUBLE.
@@ -236,7 +236,7 @@ def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> So
         raise
     except duckdb.Error:
         raise damaged(path, "JSON objects, one a line or in one array") from None
-    return Source(
+    return FileSource(
         call("read_json", written, options | {"columns": struct(types)}),
         in_lines=call_in_lines("read_json", written, options, types),
     )

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 
 from kanon_sql.engines.duckdb.errors import explained, relation_alone, without_values
-from kanon_sql.engines.duckdb.evidence import Evidence, is_database
+from kanon_sql.engines.duckdb.file_fingerprint import Evidence, is_database
 from kanon_sql.engines.duckdb.files import (
     file_source,
     list_files,

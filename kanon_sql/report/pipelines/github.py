@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.pipelines.outcomes import Outcome, TableOutcomes, file_name, outcomes, summary
+from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes, summary
 from kanon_sql.results.table import AuditFindings
 from kanon_sql.spec.spec import TablePlaces
 from kanon_sql.spec.yaml_document import Place
@@ -40,7 +40,7 @@ def _of_table(found: TableOutcomes) -> Iterator[str]:
         yield _command("warning", "kanon-sql", message, found.place)
 
 
-def _of_check(outcome: Outcome) -> str:
+def _of_check(outcome: CheckOutcome) -> str:
     command = _COMMANDS[outcome.kind]
     if command == "debug":
         return f"::debug::{_message(outcome.text)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from kanon_sql.report.pipelines.outcomes import Outcome, TableOutcomes, file_name, outcomes
+from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes
 from kanon_sql.results.table import AuditFindings
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.spec import TablePlaces
@@ -64,7 +64,7 @@ def _add_suite(root: ElementTree.Element, found: TableOutcomes) -> None:
         )
 
 
-def _add_case(suite: ElementTree.Element, outcome: Outcome) -> None:
+def _add_case(suite: ElementTree.Element, outcome: CheckOutcome) -> None:
     case = ElementTree.SubElement(
         suite, "testcase", classname=_classname(outcome.table), name=outcome.name
     )

@@ -42,7 +42,7 @@ _COUNTED: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """What became of one check, or of a table that could not be audited."""
 
     kind: Kind
@@ -65,7 +65,7 @@ class TableOutcomes:
 
     table: TableResult
     place: Place | None
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CheckOutcome, ...]
 
     @property
     def name(self) -> str:
@@ -83,7 +83,7 @@ _NOTHING = TableOutcomes(
     TableResult("selection", "", "no_data", ()),
     None,
     (
-        Outcome(
+        CheckOutcome(
             kind="no_data",
             table="selection",
             rule="no_data",
@@ -144,13 +144,13 @@ def plain(text: str) -> str:
     return printable(numbers.plain(text).replace("\n", " "))
 
 
-def _of_table(table: TableResult, asked: TablePlaces | None) -> Iterator[Outcome]:
+def _of_table(table: TableResult, asked: TablePlaces | None) -> Iterator[CheckOutcome]:
     place = asked.table if asked else None
     name = printable(table.name)
     unanswered = tables.unanswered(table)
     if unanswered:
         kind: Kind = "no_data" if table.status == "no_data" else "error"
-        yield Outcome(
+        yield CheckOutcome(
             kind, name, kind, "audit", f"{name}: {_WORDS[kind]}", plain(unanswered), place
         )
     places = asked.checks if asked else ()
@@ -159,7 +159,7 @@ def _of_table(table: TableResult, asked: TablePlaces | None) -> Iterator[Outcome
         own = check_name(check)
         names[own] = names.get(own, 0) + 1
         kind = "unasked" if unanswered else models.verdict_status(check)
-        yield Outcome(
+        yield CheckOutcome(
             kind,
             name,
             check.model,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from kanon_sql.report.pipelines.outcomes import Outcome, TableOutcomes, file_name, outcomes
+from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes
 from kanon_sql.results.table import AuditFindings
 from kanon_sql.spec.models.catalogue import MODELS
 from kanon_sql.spec.spec import TablePlaces
@@ -83,11 +83,11 @@ def rules() -> Iterator[dict[str, Any]]:
     yield _NO_DATA
 
 
-def _is_result(outcome: Outcome) -> bool:
+def _is_result(outcome: CheckOutcome) -> bool:
     return outcome.kind in ("violated", "accepted", "no_data")
 
 
-def _result(outcome: Outcome, number: int) -> dict[str, Any]:
+def _result(outcome: CheckOutcome, number: int) -> dict[str, Any]:
     is_accepted = outcome.kind == "accepted"
     suppressed = {
         "suppressions": [
@@ -152,6 +152,6 @@ def _artifact(file: Path) -> dict[str, str]:
     return {"uri": quote(name), "uriBaseId": "%SRCROOT%"}
 
 
-def _fingerprint(outcome: Outcome) -> str:
+def _fingerprint(outcome: CheckOutcome) -> str:
     """What is the same for a check of a table wherever its line may move."""
     return hashlib.sha256(f"{outcome.table}\n{outcome.name}".encode()).hexdigest()

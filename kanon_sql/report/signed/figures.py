@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kanon_sql.report.attempts import in_words
-from kanon_sql.report.document import NONE, Bars, Block, Curve, Facts, Grid, Points, Prose, Row
+from kanon_sql.report.worksheet_text import in_words
+from kanon_sql.report.document import NONE, Bars, Block, LineChart, FactList, Grid, Points, Prose, GridRow
 from kanon_sql.report.identifying import in_turn
 from kanon_sql.report.plots import (
     Chart,
@@ -50,7 +50,7 @@ def risk(signed: Signed) -> Iterator[Block]:
 
 def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
     rows = [
-        Row((name, measure), figures)
+        GridRow((name, measure), figures)
         for attacker, name in _ATTACKERS.items()
         if table.risk.get(attacker)
         for measure, figures in _measures(attacker, table, signed)
@@ -60,7 +60,7 @@ def _risk(table: TableResult, signed: Signed) -> Iterator[Block]:
         columns = ("before", "threshold", found) if signed.made else ("threshold", found)
         yield Grid(
             "The chance that an attacker finds the right person.",
-            Row(("attacker", "chance"), columns),
+            GridRow(("attacker", "chance"), columns),
             rows,
         )
         yield Prose([_meaning(table)])
@@ -212,14 +212,14 @@ def _curve(table: TableResult, signed: Signed) -> Iterator[Block]:
     of_all = members(table)
     caption = f"Share of the {of_all} that can be found with at least this chance (prosecutor)."
     at = {chance: _share_at(steps, chance, table, least) for chance in _AT}
-    yield Curve(
+    yield LineChart(
         risk_curve(_thinned(steps), of_all, bounds),
         f"{caption} {_in_words(at, of_all)}"
         + (" The dashed line is what was allowed." if bounds else ""),
         Grid(
             caption,
-            Row(("chance",), (f"{of_all} at or above it",)),
-            [Row((_percentage(round(chance, 3)),), (share,)) for chance, share in at.items()],
+            GridRow(("chance",), (f"{of_all} at or above it",)),
+            [GridRow((_percentage(round(chance, 3)),), (share,)) for chance, share in at.items()],
         ),
         WITHOUT_THE_EXTRA,
     )
@@ -376,7 +376,7 @@ def _known(profile: TableProfile, of_all: str) -> Iterator[Block]:
             ],
         )
     if alike:
-        yield Facts([("Identifier-like", ", ".join(map(printable, alike)))])
+        yield FactList([("Identifier-like", ", ".join(map(printable, alike)))])
 
 
 def _bin(name: str, count: int, whole: int) -> Bin:

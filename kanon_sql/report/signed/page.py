@@ -6,25 +6,27 @@ from collections.abc import Callable, Iterator
 
 from kanon_sql.report import html
 from kanon_sql.report.document import Block, Section, Status
-from kanon_sql.report.signed import closing, costs, figures, opening
+from kanon_sql.report.signed import costs, figures
+from kanon_sql.report.signed import evidence
+from kanon_sql.report.signed import scope
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import listed
 
 PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
-    ("What was audited", opening.subject),
-    ("The finding", opening.finding),
-    ("What was looked at", opening.looked_at),
+    ("What was audited", scope.subject),
+    ("The finding", scope.finding),
+    ("What was looked at", scope.looked_at),
     ("Risk", figures.risk),
     ("Class sizes", figures.sizes),
     ("Risk curve", figures.curve),
     ("What each column adds", figures.columns),
     ("Sensitive attributes", figures.sensitive),
     ("What k costs", costs.costs),
-    ("Since the last release", closing.changes),
-    ("What this page does not show", closing.limits),
-    ("Evidence", closing.evidence),
-    ("Decision", closing.decision),
+    ("Since the last release", evidence.changes),
+    ("What this page does not show", evidence.limits),
+    ("Evidence", evidence.evidence),
+    ("Decision", evidence.decision),
 )
 """The parts in their order; one that has nothing to say is left out."""
 

@@ -16,7 +16,7 @@ from kanon_sql.results.release import Anonymization, ReleaseFindings
 from kanon_sql.results.table import AuditFindings, CheckResult, TableResult
 from kanon_sql.results.worksheet import Attempts
 from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.parts import the_reference
+from kanon_sql.spec.question_parts import the_reference
 
 Audience = Literal["internal", "external"]
 AUDIENCES: tuple[Audience, ...] = ("internal", "external")

@@ -24,7 +24,7 @@ from kanon_sql.report.words.phrases import members
 from kanon_sql.report.words.sensitive import ORDER, in_order, told
 from kanon_sql.results.table import AuditFindings, CheckResult, HistogramBin, TableResult
 from kanon_sql.spec.models.catalogue import MODELS
-from kanon_sql.spec.parts import the_reference
+from kanon_sql.spec.question_parts import the_reference
 from kanon_sql.spec.spec import SHOWN
 
 PERSONAL_DATA = "This output now contains personal data (--show-values). Handle it as such."

@@ -1,0 +1,206 @@
+"""A release in which each quasi-identifier has one level for all records: its levels are searched,
+it is built, and audited again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kanon_sql.anonymizing.alternative import stopped_earlier
+from kanon_sql.anonymizing.search.suggest_hierarchies import builders
+from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
+from kanon_sql.anonymizing.search.datafly_counts import violating_on
+from kanon_sql.anonymizing.search.datafly import SearchPath, climb, datafly
+from kanon_sql.anonymizing.search.datafly import Step as Taken
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.qi_levels import Levels
+from kanon_sql.anonymizing.search.losses import associations, losses, metrics
+from kanon_sql.anonymizing.release.release_job import ReleaseOutcome, ReleaseJob, ShownAt, name_of_release
+from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.suppression import (
+    nothing_suppressed,
+    suppress,
+)
+from kanon_sql.anonymizing.release.views import ViewChain
+from kanon_sql.auditing.auditor import clips
+from kanon_sql.plan.violating_classes import class_size
+from kanon_sql.results.release import (
+    Anonymization,
+    Before,
+    GeneralizationStep,
+    Metrics,
+    Search,
+)
+from kanon_sql.results.table import Rows, TableResult, today
+from kanon_sql.results.version import VERSION
+
+
+def released_at_levels(
+    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Path | None
+) -> ReleaseOutcome:
+    """Search, build and audit; the release's records are written to `new`."""
+    path, made, beside = _levels_found(making, sets, allowed)
+    chain = ViewChain(
+        making.bound,
+        sets.quasi_identifiers,
+        tuple(_as_taken(sets, step) for step in path.steps or _straight(sets, path.levels)),
+        making.k,
+        max(making.k, class_size(making.bound.checks) or 0),
+        making.wanted.suppressed,
+        has_donors=False,
+        name=name_of_release(making.bound, making.wanted),
+        dropped=making.dropped,
+        keeps_order=making.wanted.keep_order,
+        is_single=making.wanted.single_view,
+        dialect=making.engine.dialect,
+        algorithm=making.wanted.algorithm,
+    )
+    in_step4 = making.wanted.algorithm == "datafly" and allowed >= making.k
+    untouched = making.untouched
+    if path.reached_top:
+        left_out = nothing_suppressed(sets, path.levels)
+        after = making.audited_at(sets, path.levels)
+    else:
+        left_out, chain = suppress(sets, chain, path.levels, in_step4=in_step4, beside=beside)
+        after, untouched = making.judged(chain, new, before, left_out, _shown(sets, path.levels))
+    lost = metrics(
+        list(losses(sets, path.levels)),
+        left_out.classes,
+        records=before.summary.records or 0,
+        suppressed=left_out.records,
+        weights=making.preferred.weights,
+    )
+    generalised = [name for name, level in path.levels.items() if level]
+    statements = making.statements(None if path.reached_top else chain)
+    result = AnonymizationResult(
+        (
+            replace(
+                after,
+                why=before.why,
+                release=before.release,
+                clip=clips(making.bound, path.levels),
+                insensitive=before.insensitive,
+                unassigned=(),
+                warnings=tuple(
+                    dict.fromkeys((*making.warnings(sets, generalised, untouched), *after.warnings))
+                ),
+                seconds=time.monotonic() - making.started,
+            ),
+        ),
+        VERSION,
+        audited=today(),
+        anonymization=Anonymization(
+            algorithm=making.wanted.algorithm,
+            levels=path.levels,
+            labels={
+                each.name: each.levels.label(path.levels[each.name])
+                for each in sets.quasi_identifiers
+            },
+            steps=Rows(_as_taken(sets, step) for step in path.steps),
+            reached_top=path.reached_top,
+            max_suppressed=allowed,
+            records_violating=path.records_violating,
+            suppressed=left_out.records,
+            step4=left_out.step4,
+            suppressed_as=making.wanted.suppressed,
+            k=after.summary.k,
+            classes=after.summary.classes,
+            metrics=lost,
+            associations=tuple(associations(sets, making.bound, path.levels)),
+            views=statements,
+            views_without_values=making.without_values(statements, chain),
+            before=Before(before.name, before.summary, before.checks, before.risk),
+            untouched=untouched,
+            builders=builders(sets, path.levels),
+            values_at_top=sets.values_at(path.levels) if path.reached_top else {},
+            stopped_earlier=stopped_earlier(
+                sets,
+                making.preferred,
+                path,
+                k=making.k,
+                combinations=before.summary.classes or 0,
+            ),
+            **_at_best(made, lost),
+        ),
+    )
+    return ReleaseOutcome(result, None if path.reached_top else chain)
+
+
+def _levels_found(
+    making: ReleaseJob, sets: FrequencySets, allowed: int
+) -> tuple[SearchPath, dict[str, Any], list[str]]:
+    """The levels of the release, what the result says of how they were found, and the classes
+    there that a reference has too few people of."""
+    if making.wanted.algorithm == "datafly":
+        attributes = [making.preferred.bounded(each) for each in sets.attributes]
+        path = datafly(
+            attributes,
+            violating_on(sets, climb(attributes)),
+            allowed,
+            lambda step: making.tell(_as_taken(sets, step)),
+        )
+        return path, {}, []
+    metric = making.wanted.metric or "loss"
+    nodes = LatticeStatistics(sets, making.preferred, [making.k])
+    choice = OptimalSearch(
+        nodes,
+        metric,
+        making.preferred,
+        making.wanted.suppressed,
+        gap=making.wanted.share_of_gap,
+        deadline=making.deadline,
+    )
+    chosen = choice.best(making.k, allowed)
+    path = SearchPath(
+        (),
+        nodes.levels(chosen.node),
+        nodes.counted(chosen.node, making.k).violating,
+        reached_top=not chosen.satisfies,
+    )
+    found: dict[str, Any] = {"metric": metric, "search": chosen.search}
+    if making.wanted.minimal_nodes:
+        found["minimal_nodes"] = choice.minimal(making.k, allowed)
+    return path, found, nodes.violating_beside(chosen.node)
+
+
+def _shown(sets: FrequencySets, levels: Levels) -> ShownAt:
+    """The quasi-identifiers that are shown at a level, with that."""
+    return {
+        each.name: (each.levels, level)
+        for each in sets.quasi_identifiers
+        if (level := levels[each.name])
+    }
+
+
+def _at_best(made: dict[str, Any], lost: Metrics) -> dict[str, Any]:
+    """What is said of a search, where the bound of the best levels is what they lose: to the last
+    digit, however it was added up."""
+    search: Search | None = made.get("search")
+    if search is None or not search.optimal:
+        return made
+    weighted = made["metric"] == "loss" and lost.loss_weighted is not None
+    value = lost.loss_weighted if weighted else getattr(lost, made["metric"])
+    return made if value is None else {**made, "search": replace(search, bound=value)}
+
+
+def _straight(sets: FrequencySets, levels: Levels) -> list[Taken]:
+    """The way from the raw values to some levels, one quasi-identifier at a time."""
+    return [
+        Taken(each.name, levels[each.name], each.attribute.distinct[0], 0)
+        for each in sets.quasi_identifiers
+        if levels[each.name]
+    ]
+
+
+def _as_taken(sets: FrequencySets, step: Taken) -> GeneralizationStep:
+    levels = next(each.levels for each in sets.quasi_identifiers if each.name == step.attribute)
+    return GeneralizationStep(
+        step.attribute,
+        step.to_level,
+        levels.label(step.to_level),
+        step.distinct_before,
+        step.records_violating,
+    )

@@ -1,0 +1,193 @@
+"""A release in which each class has levels of its own: its records are recoded, it is built, and
+audited again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from kanon_sql.anonymizing.alternative import one_level_for_all
+from kanon_sql.anonymizing.search.suggest_hierarchies import builders
+from kanon_sql.anonymizing.recoding.split_tree import MOST_PARTS, MOST_SEEDED, SplitTree, split_tree, too_many
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
+from kanon_sql.anonymizing.search.losses import associations, losses, metrics
+from kanon_sql.anonymizing.release.release_job import ReleaseOutcome, ReleaseJob, name_of_release
+from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
+from kanon_sql.anonymizing.recoding.recoded_views import (
+    RecodedChain,
+    said_of_recoding,
+)
+from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.suppression import (
+    IN_ORDER,
+    RELEASED,
+    nothing_suppressed,
+)
+from kanon_sql.auditing.auditor import clips
+from kanon_sql.errors import InputError
+from kanon_sql.plan.violating_classes import class_size
+from kanon_sql.results.release import (
+    Anonymization,
+    Before,
+    Recoded,
+)
+from kanon_sql.results.table import Rows, TableResult, today
+from kanon_sql.results.version import VERSION
+
+
+def released_by_class(
+    making: ReleaseJob, sets: FrequencySets, before: TableResult, allowed: int, new: Path | None
+) -> ReleaseOutcome:
+    """Recode, build and audit; the release's records are written to `new`."""
+    starts = {
+        each.name: making.preferred.highest(each.name, each.levels.height)
+        for each in sets.quasi_identifiers
+    }
+    recoding = local_recoding(
+        sets,
+        starts=starts,
+        records=before.summary.records or 0,
+        max_suppressed=allowed,
+        least_suppressed=making.k if making.wanted.suppressed == "star" else 0,
+        weights={name: Fraction(str(weight)) for name, weight in making.preferred.weights.items()},
+    )
+    recoded = RecodedSets(sets, recoding)
+    untouched = making.untouched
+    chain: RecodedChain | None = None
+    if recoding.fails:
+        left_out = nothing_suppressed(sets, starts)
+        after = making.audited_at(sets, starts)
+        lost = list(losses(sets, starts))
+        associated = tuple(associations(sets, making.bound, starts))
+        reached = {name: {level: before.summary.records or 0} for name, level in starts.items()}
+    else:
+        left_out = recoded.suppression
+        chain = _chain(making, recoded)
+        _keep(making, recoded, chain)
+        mixed = {
+            each.name: (each.levels, None)
+            for each in sets.quasi_identifiers
+            if each.name in chain.published_as_text
+        }
+        after, untouched = making.judged(chain, new, before, left_out, mixed)
+        lost = list(recoded.losses())
+        associated = tuple(recoded.associations())
+        reached = recoded.levels_by_records
+    highest = {name: max(levels, default=0) for name, levels in reached.items()}
+    generalised = [name for name, level in highest.items() if level]
+    statements = making.statements(chain)
+    result = AnonymizationResult(
+        (
+            replace(
+                after,
+                why=before.why,
+                release=before.release,
+                clip=clips(making.bound, dict.fromkeys(generalised, 1)),
+                insensitive=before.insensitive,
+                unassigned=(),
+                warnings=tuple(
+                    dict.fromkeys(
+                        (
+                            *making.warnings(sets, generalised, untouched),
+                            *(said_of_recoding(making.bound, chain) if chain else ()),
+                            *after.warnings,
+                        )
+                    )
+                ),
+                seconds=time.monotonic() - making.started,
+            ),
+        ),
+        VERSION,
+        audited=today(),
+        anonymization=Anonymization(
+            algorithm=making.wanted.algorithm,
+            levels=None,
+            labels={},
+            steps=Rows(),
+            reached_top=recoding.fails,
+            max_suppressed=allowed,
+            records_violating=recoding.records_violating,
+            suppressed=left_out.records,
+            step4=0,
+            suppressed_as=making.wanted.suppressed,
+            k=after.summary.k,
+            classes=after.summary.classes,
+            metrics=metrics(
+                lost,
+                left_out.classes,
+                records=before.summary.records or 0,
+                suppressed=left_out.records,
+                weights=making.preferred.weights,
+            ),
+            associations=associated,
+            views=statements,
+            views_without_values=making.without_values(statements, chain),
+            before=Before(before.name, before.summary, before.checks, before.risk),
+            untouched=untouched,
+            builders=builders(sets, highest),
+            values_at_top=sets.values_at(starts) if recoding.fails else {},
+            recoded=Recoded(
+                len(recoding.rounds),
+                reached,
+                {
+                    each.name: {
+                        level: each.levels.label(level) for level in range(starts[each.name] + 1)
+                    }
+                    for each in sets.quasi_identifiers
+                },
+                one_level_for_all(
+                    sets,
+                    making.preferred,
+                    making.wanted.suppressed,
+                    k=making.k,
+                    max_suppressed=allowed,
+                    combinations=before.summary.classes or 0,
+                ),
+            ),
+        ),
+    )
+    return ReleaseOutcome(result, chain)
+
+
+def _chain(making: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
+    cuts = split_tree(recoded, MOST_SEEDED if making.wanted.emit == "dbt-model" else MOST_PARTS)
+    no_views = too_many(MOST_PARTS) if isinstance(cuts, SplitTree) else cuts
+    return RecodedChain(
+        making.bound,
+        recoded.sets.quasi_identifiers,
+        (),
+        making.k,
+        max(making.k, class_size(making.bound.checks) or 0),
+        making.wanted.suppressed,
+        has_donors=False,
+        name=name_of_release(making.bound, making.wanted),
+        dropped=making.dropped,
+        keeps_order=making.wanted.keep_order,
+        is_single=making.wanted.single_view,
+        dialect=making.engine.dialect,
+        algorithm="local",
+        cuts=cuts if isinstance(cuts, SplitTree) else None,
+        no_views=None if isinstance(cuts, SplitTree) and cuts.are_few else no_views,
+        mixed=recoded.generalised,
+    )
+
+
+def _keep(making: ReleaseJob, recoded: RecodedSets, chain: RecodedChain) -> None:
+    """Let the release be read under the name that a run gives it."""
+    sets = recoded.sets
+    if sets.hold_records:
+        recoded.keep_recodings()
+    elif chain.no_views:
+        raise InputError(
+            f"{chain.no_views.why}, and {making.engine.name} makes the release by views. "
+            f"{chain.no_views.help}, or copy the table into a file and release that."
+        )
+    run = replace(chain, kept=sets.hold_records)
+    for view in run.views_to_run:
+        sets.keep_view_of_records(view.name, " ".join(view.words), view.sql)
+    if sets.hold_records and not chain.keeps_order:
+        question = "Which records are written, in which order?"
+        sets.keep_view_of_records(IN_ORDER, question, run.in_order(RELEASED))

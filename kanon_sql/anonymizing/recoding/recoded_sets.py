@@ -1,0 +1,168 @@
+"""What a local recoding releases: its records as they are shown, and what that lost.
+
+Everything is counted on the frequency set and the classes that the rounds ended with; the records
+are read again only to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from kanon_sql.anonymizing.search.frequency_sets import RECORDS, FrequencySets
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier
+from kanon_sql.anonymizing.recoding.local_recoding import Recoding
+from kanon_sql.anonymizing.search.losses import Loss
+from kanon_sql.anonymizing.release.suppression import Suppression
+from kanon_sql.results.release import Association
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Row
+
+RECODINGS = f"{PRIVATE}recodings"
+"""What each combination of raw values is shown as."""
+_TEXTS = f"{PRIVATE}label_texts"
+_SHOWN = f"{PRIVATE}shown_classes"
+
+
+class _LevelOfValues(NamedTuple):
+    """A level of a quasi-identifier in the table of its values."""
+
+    qi: int
+    level: int
+    values: str
+    type: str
+
+
+@dataclass(frozen=True)
+class RecodedSets:
+    """The frequency set of a table with the class that each combination ended in."""
+
+    sets: FrequencySets
+    recoding: Recoding
+
+    @cached_property
+    def suppression(self) -> Suppression:
+        """What is left out, and the classes that are released, in short."""
+        sql = render("shown_classes_in_short", shown=self._shown, keys=self._keys)
+        [classes] = self.sets.ask("released_classes", "How many classes are released?", sql)
+        return Suppression(self.recoding.suppressed, 0, classes)
+
+    @cached_property
+    def levels_by_records(self) -> dict[str, dict[int, int]]:
+        """How many released records ended at which level of each quasi-identifier."""
+        return {
+            each.name: {
+                int(row["kanon_level"]): int(row["kanon_records"])
+                for row in self._levels_reached[each.place]
+            }
+            for each in self.sets.quasi_identifiers
+        }
+
+    @property
+    def generalised(self) -> frozenset[str]:
+        """The quasi-identifiers of which some record is shown above its raw value."""
+        return frozenset(name for name, levels in self.levels_by_records.items() if any(levels))
+
+    def keep_recodings(self) -> None:
+        """Keep what each combination of raw values is shown as, for the records to be read by."""
+        sql = render(
+            "recodings",
+            members=self.recoding.members,
+            shown=self._shown,
+            keys=self._keys,
+            values=[each.values for each in self.sets.quasi_identifiers],
+        )
+        self.sets.keep(RECODINGS, "What is each combination shown as?", sql)
+
+    def losses(self) -> Iterator[Loss]:
+        """The loss of each quasi-identifier that has levels and more than one leaf."""
+        for each in self.sets.quasi_identifiers:
+            if not each.levels.height or each.leaves < 2:
+                continue
+            rows = self._levels_reached[each.place]
+            released = sum(int(row["kanon_records"]) for row in rows)
+            suppressed = self.recoding.suppressed
+            climbed = sum(int(row["kanon_records"]) * int(row["kanon_level"]) for row in rows)
+            lost = sum(int(row["kanon_leaves_more"]) for row in rows)
+            bits = self._bits(each)
+            yield Loss(
+                each.name,
+                (climbed / each.levels.height + suppressed) / (released + suppressed),
+                (lost / (each.leaves - 1) + suppressed) / (released + suppressed),
+                float(bits["kanon_bits"]),
+                float(bits["kanon_most_bits"]),
+            )
+
+    def associations(self) -> Iterator[Association]:
+        """How strongly each quasi-identifier and each sensitive attribute go together."""
+        bound = self.sets.bound
+        for each in self.sets.quasi_identifiers:
+            for place, sensitive in enumerate(bound.sensitive, start=1):
+                sql = render(
+                    "association_of_recoded",
+                    records=RECORDS,
+                    members=self.recoding.members,
+                    shown=self._shown,
+                    keys=self._keys,
+                    qi=each.place,
+                    key=each.key,
+                    sensitive=sensitive,
+                    unknown=bound.unknown,
+                )
+                question = f"How strongly do {each.name} and {sensitive.name} go together?"
+                [row] = self.sets.ask(f"association_{each.place}_{place}", question, sql)
+                yield Association(
+                    each.name, sensitive.name, row["kanon_before"], row["kanon_after"]
+                )
+
+    # --- within -----------------------------------------------------------------------------
+
+    @property
+    def _keys(self) -> list[str]:
+        return [each.key for each in self.sets.quasi_identifiers]
+
+    @cached_property
+    def texts(self) -> str:
+        """The table of every label as a text."""
+        levels = [
+            _LevelOfValues(each.place, level, each.values, each.column.type)
+            for each in self.sets.quasi_identifiers
+            for level in range(self.recoding.starts[each.name] + 1)
+        ]
+        sql = render("label_texts", levels=levels)
+        return self.sets.keep(_TEXTS, "What is shown for each label?", sql)
+
+    @cached_property
+    def _shown(self) -> str:
+        sql = render(
+            "shown_classes",
+            class_levels=self.recoding.class_levels,
+            texts=self.texts,
+            keys=self._keys,
+        )
+        return self.sets.keep(_SHOWN, "What is each class shown as?", sql)
+
+    @cached_property
+    def _levels_reached(self) -> Mapping[int, list[Row]]:
+        sql = render("levels_reached", class_levels=self.recoding.class_levels, keys=self._keys)
+        rows = self.sets.ask("levels_reached", "How many records are at which level?", sql)
+        return {
+            each.place: [row for row in rows if row["kanon_qi"] == each.place]
+            for each in self.sets.quasi_identifiers
+        }
+
+    def _bits(self, each: QuasiIdentifier) -> Row:
+        sql = render(
+            "bits_of_recoded",
+            values=each.values,
+            members=self.recoding.members,
+            class_levels=self.recoding.class_levels,
+            descents=self.recoding.descents,
+            qi=each.place,
+            key=each.key,
+        )
+        question = f"How much is lost of {each.name}?"
+        [row] = self.sets.ask(f"loss_{each.place}", question, sql)
+        return row

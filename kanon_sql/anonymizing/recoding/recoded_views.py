@@ -1,0 +1,378 @@
+"""A local recoding as SQL: views that walk each record through the classes to its levels.
+
+Where the classes are few, one `CASE` says which levels each has. Where they are many, there is a
+view for each round, which joins what the round made of each class. In a run that has kept what
+every combination is shown as, the records are joined with that instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from kanon_sql.anonymizing.recoding.split_tree import Case, SplitTree, label_name
+from kanon_sql.anonymizing.search.qi_levels import label_of
+from kanon_sql.anonymizing.recoding.recoded_sets import RECODINGS
+from kanon_sql.anonymizing.release.view_names import NUMBER, RELEASE
+from kanon_sql.anonymizing.release.views import View, ViewChain
+from kanon_sql.errors import SpecError, plural
+from kanon_sql.plan.question import ResolvedQuestion, JoinedLabels
+from kanon_sql.plan.violating_classes import sensitive_demands
+from kanon_sql.spec.models.base import ReferenceModel
+from kanon_sql.spec.question_parts import the_reference
+from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.tables import Column
+
+MOST_CASES = 64
+"""Up to so many classes stand in one CASE."""
+LABELS = "labels"
+LEVELS = "levels"
+_LEVELS = "kanon_levels"
+
+
+class _LabelColumn(NamedTuple):
+    """A label that stands beside the records."""
+
+    name: str
+    sql: str
+    joined: JoinedLabels | None
+
+
+class _Look(NamedTuple):
+    """The label by which some classes are split, and how these say so."""
+
+    mark: str
+    name: str
+
+
+class _ShownAt(NamedTuple):
+    """The label that is shown at a level."""
+
+    level: str
+    name: str
+
+
+@dataclass(frozen=True)
+class _Published:
+    """A column of the release: with what it shows at which level, or where it is kept, the place
+    of its quasi-identifier."""
+
+    name: str
+    type: str
+    shown: tuple[_ShownAt, ...] = ()
+    start: int = 0
+    place: int = 0
+
+
+@dataclass(frozen=True)
+class RecodedChain(ViewChain):
+    """The views of a release in which each class has levels of its own."""
+
+    cuts: SplitTree | None = None
+    """How the classes were split; None where `no_views` says why it can't be shown."""
+    mixed: frozenset[str] = frozenset()
+    """The quasi-identifiers of which some record is shown above its raw value."""
+    reads: str | None = None
+    """What the first view reads, where it is not the table under its own name."""
+    seed: str | None = None
+    """The table that has the cuts, where the views do not hold them themselves."""
+
+    @property
+    def generalised(self) -> frozenset[str]:
+        return self.mixed
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        return () if self.no_views else super().views
+
+    @property
+    def can_be_modelled(self) -> bool:
+        return self.cuts is not None
+
+    @property
+    def seed_rows(self) -> Iterator[tuple[int, str, str]]:
+        """What each round makes of each class, as a seed has it; nothing where one CASE does."""
+        if not self._is_short:
+            for number, (_, rows) in enumerate(self._cuts.steps(), start=1):
+                yield from ((number, value, f"to {label}") for value, label in rows)
+
+    @property
+    def values(self) -> frozenset[str]:
+        if self.cuts is None or self.no_views:
+            return frozenset()
+        keys = (key for _, rows in self.cuts.steps() for key, _ in rows)
+        return (self.cuts.labels | frozenset(keys)) - {"", "*"}
+
+    @property
+    def before_release(self) -> tuple[View, ...]:
+        return (self.raw_records, *self._walk)
+
+    @property
+    def views_to_run(self) -> tuple[View, ...]:
+        return (
+            (self.raw_records, self.release) if self.kept else (*self.before_release, self.release)
+        )
+
+    @property
+    def raw_records(self) -> View:
+        raw = super().raw_records
+        if not self._numbers:
+            return raw
+        return replace(raw, sql=render("numbered_as_they_lie", records=raw.sql))
+
+    @property
+    def release(self) -> View:
+        what = "are *" if self.suppressed_as == "star" else "are left out"
+        return View(
+            self.named(RELEASE),
+            (f"What may be published: each record at its levels; those without any {what}.",),
+            self._as_numbered(self._of_kept if self.kept else self._of_levels),
+            is_personal=False,
+        )
+
+    # --- within -----------------------------------------------------------------------------
+
+    @property
+    def _numbers(self) -> bool:
+        """Whether the records are numbered as they lie, since joins put them in another order. A
+        table of a database has no order to keep."""
+        return self.keeps_order and TRAITS[self.dialect].embedded
+
+    def _as_numbered(self, published: str) -> str:
+        if not self._numbers:
+            return published
+        return render("published_as_numbered", published=published, columns=list(self.columns))
+
+    @property
+    def _carried(self) -> list[_Published]:
+        """What stands beside the columns until the records are in order."""
+        return [_Published(NUMBER, "BIGINT")] if self._numbers else []
+
+    @property
+    def _of_kept(self) -> str:
+        shown = self.published_as_text
+        places = {each.name: each.place for each in self.quasi_identifiers if each.name in shown}
+        return render(
+            "recoded_records",
+            records=self.named("step_0"),
+            columns=[
+                *(
+                    _Published(each.name, each.type, place=places.get(each.name, 0))
+                    for each in self.columns
+                ),
+                *self._carried,
+            ],
+            raw=[
+                replace(each.column, name=self.raw_name(each.column))
+                for each in self.quasi_identifiers
+            ],
+            recodings=RECODINGS,
+            star=self.suppressed_as == "star",
+        )
+
+    @property
+    def _of_levels(self) -> str:
+        cuts = self._cuts
+        return render(
+            "records_at_their_levels",
+            records=self._walk[-1].name,
+            columns=[*(self._shown(each) for each in self.columns), *self._carried],
+            levels=_LEVELS if self._is_short else f"kanon_class_{len(cuts.rounds)}",
+            digits=cuts.digits,
+            star=self.suppressed_as == "star",
+        )
+
+    def _shown(self, column: Column) -> _Published:
+        by_name = {each.name: each.place for each in self.quasi_identifiers}
+        if column.name not in self.published_as_text:
+            return _Published(column.name, column.type)
+        qi, cuts = by_name[column.name], self._cuts
+        shown = tuple(
+            _ShownAt(f"{level:0{cuts.digits}}", label_name(qi, level))
+            for level in sorted(self._levels_shown[qi - 1])
+        )
+        return _Published(column.name, column.type, shown, (qi - 1) * cuts.digits + 1)
+
+    @property
+    def _source(self) -> str:
+        return super()._source if self.reads is None else identifier(self.reads)
+
+    @property
+    def published_as_text(self) -> frozenset[str]:
+        """The quasi-identifiers that are published as text: with `*`, all are."""
+        if self.suppressed_as == "star":
+            return frozenset(each.name for each in self.bound.quasi_identifiers)
+        return self.generalised
+
+    @property
+    def _cuts(self) -> SplitTree:
+        assert self.cuts is not None
+        return self.cuts
+
+    @cached_property
+    def _levels_shown(self) -> tuple[frozenset[int], ...]:
+        """The levels at which each quasi-identifier is shown."""
+        cuts = self._cuts
+        width = cuts.digits
+        return tuple(
+            frozenset(
+                int(case.value[place * width : (place + 1) * width]) for case in cuts.released
+            )
+            for place in range(len(cuts.starts))
+        )
+
+    @property
+    def _is_short(self) -> bool:
+        return len(self._cuts.released) <= MOST_CASES
+
+    @cached_property
+    def _walk(self) -> tuple[View, ...]:
+        return tuple(self._short_walk() if self._is_short else self._long_walk())
+
+    def _short_walk(self) -> Iterator[View]:
+        cuts = self._cuts
+        labels = {fits.name for case in cuts.released for fits in case.conditions}
+        yield self._labelled(labels)
+        classes = plural(len(cuts.released), "class")
+        yield View(
+            self.named(LEVELS),
+            (
+                f"The levels of each record, {self._digits_in_words}: there are {classes}, and a "
+                "record is in the first one that it fits.",
+            ),
+            render(
+                "levels_by_case",
+                records=self.named(LABELS),
+                cases=list(cuts.released),
+            ),
+        )
+
+    def _long_walk(self) -> Iterator[View]:
+        cuts = self._cuts
+        looked_at = {label_name(part.qi, part.level) for part in self._going}
+        looked_at |= {fits.name for conditions in cuts.first.values() for fits in conditions}
+        first = [
+            Case(conditions, cuts.value(number, cuts.starts))
+            for number, conditions in cuts.first.items()
+        ]
+        yield self._labelled(looked_at, first)
+        before = self.named(LABELS)
+        for number, (looks, rows) in enumerate(cuts.steps(), start=1):
+            name = self.named(f"round_{number}")
+            yield View(
+                name,
+                (
+                    f"Round {number}: each class that could be split, by a label or as the rest. A "
+                    f"class that can't be split any more is its levels, {self._digits_in_words}.",
+                ),
+                render(
+                    "recoding_round",
+                    records=before,
+                    number=number,
+                    looks=[_Look(mark, label_name(*map(int, mark.split(".")))) for mark in looks],
+                    parts=self._parts_of_round(number, rows),
+                ),
+            )
+            before = name
+
+    def _parts_of_round(self, number: int, rows: list[tuple[str, str]]) -> str:
+        if self.seed is not None:
+            return render("parts_in_seed", seed=identifier(self.seed), number=number)
+        in_lines = TRAITS[self.dialect].embedded and not any("\n" in key for key, _ in rows)
+        return render("table_of_labels" if in_lines else "rows_of_labels", rows=rows)
+
+    @property
+    def _going(self) -> Iterator[_Gone]:
+        for parts in self._cuts.rounds:
+            for part in parts:
+                if part.level is not None:
+                    yield _Gone(part.qi, part.level)
+
+    @property
+    def _digits_in_words(self) -> str:
+        digits = plural(self._cuts.digits, "digit")
+        names = ", ".join(each.name for each in self.quasi_identifiers)
+        return f"{digits} for each of {names}"
+
+    def _labelled(self, looked_at: set[str], first: list[Case] | None = None) -> View:
+        """The records with every label that is looked at or shown."""
+        columns = []
+        for each in self.quasi_identifiers:
+            shown = self._levels_shown[each.place - 1]
+            is_text = each.name in self.published_as_text
+            for level in range(self._cuts.starts[each.place - 1] + 1):
+                name = label_name(each.place, level)
+                if name in looked_at or (is_text and level in shown):
+                    columns.append(self._label(each.place, level, name))
+        return View(
+            self.named(LABELS),
+            ("The same with what each quasi-identifier is at each level that is needed.",),
+            render(
+                "labelled_records",
+                records=self.named("step_0"),
+                labels=columns,
+                first=first,
+            ),
+        )
+
+    def _label(self, place: int, level: int, name: str) -> _LabelColumn:
+        each = self.quasi_identifiers[place - 1]
+        value = f"records.{identifier(self.raw_name(each.column))}"
+        if level == 0:
+            is_text = each.column.type == "VARCHAR"
+            text = value if is_text else render("raw_as_text", value=value, type=each.column.type)
+            return _LabelColumn(name, text, None)
+        label = label_of(each.levels, level, value, portable=not TRAITS[self.dialect].embedded)
+        if label.joined is None:
+            return _LabelColumn(name, label.sql, None)
+        joined = replace(label.joined, name=f"kanon_hierarchy_{place}_{level}")
+        return _LabelColumn(name, f"{joined.name}.kanon_label", joined)
+
+
+def refuse_equality(bound: ResolvedQuestion) -> None:
+    """Raise `SpecError` where a release of mixed levels would be compared with a reference that is
+    at one level, or cell by cell."""
+    for reference in bound.references.values():
+        if reference.levels:
+            raise SpecError(
+                f"{the_reference(reference.name)} is at levels of its own, and a local recoding "
+                "has no levels for all: it is compared with the raw values. Leave out the levels "
+                "of the reference."
+            )
+    for check in bound.checks:
+        if isinstance(check.model, ReferenceModel) and check.model.match == "exact":
+            raise SpecError(
+                f"{check.model.name()} with match: exact compares a release of mixed levels with "
+                "raw values cell by cell, and would find nobody. Leave out match."
+            )
+
+
+def said_of_recoding(bound: ResolvedQuestion, chain: RecodedChain) -> Iterator[str]:
+    """What must be known of a release in which each class has levels of its own."""
+    demands = list(dict.fromkeys(check.model.name() for check in sensitive_demands(bound)))
+    if demands:
+        yield (
+            f"Which classes were split depends on sensitive values, for {' and '.join(demands)}: "
+            "whoever knows how the release was made may conclude from a class that stayed coarse "
+            "that one of its parts had too little variety (a minimality attack; Wong, Fu, Wang, "
+            "Pei 2007). The audit does not see that."
+        )
+    compared = [
+        check.model.name() for check in bound.checks if isinstance(check.model, ReferenceModel)
+    ]
+    if compared:
+        yield (
+            f"{' and '.join(dict.fromkeys(compared))}: the release is compared with the raw values "
+            "of the reference by containment. A cell at any level stands for every value under it."
+        )
+    if chain.no_views:
+        yield f"{chain.no_views.why}, so there are none."
+
+
+class _Gone(NamedTuple):
+    qi: int
+    level: int

@@ -1,0 +1,249 @@
+"""What is wanted of a release."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import get_args
+
+from kanon_sql.anonymizing.release.dbt_model import is_unchanged, seed_name
+from kanon_sql.anonymizing.release.view_names import LONGEST_NAME
+from kanon_sql.anonymizing.release.views import refuse_single_view
+from kanon_sql.errors import SpecError, did_you_mean, found_instead, option, other_than_a_file
+from kanon_sql.results.release import Algorithm, Emitted, MetricName, Suppressed
+from kanon_sql.spec.dbt.project import seeds_around
+from kanon_sql.spec.spec import Unassigned
+from kanon_sql.sql.quoting import DIALECT
+
+_RECORDS = (".parquet", ".csv", ".tsv")
+ALGORITHMS: tuple[Algorithm, ...] = ("datafly", "optimal", "local")
+METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
+
+
+@dataclass(frozen=True)
+class ReleaseOptions:
+    """How a release is to be made, and where it goes. Raises `SpecError`."""
+
+    algorithm: Algorithm = "datafly"
+    max_suppressed: int | str | None = None
+    """So many records, or `P%` of them; without it k for Datafly, and 0 for all others."""
+    metric: MetricName | None = None
+    """What an optimal search minimises; the loss without it."""
+    keep: tuple[str, ...] = ()
+    """The quasi-identifiers that stay as they are."""
+    at_most: Mapping[str, int] = field(default_factory=dict)
+    """The highest level that a quasi-identifier may have."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """What the loss of a quasi-identifier weighs; 1 without it."""
+    gap: str | None = None
+    """`P%`: an optimal search may end once no more than this share of what is lost could be
+    saved; without it it ends with a proof."""
+    minimal_nodes: bool = False
+    """Whether all levels are wanted that satisfy and could not be lowered."""
+    suppressed: Suppressed = "remove"
+    pull_frequencies: bool = False
+    """Whether a warehouse's frequency set is fetched, so that the search runs here."""
+    output: Path | None = None
+    dialect: str | None = None
+    """That of the views; the engine's own without it."""
+    emit: Emitted = "views"
+    """What a .sql file holds."""
+    view_name: str | None = None
+    """What the views are called, or begin with; after the table without it."""
+    single_view: bool = False
+    """Whether the views are one, with the steps as sets within it."""
+    keep_order: bool = False
+    """Whether the release stays in the order of its source, which links it to other releases."""
+    untouched: Unassigned | None = None
+    """What becomes of the columns that no part was given to; what the spec says without it."""
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in ALGORITHMS:
+            raise SpecError(
+                f"there is no algorithm {self.algorithm!r}; there is {', '.join(ALGORITHMS)}."
+                f"{did_you_mean(str(self.algorithm), ALGORITHMS)}"
+            )
+        self._refuse_metric()
+        self._refuse_search()
+        self._refuse_levels()
+        self._refuse_weights()
+        if self.suppressed not in ("remove", "star"):
+            raise SpecError(f"suppressed must be remove or star; found {self.suppressed!r}.")
+        self.allowed(records=0, k=1)
+        if self.output is not None and not (self.writes_views or self.writes_records):
+            raise SpecError(
+                f"{self.output}: a release is a .parquet, .csv or .tsv file, or .sql for its views."
+            )
+        if self.output is not None and self.output.exists():
+            kind = other_than_a_file(self.output)
+            if kind and not self.output.is_dir():
+                raise SpecError(f"{self.output} is {kind}, and a release is a file; name one.")
+        if self.emit not in ("views", "dbt-model"):
+            raise SpecError(f"emit must be views or dbt-model; found {self.emit!r}.")
+        if self.emit == "dbt-model" and not (self.writes_views and not self.is_translated):
+            raise SpecError(
+                f"a dbt model is a .sql file without a dialect: {option('output', 'released.sql')}."
+            )
+        if self.is_translated and not self.writes_views:
+            raise SpecError(f"a dialect is for views: {option('output', 'release.sql')}.")
+        if self.emit == "dbt-model" and (self.view_name or self.single_view):
+            raise SpecError(
+                "a dbt model is one SELECT that is called as its file is: leave out what the views "
+                f"are called ({option('view_name')}) and {option('single_view')}."
+            )
+        plain = rf"[A-Za-z_]\w{{0,{LONGEST_NAME - 1}}}"
+        if self.view_name and not re.fullmatch(plain, self.view_name, re.ASCII):
+            raise SpecError(
+                "the name of a release is one of letters, digits and underscores, not beginning "
+                f"with a digit and {LONGEST_NAME} characters long at most; found "
+                f"{self.view_name!r}."
+            )
+        if self.untouched not in (None, "warn", "drop", "error"):
+            raise SpecError(f"untouched must be warn, drop or error; found {self.untouched!r}.")
+        if self.is_translated and self.single_view:
+            refuse_single_view(str(self.dialect))
+
+    @property
+    def is_translated(self) -> bool:
+        return self.dialect not in (None, DIALECT)
+
+    @property
+    def writes_views(self) -> bool:
+        return self.output is not None and self.output.suffix.lower() == ".sql"
+
+    @property
+    def writes_records(self) -> bool:
+        return self.output is not None and self.output.suffix.lower() in _RECORDS
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file that will be written for certain."""
+        if self.output is None:
+            return []
+        return [self.output, *([self.properties] if self.emit == "dbt-model" else [])]
+
+    @property
+    def seeds(self) -> list[Path]:
+        """The seed that is written too, if the classes are many."""
+        return [self.seed] if self.emit == "dbt-model" and self.algorithm == "local" else []
+
+    @cached_property
+    def seed(self) -> Path:
+        """Where the seed of a dbt model is written: with the seeds of its project, or where there
+        is none around it, beside the model."""
+        assert self.output is not None
+        folder = seeds_around(self.output) or self.output.parent
+        if not self.output.is_absolute():
+            folder = Path(os.path.relpath(folder))
+        return folder / f"{seed_name(self.output.stem)}.csv"
+
+    @property
+    def described(self) -> Path:
+        """The YAML file in which a dbt project describes the model."""
+        assert self.output is not None
+        return self.output.with_suffix(".yml")
+
+    @property
+    def properties(self) -> Path:
+        """Where the YAML of a dbt model is written: beside what a person wrote, which stays."""
+        return Path(f"{self.described}.new") if self.keeps_description else self.described
+
+    @property
+    def keeps_description(self) -> bool:
+        """Whether there is a description that a person wrote or changed."""
+        try:
+            return not is_unchanged(self.described.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return False
+        except (OSError, UnicodeDecodeError):
+            return True
+
+    def allowed(self, *, records: int, k: int) -> int:
+        """How many records may be suppressed, of so many."""
+        unsaid = k if self.algorithm == "datafly" else 0
+        asked = unsaid if self.max_suppressed is None else self.max_suppressed
+        if re.fullmatch(r"[0-9]+", str(asked)):
+            return int(asked)
+        percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(asked))
+        if percent is None or Fraction(percent[1]) > 100:
+            raise SpecError(
+                f"{option('max_suppressed')} must be a number of records, or a share of them as in "
+                f"5%; found {asked!r}."
+            )
+        return int(Fraction(records) * Fraction(percent[1]) / 100)
+
+    def _refuse_metric(self) -> None:
+        """Raise `SpecError` for a metric that is none, or that nothing is chosen by."""
+        if self.metric is None:
+            return
+        if self.metric not in METRIC_NAMES:
+            raise SpecError(
+                f"there is no metric {self.metric!r} to choose by; there is "
+                f"{', '.join(METRIC_NAMES)}.{did_you_mean(str(self.metric), METRIC_NAMES)}"
+            )
+        if self.algorithm == "datafly":
+            raise SpecError(
+                f"Datafly chooses by no metric. Leave out {option('metric')}, or ask for "
+                f"{option('algorithm', 'optimal')}."
+            )
+        if self.algorithm == "local" and self.metric != "loss":
+            raise SpecError(
+                f"local recoding goes by the metric loss, not by {self.metric}. Leave out "
+                f"{option('metric')}, or ask for {option('algorithm', 'optimal')}."
+            )
+
+    @property
+    def share_of_gap(self) -> float:
+        """The gap as a share; 0 where only a proof will do."""
+        return 0.0 if self.gap is None else _share(self.gap)
+
+    def _refuse_search(self) -> None:
+        """Raise `SpecError` for what only an optimal search has, or a gap that is none."""
+        if self.gap is not None:
+            _share(self.gap)
+        for name, given in (("gap", self.gap is not None), ("minimal_nodes", self.minimal_nodes)):
+            if given and self.algorithm != "optimal":
+                raise SpecError(
+                    f"{option(name)} is for the algorithm optimal; {self.algorithm} has no such "
+                    "search. Leave out one of the two."
+                )
+
+    def _refuse_levels(self) -> None:
+        for name, level in self.at_most.items():
+            if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+                raise SpecError(
+                    f'{option("at_most")}: "{name}" must have the number of a level, 0 or more; '
+                    f"found {found_instead(level)}."
+                )
+
+    def _refuse_weights(self) -> None:
+        for name, weight in self.weights.items():
+            is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+            if not (is_number and math.isfinite(weight) and weight > 0):
+                raise SpecError(
+                    f'{option("weights")}: "{name}" must weigh a number above 0, as in 2.5; found '
+                    f"{found_instead(weight)}."
+                )
+        if self.weights and self.metric not in (None, "loss"):
+            raise SpecError(
+                f"{option('weights')}: they are for the metric loss; {self.metric} has none. "
+                "Leave out one of the two."
+            )
+
+
+def _share(gap: str) -> float:
+    """The share that `P%` says. Raises `SpecError` for one that isn't between 0% and 100%."""
+    percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(gap))
+    if percent is None or not 0 < Fraction(percent[1]) < 100:
+        raise SpecError(
+            f"{option('gap')} must be a share above 0% and below 100%, as in 3%: that which may be "
+            f"left to save at most. Found {gap!r}; leave it out for the best there is."
+        )
+    return float(Fraction(percent[1]) / 100)

@@ -1,0 +1,168 @@
+"""Which records a release leaves out: those of violating classes, and what step 4 adds to them.
+
+Everything is counted on the frequency sets. The views of the chain say the same in SQL that can be
+shipped; where the records lie beside the kept sets, they are made to read the classes that are
+known already, and in a warehouse they are asked as they are shipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kanon_sql.anonymizing.release import view_names
+from kanon_sql.anonymizing.search.frequency_sets import MARKED, RECORDS, FrequencySets
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, ReleasedLevel
+from kanon_sql.anonymizing.release.views import ViewChain
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Row
+
+CLASSES = f"{PRIVATE}{view_names.CLASSES}"
+VIOLATING = f"{PRIVATE}{view_names.VIOLATING}"
+DONORS = f"{PRIVATE}{view_names.DONORS}"
+RELEASED = f"{PRIVATE}{view_names.RELEASE}"
+IN_ORDER = f"{PRIVATE}{view_names.IN_ORDER}"
+"""The release as its file has it."""
+DONATED = f"{PRIVATE}donated_records"
+DONATED_PLACES = f"{PRIVATE}donated_places"
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """What is left out of a release, and its classes in short."""
+
+    records: int
+    """How many records are left out, those of step 4 included."""
+    step4: int
+    classes: Row
+
+
+@dataclass(frozen=True)
+class _AtLevel:
+    """A quasi-identifier at the level of the release, as the templates read it."""
+
+    values: str
+    key: str
+    level: int
+
+
+def nothing_suppressed(sets: FrequencySets, levels: Levels) -> Suppression:
+    """Keep the classes at a node as they are."""
+    _keep_classes(sets, levels)
+    sets.keep_view(MARKED, "Which records are kept?", render("records_as_marked", records=RECORDS))
+    return Suppression(0, 0, _classes_in_short(sets))
+
+
+def suppress(
+    sets: FrequencySets,
+    chain: ViewChain,
+    levels: Levels,
+    *,
+    in_step4: bool,
+    beside: Sequence[str] = (),
+) -> tuple[Suppression, ViewChain]:
+    """Leave out the violating classes, and with `in_step4` as many records more as it takes for
+    those left out to be at least k. The chain that comes back says whether it took some, and its
+    last view can be read. `beside` are SELECTs of classes that go for another reason than what
+    the table itself has of them."""
+    keys = [each.key for each in sets.quasi_identifiers]
+    counted = replace(chain, kept=True, dialect=sets.dialect)
+    _keep_classes(sets, levels)
+    sets.keep(
+        VIOLATING,
+        "Which classes violate a demand?",
+        render(
+            "classes_among",
+            classes=CLASSES,
+            others=render(
+                "violating_by_any", statements=[sets.violating(sets.at(levels)), *beside]
+            ),
+            keys=keys,
+        ),
+    )
+    left_out = _total(sets, VIOLATING, "kanon_records")
+    step4 = 0
+    if in_step4 and 0 < left_out < chain.k:
+        sets.keep(DONORS, "Which classes give more?", counted.donor_classes(keys))
+        step4 = _total(sets, DONORS, "kanon_donated")
+    chain = replace(chain, has_donors=step4 > 0)
+    run = replace(chain, kept=sets.hold_records)
+    for view in run.views_to_run:
+        sets.keep_view_of_records(view.name, " ".join(view.words), view.sql)
+    if sets.hold_records and not chain.keeps_order:
+        question = "Which records are written, in which order?"
+        sets.keep_view_of_records(IN_ORDER, question, run.in_order(RELEASED))
+    if step4:
+        _keep_donated(sets, run)
+    _mark(sets, levels, donated=step4 > 0)
+    classes = _classes_in_short(sets, violating=VIOLATING, donors=DONORS if step4 else None)
+    return Suppression(left_out + step4, step4, classes), chain
+
+
+def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
+    """Keep the classes of a node, by their places and as they are published."""
+    of_places = render(
+        "classes_of_places",
+        set=sets.at(levels).name,
+        keys=[each.key for each in sets.quasi_identifiers],
+        entity=sets.bound.entity,
+    )
+    sets.keep(
+        CLASSES,
+        "Which classes are there?",
+        render(
+            "classes_as_released",
+            classes=f"({of_places})",
+            quasi_identifiers=list(sets.bound.quasi_identifiers),
+            shown=[ReleasedLevel(each.values, levels[each.name]) for each in sets.quasi_identifiers],
+        ),
+    )
+
+
+def _keep_donated(sets: FrequencySets, chain: ViewChain) -> None:
+    """Keep what step 4 leaves out, by the places of the raw values."""
+    sets.keep_view_of_records(
+        DONATED,
+        "Which records go in step 4?",
+        render("donated_records", numbered=chain.numbered.name),
+    )
+    raw = [replace(each, name=chain.raw_name(each)) for each in sets.bound.quasi_identifiers]
+    sets.keep_places_of(DONATED_PLACES, "What are their raw values?", DONATED, raw)
+
+
+def _mark(sets: FrequencySets, levels: Levels, *, donated: bool) -> None:
+    sets.keep(
+        MARKED,
+        "How many records of each combination of raw values are left out?",
+        render(
+            "marked_records",
+            records=RECORDS,
+            quasi_identifiers=[
+                _AtLevel(each.values, each.key, levels[each.name])
+                for each in sets.quasi_identifiers
+            ],
+            violating=VIOLATING,
+            donated=DONATED_PLACES if donated else None,
+            carried=sets.carried,
+        ),
+    )
+
+
+def _classes_in_short(
+    sets: FrequencySets, violating: str | None = None, donors: str | None = None
+) -> Row:
+    sql = render(
+        "released_classes",
+        classes=CLASSES,
+        keys=[each.key for each in sets.quasi_identifiers],
+        violating=violating,
+        donors=donors,
+    )
+    return sets.ask("released_classes", "How many classes are released?", sql)[0]
+
+
+def _total(sets: FrequencySets, name: str, column: str) -> int:
+    sql = render("total", relation=name, column=column)
+    return int(
+        sets.ask(f"total_of_{name}", "How many records are left out?", sql)[0]["kanon_total"]
+    )

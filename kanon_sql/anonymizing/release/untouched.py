@@ -1,0 +1,56 @@
+"""What becomes of columns that a release leaves as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.errors import SpecError, plural
+from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.results.release import Untouched
+from kanon_sql.spec.spec import Unassigned
+
+
+def what_becomes_of_untouched(bound: ResolvedQuestion, wanted: ReleaseOptions) -> Unassigned:
+    """What becomes of the columns that no part was given to."""
+    return wanted.untouched or bound.spec.unassigned
+
+
+def refuse_untouched(bound: ResolvedQuestion, wanted: ReleaseOptions) -> None:
+    columns = [each.name for each in bound.roles.unassigned]
+    if columns and what_becomes_of_untouched(bound, wanted) == "error":
+        raise SpecError(
+            f"{bound.table.name} has {plural(len(columns), 'column')} without a part: "
+            f"{_listed(columns)}. Name each as what it is: quasi-identifier, sensitive, "
+            "identifier (left out), or insensitive in a spec."
+        )
+
+
+def said_of(untouched: Untouched, bound: ResolvedQuestion) -> Iterator[str]:
+    """What goes out as it is, although nobody said so."""
+    if not untouched.columns:
+        return
+    them = "it" if len(untouched.columns) == 1 else "them"
+    kind = "a quasi-identifier" if them == "it" else "quasi-identifiers"
+    alone = ""
+    if untouched.alone is not None:
+        verb = "is" if untouched.alone == 1 else "are"
+        members = plural(untouched.alone, "person" if bound.entity else "record")
+        alone = f" {members} {verb} alone in {them} and the quasi-identifiers together."
+    yield (
+        f"Released as {'it is' if them == 'it' else 'they are'}, because no part was given to "
+        f"{them}: {_listed(untouched.columns)}.{alone} Leave {them} out (--untouched drop, or "
+        f"--identifiers), make {them} {kind}, or say in a spec that nothing of a person is in "
+        f"{them} (insensitive)."
+    )
+
+
+def _listed(columns: Sequence[str]) -> str:
+    """The names of columns, the first of many."""
+    shown = [f'"{name}"' for name in columns[:_SHOWN_COLUMNS]]
+    more = len(columns) - len(shown)
+    return ", ".join([*shown, *([f"and {more:,} more"] if more else [])])
+
+
+_SHOWN_COLUMNS = 12
+"""How many columns a sentence names."""

@@ -1,0 +1,70 @@
+"""What the views of a release are called, and the names that nothing of the user's may have."""
+
+from __future__ import annotations
+
+import re
+
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE
+from kanon_sql.errors import SpecError, option
+from kanon_sql.plan.question import ResolvedQuestion
+
+VIOLATING = "violating_classes"
+CLASSES = "classes"
+DONORS = "donor_classes"
+NUMBERED = "numbered_records"
+RELEASE = "release"
+IN_ORDER = "release_in_order"
+LONGEST_NAME = 40
+"""How many characters the name of a release may have: Postgres cuts off those of a view's after 63,
+and what stands after it must stay."""
+_STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED}|labels|levels|round_\d+)"
+_BESIDE = re.compile(r"kanon_(label_\d+_\d+|class_\d+|levels)", re.IGNORECASE)
+"""What the views of a local recoding call what travels beside the columns."""
+PUBLISHED = "published_records"
+RAW = "kanon_raw_"
+NUMBER = "kanon_number"
+"""What the place of a record in an order is called."""
+
+
+def view_name(name: str) -> str:
+    """What the release of a table or file of this name is called.
+
+    >>> view_name("patients"), view_name("2025 visits"), view_name("patients_release")
+    ('patients_release', '_2025_visits_release', 'patients_release')
+    """
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "table"
+    plain = f"_{plain}" if plain[0].isdigit() else plain
+    if re.search(r"released?$", plain) and len(plain) <= LONGEST_NAME:
+        return plain
+    return f"{plain[: LONGEST_NAME - len('_release')]}_release"
+
+
+def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> None:
+    """Raise `SpecError` for a column that is called as the views call one of their own, or for a
+    table that would be taken for one of the views of the release `name`: for lack of a schema,
+    or where the views are `shipped`, to be created beside it and whatever else is stored there."""
+    table = bound.table
+    ours = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
+    for each in (table, *(other.table for other in bound.beside)):
+        *schema, own = re.split(r"""["`]\.["`]""", each.sql.strip('"`'))
+        is_named = not each.embedded or schema
+        if is_named and (shipped or not schema) and ours.fullmatch(own):
+            raise SpecError(
+                f"{each.name} is called as a view of the release {name} is, and would be taken "
+                f"for it. Call the views something else: {option('view_name')}."
+            )
+    created = re.compile(rf"{re.escape(name)}(_{_STEPS})?", re.IGNORECASE)
+    stored = (bound.spec.name or "", *sorted(table.stored_beside)) if shipped else ()
+    if taken := next(filter(created.fullmatch, stored), None):
+        raise SpecError(
+            f"{taken} is a table of the database, and a view of the release {name} would be called "
+            f"that too. Call the views something else: {option('view_name')}."
+        )
+    needed = {"kanon_donated", NUMBER}
+    needed |= {f"{RAW}{column.name}".casefold() for column in table.columns}
+    for column in table.columns:
+        if column.name.casefold() in needed or _BESIDE.fullmatch(column.name):
+            raise SpecError(
+                f'{table.name} has a column "{column.name}", a name that the views of a release '
+                "need for themselves. Rename it."
+            )

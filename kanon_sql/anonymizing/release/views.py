@@ -1,0 +1,477 @@
+"""A release as SQL: a chain of views from the records as they lie to what may be published.
+
+Knows the templates, touches no database. The views are what is shipped and what is run: the file
+that is written holds the rows of the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier, kept_labels, label_of
+from kanon_sql.anonymizing.release.view_names import (
+    CLASSES,
+    DONORS,
+    NUMBERED,
+    PUBLISHED,
+    RAW,
+    RELEASE,
+    VIOLATING,
+)
+from kanon_sql.engines.duckdb.frames import FRAMES
+from kanon_sql.errors import SpecError, plural
+from kanon_sql.plan.reference_classes import classes_beside_reference
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.violating_classes import violating_classes
+from kanon_sql.results.release import Algorithm, GeneralizationStep, Suppressed
+from kanon_sql.sql.dialects.traits import TRAITS
+from kanon_sql.sql.folding import folded
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import DIALECT, identifier
+from kanon_sql.sql.tables import Column, Table, find
+
+
+class Ordered(NamedTuple):
+    """A column that records are put in order by."""
+
+    name: str
+    type: str
+
+
+class NoViews(NamedTuple):
+    """Why no views can make a release, and what would help."""
+
+    why: str
+    help: str
+
+
+START = "kanon_start"
+"""What the start of an interval is called in a view."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of the chain: its name, what it is in a sentence or two, and its SELECT."""
+
+    name: str
+    words: tuple[str, ...]
+    sql: str
+    is_personal: bool = True
+    """Whether it shows what may not be published."""
+
+    def statement(self, in_own_words: Callable[[str], str], dialect: str) -> str:
+        """What creates the view, in the words of an engine of this dialect."""
+        create = TRAITS[dialect].create_view
+        return f"{create} {self.name} as\n{folded(in_own_words(self.sql), dialect)}"
+
+
+@dataclass(frozen=True)
+class ViewChain:
+    """The views of one release, each reading only those before it."""
+
+    bound: ResolvedQuestion
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    steps: tuple[GeneralizationStep, ...]
+    k: int
+    """How many records those suppressed must be, if there are any."""
+    class_size: int
+    """How many each class must keep."""
+    suppressed_as: Suppressed
+    has_donors: bool
+    """Whether records are suppressed in step 4."""
+    name: str
+    """What the release is called, and what the names of the other views begin with."""
+    dropped: tuple[str, ...] = ()
+    """The columns that are not published."""
+    keeps_order: bool = False
+    """Whether the records stay in the order of their source."""
+    is_single: bool = False
+    """Whether what is shipped is one view, with the others in it."""
+    kept: bool = False
+    """Whether the views are for this run: under names of their own, with the labels of large
+    hierarchies kept beside them."""
+    dialect: str = DIALECT
+    algorithm: Algorithm = "datafly"
+    """How the levels were found."""
+    no_views: NoViews | None = None
+    """Why there is nothing to ship, where that is so."""
+
+    @property
+    def can_be_modelled(self) -> bool:
+        """Whether enough is known of it for a model of a dbt project."""
+        return True
+
+    @property
+    def values(self) -> frozenset[str]:
+        """What stands in the views and is of the data, and of no file."""
+        return frozenset()
+
+    def named(self, what: str) -> str:
+        """What a view is called: where it is kept for a run, as no table of the user's is."""
+        if self.kept:
+            return f"{PRIVATE}{what}"
+        return self.name if what == RELEASE else f"{self.name}_{what}"
+
+    @property
+    def records(self) -> tuple[View, ...]:
+        """The records as they lie, and at each step."""
+        return tuple(self._generalised())
+
+    @property
+    def last(self) -> str:
+        """The view of the records at the levels of the release."""
+        return self.named(f"step_{len(self.steps)}")
+
+    @property
+    def violating(self) -> View:
+        return View(
+            self.named(VIOLATING),
+            ("The violating classes: below k, or failing a demanded check.",),
+            render(
+                "violating_by_any",
+                statements=[violating_classes(self.released, self.last), *self._beside_reference],
+            ),
+        )
+
+    @property
+    def _beside_reference(self) -> Iterator[str]:
+        """The classes of which a reference has too few people: only where levels are searched that
+        keep them."""
+        if self.algorithm != "optimal":
+            return
+        by_name = {each.name: each for each in self.quasi_identifiers}
+        levels = {
+            step.attribute: (by_name[step.attribute].levels, step.to_level) for step in self.steps
+        }
+        yield from classes_beside_reference(self.released, self.bound, self.last, levels)
+
+    @property
+    def donors(self) -> tuple[View, ...]:
+        """What step 4 suppresses besides."""
+        if not self.has_donors:
+            return ()
+        columns = list(self.released.quasi_identifiers)
+        return (
+            View(
+                self.named(CLASSES),
+                ("Every class with its size.",),
+                render(
+                    "class_counts", relation=self.last, columns=columns, entity=self.bound.entity
+                ),
+            ),
+            View(
+                self.named(DONORS),
+                (
+                    "The suppressed records are fewer than k and could be told apart, so the "
+                    "smallest classes above k donate some (Sweeney's step 4): how many each.",
+                ),
+                self.donor_classes(()),
+            ),
+            self.numbered,
+        )
+
+    def donor_classes(self, also: Sequence[str]) -> str:
+        """How many records each class gives; `also` are more columns of the classes."""
+        return render(
+            "donor_classes",
+            classes=self.named(CLASSES),
+            violating=self.named(VIOLATING),
+            columns=list(self.released.quasi_identifiers),
+            k=self.k,
+            least=self.class_size,
+            also=list(also),
+            by_bytes=TRAITS[self.dialect].collates,
+        )
+
+    @property
+    def numbered(self) -> View:
+        return View(
+            self.named(NUMBERED),
+            ("The records of the donor classes, numbered in the order in which they go.",),
+            render(
+                "numbered_records",
+                records=self.last,
+                donors=self.named(DONORS),
+                columns=list(self.released.quasi_identifiers),
+                order=list(self._order()),
+                by_bytes=TRAITS[self.dialect].collates,
+                shown=[
+                    *(column.name for column in self.columns),
+                    *(f"{RAW}{name}" for name in self.raw),
+                ],
+            ),
+        )
+
+    @property
+    def release(self) -> View:
+        """What may be published, in no order."""
+        what = "are *" if self.suppressed_as == "star" else "are left out"
+        return View(
+            self.named(RELEASE),
+            (f"What may be published: the records of violating classes {what}.",),
+            render(
+                "released_records",
+                records=self.last,
+                violating=self.named(VIOLATING),
+                columns=list(self.columns),
+                quasi_identifiers=list(self.released.quasi_identifiers),
+                star=self.suppressed_as == "star",
+                donors=self.named(DONORS) if self.has_donors else None,
+                numbered=self.named(NUMBERED) if self.has_donors else None,
+                kept_order=self.keeps_order,
+            ),
+            is_personal=False,
+        )
+
+    @property
+    def shipped_release(self) -> View:
+        """What may be published, as it is shipped: in the order of itself, unless that of the
+        source is kept."""
+        release = self.release
+        if self.keeps_order:
+            words = "In the order of their source, which links them to other releases of it."
+        elif self.is_ordered:
+            words = "In the order of what is published, which says nothing else."
+        else:
+            words = (
+                f"A view of {self.dialect} has no order: read it with order by all of its columns, "
+                "because the order of the source links it to other releases."
+            )
+        sets = [(PUBLISHED, release.sql)]
+        sql = self._with_sets(sets, self.in_order(PUBLISHED)) if self.is_ordered else release.sql
+        return replace(release, words=(*release.words, words), sql=sql)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the last view puts the records in an order."""
+        return not self.keeps_order and TRAITS[self.dialect].orders_views
+
+    def in_order(self, published: str) -> str:
+        """What may be published, in the order of itself."""
+        return render(
+            "records_in_published_order",
+            published=published,
+            columns=list(self.columns),
+            order=list(self.published_order),
+            by_bytes=TRAITS[self.dialect].collates,
+            embedded=self.bound.table.embedded,
+            by_flags=TRAITS[self.dialect].null_first,
+        )
+
+    @property
+    def published_order(self) -> tuple[Column | BoundColumn, ...]:
+        """What a release is in the order of: the quasi-identifiers, then the other columns."""
+        columns = {each.name: each for each in self.published.columns}
+        first = [each.name for each in self.bound.quasi_identifiers]
+        return tuple(columns[name] for name in dict.fromkeys([*first, *columns]))
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """What is shipped, in the order in which it can be created."""
+        if self.is_single:
+            return (self._all_in_one,)
+        return (*self.before_release, self.shipped_release)
+
+    @property
+    def before_release(self) -> tuple[View, ...]:
+        """Those that the last one stands on."""
+        return (*self.records, self.violating, *self.donors)
+
+    @property
+    def _all_in_one(self) -> View:
+        """The release with the views before it as sets of its own."""
+        refuse_single_view(self.dialect)
+        before, last = self.before_release, self.shipped_release
+        sets = [(view.name, view.sql) for view in before]
+        if self.is_ordered:
+            sets.append((PUBLISHED, self.release.sql))
+        select = self.in_order(PUBLISHED) if self.is_ordered else self.release.sql
+        words = (*(word for view in before for word in view.words), *last.words)
+        return replace(last, words=words, sql=self._with_sets(sets, select))
+
+    @staticmethod
+    def _with_sets(sets: Sequence[tuple[str, str]], select: str) -> str:
+        return render("with_sets", sets=sets, select=select)
+
+    @property
+    def views_to_run(self) -> tuple[View, ...]:
+        """Those that a run defines: the classes are known where it has kept them."""
+        if not self.kept:
+            return (*self.before_release, self.release)
+        return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
+
+    def statements(self, in_own_words: Callable[[str], str]) -> tuple[str, ...]:
+        """What creates each view, in the words of an engine."""
+        return tuple(view.statement(in_own_words, self.dialect) for view in self.views)
+
+    @property
+    def published(self) -> Table:
+        """The last view as a table to ask of."""
+        texts = self.generalised
+        if self.suppressed_as == "star":
+            texts |= {each.name for each in self.bound.quasi_identifiers}
+        columns = tuple(
+            Column(
+                each.name,
+                "VARCHAR" if each.name in texts else each.type,
+                unusable_because=each.unusable_because,
+            )
+            for each in self.columns
+        )
+        return Table(
+            self.bound.table.name,
+            identifier(self.named(RELEASE)),
+            columns,
+            ordered=False,
+            embedded=self.bound.table.embedded,
+        )
+
+    @property
+    def generalised(self) -> frozenset[str]:
+        """The quasi-identifiers that are published as labels."""
+        return frozenset(step.attribute for step in self.steps)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are published, in the order of the table; a label is a text."""
+        return tuple(
+            replace(each, type="VARCHAR") if each.name in self.generalised else each
+            for each in self.bound.table.columns
+            if each.name not in self.dropped
+        )
+
+    @property
+    def released(self) -> ResolvedQuestion:
+        """The same question of the records at the levels of the release."""
+        quasi_identifiers = tuple(
+            replace(each, type="VARCHAR") if each.name in self.generalised else each
+            for each in self.bound.quasi_identifiers
+        )
+        table = Table(self.bound.table.name, self.last, self.columns, self.bound.table.text)
+        return replace(
+            self.bound,
+            roles=replace(self.bound.roles, table=table, where=None),
+            quasi_identifiers=quasi_identifiers,
+            keys=quasi_identifiers,
+        )
+
+    @property
+    def raw(self) -> dict[str, Column]:
+        """What travels along, by the name that it has in the table: the raw values of what is
+        generalised, and for step 4, which looks at all columns, the identifiers."""
+        published = {column.name for column in self.columns}
+        return {
+            column.name: column
+            for column in self.bound.table.columns
+            if column.name in self.generalised or (self.has_donors and column.name not in published)
+        }
+
+    def raw_name(self, column: BoundColumn) -> str:
+        """What the views call the raw value of a column."""
+        return f"{RAW}{column.name}" if column.name in self.raw else column.name
+
+    @property
+    def _source(self) -> str:
+        """What the first view reads: of a data frame, which is in no database, the table of the
+        name that it was given."""
+        table, name = self.bound.table, self.bound.spec.name
+        if name and table.name in FRAMES and not self.kept:
+            return identifier(name)
+        return table.in_lines or table.sql
+
+    def _order(self) -> Iterator[Ordered]:
+        for column in self.bound.table.columns:
+            travels = column.name in self.raw
+            yield Ordered(f"{RAW}{column.name}" if travels else column.name, column.type)
+
+    @property
+    def raw_records(self) -> View:
+        """The records as they lie, with the raw values of what is generalised."""
+        bound = self.bound
+        return View(
+            self.named("step_0"),
+            (f"The records of {bound.table.name} as they lie.",),
+            render(
+                "raw_records",
+                relation=self._source,
+                columns=list(self.columns),
+                raw=list(self.raw.values()),
+                where=bound.where.sql if bound.where else None,
+                first=bound.spec.first,
+            ),
+        )
+
+    def _generalised(self) -> Iterator[View]:
+        raw = list(self.raw.values())
+        yield self.raw_records
+        by_name = {each.name: each for each in self.quasi_identifiers}
+        reached = dict.fromkeys(by_name, 0)
+        for number, step in enumerate(self.steps, start=1):
+            levels, place = by_name[step.attribute].levels, by_name[step.attribute].place
+            value = identifier(f"{RAW}{step.attribute}")
+            joined = levels.is_joined(step.to_level)
+            start = self._start(levels, step.to_level, value)
+            label = label_of(
+                levels,
+                step.to_level,
+                f"records.{value}" if joined else value,
+                kept_labels(place, step.to_level) if joined and self.kept else None,
+                portable=not TRAITS[self.dialect].embedded,
+                start=start and START,
+            )
+            yield View(
+                self.named(f"step_{number}"),
+                self._words(number, step, reached[step.attribute], levels),
+                render(
+                    "generalised_records",
+                    finer=self.named(f"step_{number - 1}"),
+                    columns=list(self.columns),
+                    raw=raw,
+                    generalised=step.attribute,
+                    label=label.sql,
+                    joined=label.joined,
+                    start=start,
+                ),
+            )
+            reached[step.attribute] = step.to_level
+
+    def _start(self, levels: ColumnLevels, level: int, value: str) -> str | None:
+        """Where an interval begins, to be found once, unless a column is called as it would be."""
+        taken = {column.name.casefold() for column in self.columns}
+        return None if START in taken else levels.start_sql(level, value)
+
+    def _words(
+        self, number: int, step: GeneralizationStep, level: int, levels: ColumnLevels
+    ) -> tuple[str, ...]:
+        """What a generalisation does; and of one that was chosen step by step, what was before."""
+        done = (
+            f"Generalisation {number}: {step.attribute} from level {level} ({levels.label(level)}) "
+            f"to level {step.to_level} ({step.label})."
+        )
+        if self.algorithm != "datafly":
+            return (done,)
+        return (
+            done,
+            f"Before it, {step.attribute} had {plural(step.distinct_before, 'value')}, and "
+            f"violating classes had {plural(step.records_violating, 'record')}.",
+        )
+
+
+def refuse_single_view(dialect: str) -> None:
+    """Raise `SpecError` where a set can't define others, as the views do."""
+    if not TRAITS[dialect].nests_with:
+        raise SpecError(
+            f"WITH can't stand within WITH in {dialect}, so a release is no single view there. "
+            "Leave out single_view."
+        )
+
+
+def dropped_columns(bound: ResolvedQuestion, *, untouched: bool) -> tuple[str, ...]:
+    """The columns that a release leaves out: the identifiers, and if `untouched` is true those
+    that no part was given to."""
+    identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
+    left_out = {each.name for each in bound.roles.unassigned} if untouched else set()
+    return tuple(each.name for each in bound.table.columns if each.name in identifiers | left_out)

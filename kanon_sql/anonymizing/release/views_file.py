@@ -1,0 +1,113 @@
+"""The views of a release as a file that one can read and run."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kanon_sql.anonymizing.release.views import View, ViewChain
+from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.results.release import Algorithm
+from kanon_sql.results.version import VERSION
+from kanon_sql.sql.dialects import translated
+from kanon_sql.sql.dialects.traits import TRAITS
+
+_FOUND_BY: dict[Algorithm, str] = {
+    "datafly": "with Datafly (Sweeney 2002, Achieving k-anonymity privacy protection using "
+    "generalization and suppression, IJUFKS 10(5))",
+    "optimal": "with the levels that lose least (full-domain generalisation: Samarati 2001, "
+    "Protecting respondents' identities in microdata release, IEEE TKDE 13(6))",
+    "local": "with local recoding (after Fung, Wang, Yu 2005, Top-down specialization for "
+    "information and privacy preservation, ICDE; that a rest stays is a rule of kanon-sql)",
+}
+
+
+def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialect: str) -> str:
+    """The chain as a file: every view under what it is, ready to run.
+
+    `run` are its statements in the chain's own dialect, as they were run.
+    """
+    executed = dialect == chain.dialect
+    label = _as_executed(chain) if executed else f"{dialect}, generated and not executed"
+    shipped = chain if executed else replace(chain, dialect=dialect)
+    views = shipped.views
+    head = [
+        f"{chain.bound.table.name} as it may be released, by kanon-sql {VERSION} "
+        f"{_FOUND_BY[chain.algorithm]}.",
+        f"Demanded: {'; '.join(_demands(chain.bound))}.",
+        *closing,
+        f"Dialect: {label}.",
+        *_what_is_personal(views, chain.bound.table.name),
+    ]
+    if not executed and chain.bound.table.sql.startswith("read_"):
+        head.append(f"Put the name of your table where {views[0].name} reads it.")
+    statements = run if executed else _generated(shipped)
+    again = [f"drop view if exists {view.name};" for view in reversed(views)]
+    parts = [] if TRAITS[dialect].replaces_views else ["\n".join(again)]
+    parts += [
+        f"{_comment(_words_of(view))}\n{statement};"
+        for view, statement in zip(views, statements, strict=True)
+    ]
+    between = f"\n{TRAITS[dialect].ends_batch}\n\n\n".replace("\n\n\n\n", "\n\n\n")
+    return between.join([f"{_comment(head)}\n\n\n{parts[0]}", *parts[1:], _drops(views)]) + "\n"
+
+
+def _what_is_personal(views: Sequence[View], table: str) -> Iterator[str]:
+    """Which views nobody else may read, and how a second run is meant."""
+    *before, release = views
+    if before:
+        yield (
+            f"Personal data: {', '.join(view.name for view in before)}. They show raw values and "
+            f"records that are left out: nobody may read them who may not read {table}. Only "
+            f"{release.name} may be published."
+        )
+    else:
+        yield f"{release.name} shows nothing but what may be published."
+    yield "Views of these names are replaced."
+
+
+def _words_of(view: View) -> tuple[str, ...]:
+    return (*view.words, "Personal data.") if view.is_personal else view.words
+
+
+def _drops(views: Sequence[View]) -> str:
+    """What drops the views, for those who want it to."""
+    release = views[-1]
+    reads = ", which reads the others, " if len(views) > 1 else " "
+    words = _comment(
+        [f"To drop the views again, once {release.name}{reads}has been copied into a table:"]
+    )
+    return "\n".join([words, *(f"-- drop view {view.name};" for view in reversed(views))])
+
+
+def _generated(chain: ViewChain) -> tuple[str, ...]:
+    """The statements in a dialect in which nothing was run."""
+    return chain.statements(lambda sql: translated(sql, chain.dialect))
+
+
+def _as_executed(chain: ViewChain) -> str:
+    if chain.bound.table.embedded:
+        return f"{chain.dialect}, as executed"
+    return (
+        f"{chain.dialect}. What each view selects was executed there, as a common table "
+        "expression; no view was created"
+    )
+
+
+def _demands(bound: ResolvedQuestion) -> Iterator[str]:
+    """The checks that gate, as an option would ask them."""
+    for check in bound.checks:
+        if check.gates:
+            asked = check.model.model_dump(exclude_defaults=True, exclude_none=True)
+            parameters = ", ".join(f"{key} {value}" for key, value in asked.items())
+            yield f"{check.model.name()} ({parameters})" if parameters else check.model.name()
+
+
+def _comment(sentences: Sequence[str]) -> str:
+    lines = (
+        line
+        for sentence in sentences
+        for line in textwrap.wrap(" ".join(sentence.split()), width=96, break_on_hyphens=False)
+    )
+    return "\n".join(f"-- {line}" for line in lines)

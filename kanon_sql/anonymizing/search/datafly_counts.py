@@ -1,0 +1,163 @@
+"""How many records lie in too small classes at each node of a way up a lattice: of all nodes at
+once, where nearly every record is alone and each of their sets would be as large as the first.
+
+The classes of a node lie within those of the next, so one order of the records has the classes of
+every node beside each other. A class of a node is what has all but the lowest bits of a code in
+common: as many as all steps up to the node have made one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from kanon_sql.anonymizing.search.frequency_sets import RECORDS, FrequencySets, LevelsOf
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
+from kanon_sql.sql.macros import render
+
+LARGE = 50_000
+"""From so many combinations of values on, the nodes are counted at once."""
+ALIKE = 2
+"""Of how many records a combination may be on average for that, up to the size of a class: each
+becomes a code."""
+_TYPES = {"bigint": 63, "hugeint": 127}
+"""How many bits a number of a type has, its sign left out."""
+
+_Digit = tuple[int, int]
+"""The place of a quasi-identifier, and a level whose labels are told apart."""
+
+
+class _Code(NamedTuple):
+    """A quasi-identifier's part of a code: its table of digits, and what each is multiplied by."""
+
+    key: str
+    digits: str
+    units: Sequence[int]
+
+
+def violating_on(sets: FrequencySets, nodes: Sequence[Levels]) -> Callable[[Levels], int]:
+    """What counts the records in violating classes at each of these nodes, each of which is one
+    step above the one before it."""
+    climb = _Climb(sets, nodes)
+    return climb.records_violating if climb.is_counted_at_once else sets.records_violating
+
+
+@dataclass(frozen=True)
+class _Climb:
+    sets: FrequencySets
+    nodes: Sequence[Levels]
+
+    @property
+    def is_counted_at_once(self) -> bool:
+        """Whether sizes alone are demanded, and nearly every record is alone."""
+        sets = self.sets
+        if not sets.are_rows or sets.searched_beside or not self._steps:
+            return False
+        rows, entries = self._in_short["kanon_rows"], self._in_short["kanon_entries"]
+        return rows >= LARGE and entries <= ALIKE * rows and self._type is not None
+
+    def records_violating(self, levels: Levels) -> int:
+        """How many records of the table at these levels lie in violating classes."""
+        if levels not in self._counted:
+            return self.sets.records_violating(levels)
+        in_large_classes = self._in_large_classes[f"kanon_records_{self._counted.index(levels)}"]
+        return self._in_short["kanon_entries"] - in_large_classes
+
+    # --- within -----------------------------------------------------------------------------
+
+    @cached_property
+    def _in_short(self) -> dict[str, int]:
+        sql = render("entries_of_set", set=RECORDS, size=self.sets.least_records)
+        return self._counts("entries", "How many combinations of values are there?", sql)
+
+    @cached_property
+    def _in_large_classes(self) -> dict[str, int]:
+        units = dict(zip(self._digits, self._units, strict=False))
+        return self._counts(
+            "climb",
+            f"How many records are in large enough classes at each of {len(self._counted)} "
+            "choices of levels?",
+            render(
+                "records_in_large_classes",
+                set=RECORDS,
+                codes=[
+                    _Code(
+                        each.key,
+                        _digits_of(each),
+                        [units[each.place, level] for level in range(self._highest(each) + 1)],
+                    )
+                    for each in self.sets.quasi_identifiers
+                ],
+                type=self._type,
+                units=self._units[: len(self._counted)],
+                size=self.sets.least_records,
+            ),
+        )
+
+    def _counts(self, name: str, question: str, sql: str) -> dict[str, int]:
+        [row] = self.sets.ask(name, question, sql)
+        return {column: int(count) for column, count in row.items()}
+
+    @cached_property
+    def _steps(self) -> Sequence[_Digit]:
+        """The steps from the first node on, up to one that isn't nested."""
+        steps = []
+        for low, high in pairwise(self.nodes):
+            [each] = [
+                each for each in self.sets.quasi_identifiers if low[each.name] < high[each.name]
+            ]
+            if not each.nested(high[each.name]):
+                break
+            steps.append((each.place, low[each.name]))
+        return steps
+
+    @property
+    def _counted(self) -> Sequence[Levels]:
+        """The nodes that are counted at once."""
+        return self.nodes[: len(self._steps) + 1]
+
+    def _highest(self, each: QuasiIdentifier) -> int:
+        return self._counted[-1][each.name]
+
+    @property
+    def _digits(self) -> Sequence[_Digit]:
+        """The digits of a code, the lowest first: what each step makes one, and what is left."""
+        left = [(each.place, self._highest(each)) for each in self.sets.quasi_identifiers]
+        return [*self._steps, *left]
+
+    @cached_property
+    def _units(self) -> Sequence[int]:
+        """What each digit is multiplied by, and one more; a digit has bits of its own, as codes
+        are told apart by the highest bit in which they differ."""
+        highest = [
+            LevelsOf(each.key, self._keep_digits(each), self._highest(each))
+            for each in self.sets.quasi_identifiers
+        ]
+        rows = self.sets.ask(
+            "largest_digits",
+            "How many labels become one at each step?",
+            render("largest_digits", digits=highest),
+        )
+        most = {(int(row["kanon_place"]), int(row["kanon_level"])): row for row in rows}
+        widths = [int(most[digit]["kanon_most"]).bit_length() for digit in self._digits]
+        return [1 << bits for bits in accumulate(widths, initial=0)]
+
+    def _keep_digits(self, each: QuasiIdentifier) -> str:
+        return self.sets.keep(
+            _digits_of(each),
+            f"Which labels of {each.name} become one at each level?",
+            render("digits_of_values", values=each.values, height=self._highest(each)),
+        )
+
+    @property
+    def _type(self) -> str | None:
+        """The smallest type that holds every code."""
+        bits = self._units[-1].bit_length()
+        return next((name for name, most in _TYPES.items() if bits <= most), None)
+
+
+def _digits_of(each: QuasiIdentifier) -> str:
+    return f"{PRIVATE}digits_{each.place}"

@@ -1,0 +1,459 @@
+"""The frequency sets of a table at the nodes of its lattice, any of which can be asked for.
+
+What each quasi-identifier becomes at each level is a small table of its values; a set at a node is
+rolled up from the nearest finer one where the step is nested in this table, else from the set of
+the raw values. Where the sets are kept as rows, the records are read once: in the embedded engine,
+which may have fetched the first set from a warehouse. Where nothing may be kept, every question
+carries the definitions of the sets that it reads, and reads the records once; what a node's
+classes violate is then counted in the records themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import accumulate, count
+from operator import mul
+from typing import NamedTuple
+
+from kanon_sql.anonymizing.search.first_set import columns_of_first_set, first_set
+from kanon_sql.anonymizing.search.temp_relations import TempRelations
+from kanon_sql.anonymizing.search.qi_levels import (
+    PRIVATE,
+    Attribute,
+    Levels,
+    Move,
+    QuasiIdentifier,
+    at_level,
+    kept_labels,
+    label_of,
+)
+from kanon_sql.engines.session import Session
+from kanon_sql.errors import InputError
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.preconditions import no_label
+from kanon_sql.plan.steps import records, spoken
+from kanon_sql.plan.violating_classes import (
+    class_size,
+    is_beside_table,
+    other_sensitive,
+    sensitive_demands,
+    too_small_classes,
+    violating_classes,
+    with_k,
+)
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
+from kanon_sql.sql.tables import Row
+
+RAW = f"{PRIVATE}raw_frequency_set"
+RECORDS = f"{PRIVATE}frequency_set"
+"""The set of all records by the places of their raw values, with every sensitive attribute."""
+MARKED = f"{PRIVATE}marked_records"
+_FEW = 2**15
+"""So many places don't fit in a small number."""
+_FEW_COMBINATIONS = 2**18
+"""Up to so many combinations of values, a record is counted by one number for all of them."""
+
+
+class LevelsOf(NamedTuple):
+    """A quasi-identifier of a set that has its places at every level up to the highest."""
+
+    key: str
+    values: str
+    highest: int
+
+
+@dataclass(frozen=True)
+class NodeSet:
+    """The frequency set of a table at a node of its lattice: each class by its places, with what
+    a demand reads beside. It can be read until it is let go for others."""
+
+    levels: Levels
+    name: str
+    """What the engine that it is in calls it."""
+
+
+class FrequencySets(TempRelations):
+    """The sets of one table, from its raw values up.
+
+    `ask` asks the engine that the sets are in, and `records` the one that the records are in,
+    where that is another: then the set of the raw values is fetched from there. Beside that set
+    the last `most_kept` nodes stay, as each is about as large where nearly every record is alone.
+    """
+
+    def __init__(
+        self,
+        bound: ResolvedQuestion,
+        ask: Session,
+        levels: Mapping[str, ColumnLevels],
+        records: Session | None = None,
+        *,
+        most_kept: int = 1,
+    ) -> None:
+        super().__init__(bound, ask, records)
+        self._most_kept = most_kept
+        self._entity = [bound.entity] if bound.entity else []
+        self._numbers = count()
+        relation, rolled_up = self._source()
+        self.quasi_identifiers = tuple(
+            self._values(column, place, levels[column.name], relation, rolled_up)
+            for place, column in enumerate(bound.quasi_identifiers, start=1)
+        )
+        self._keep_places(
+            RECORDS,
+            f"How many records of {bound.table.name} have each combination of "
+            f"{spoken(bound.quasi_identifiers)}?",
+            relation,
+            bound.quasi_identifiers,
+            rolled_up,
+        )
+        raw = NodeSet({column.name: 0 for column in bound.quasi_identifiers}, self._searched())
+        self._nodes = {self._node(raw.levels): raw}
+
+    # --- what is asked of a node ------------------------------------------------------------
+
+    @property
+    def attributes(self) -> list[Attribute]:
+        return [each.attribute for each in self.quasi_identifiers]
+
+    def values_at(self, levels: Levels) -> dict[str, int]:
+        """How many values each quasi-identifier has at its level, NULL included."""
+        return {each.name: each.distinct[levels[each.name]] for each in self.attributes}
+
+    def at(self, levels: Levels) -> NodeSet:
+        """The set at a node, rolled up from the coarsest one that is kept and will do."""
+        node = self._node(levels)
+        if node not in self._nodes:
+            finer, moves = self._nearest(levels)
+            name = self._rolled_up(finer, self._new_name(), moves)
+            self._nodes[node] = NodeSet(dict(levels), name)
+            self._let_go()
+        return self._nodes[node]
+
+    def records_violating(self, levels: Levels) -> int:
+        """How many records of the table at these levels lie in violating classes."""
+        node = self.at(levels)
+        question = f"How many records are in violating classes at {_at(levels)}?"
+        keeps_rows = self._ask.engine.keeps_rows
+        violating = self.violating(node) if keeps_rows else self._violating_records(levels)
+        sql = render("violating_in_short", violating=violating)
+        return int(self._ask.row(self._step("kanon_violating", question, sql))["kanon_records"])
+
+    def violating(self, node: NodeSet) -> str:
+        """The violating classes of a node, by their places."""
+        if not self.searched_beside:
+            # Every row of the set is a class already.
+            return too_small_classes(self._keyed, node.name)
+        return violating_classes(self._keyed, node.name, rolled_up=True)
+
+    def at_all_levels(self, name: str, highest: Levels, carried: Sequence[BoundColumn]) -> str:
+        """Keep the set of the raw values with the place of each at every level up to the highest,
+        so that any node is a choice of columns; and beside them some of what is searched."""
+        raw = self.raw.name
+        if len(self.searched_beside) > len(carried):
+            raw = self._rolled_up(RECORDS, self._new_name(), {}, carried)
+        return self.keep(
+            name,
+            "What is each combination of values at every level?",
+            render(
+                "set_at_all_levels",
+                set=raw,
+                sets=self.levels_up_to(highest),
+                carried=carried,
+                small=self.small,
+            ),
+        )
+
+    @property
+    def small(self) -> list[str]:
+        """The keys of the quasi-identifiers whose places fit in a small number."""
+        return [
+            each.key
+            for each in self.quasi_identifiers
+            if self._ask.engine.keeps_rows and each.attribute.distinct[0] < _FEW
+        ]
+
+    def levels_up_to(self, highest: Levels) -> list[LevelsOf]:
+        """The quasi-identifiers with their highest levels."""
+        return [
+            LevelsOf(each.key, each.values, highest[each.name]) for each in self.quasi_identifiers
+        ]
+
+    @property
+    def by_people(self) -> Sequence[BoundColumn]:
+        """The entity, where classes are counted by it."""
+        return self._entity
+
+    @property
+    def raw(self) -> NodeSet:
+        """The set of the raw values that is searched."""
+        return next(iter(self._nodes.values()))
+
+    @property
+    def least_records(self) -> int:
+        """How many records a class must have for any demand on sizes."""
+        return class_size(self.bound.checks) or 1
+
+    def violating_among(
+        self, keys: Sequence[str], kept: str, k: int | None = None, *, is_whole: bool = False
+    ) -> str:
+        """The violating classes of a kept set whose classes are told apart by `keys`; for another
+        `k` than is demanded. One that `is_whole` has all classes of one node, and so tells itself
+        how often the table has each value."""
+        columns = tuple(BoundColumn(key, "INTEGER", key) for key in keys)
+        keyed = self._keyed if k is None else with_k(self._keyed, k)
+        bound = replace(keyed, quasi_identifiers=columns, keys=columns)
+        whole = {} if is_whole else self._whole
+        return violating_classes(bound, kept, rolled_up=True, whole=whole)
+
+    @contextmanager
+    def with_k(self, k: int) -> Iterator[None]:
+        """Demand another k for a while; what is kept meanwhile is let go."""
+        # How values are spread is the same for every k.
+        bound, before = self.bound, [*self._whole.values(), *self._kept]
+        self.bound = with_k(bound, k)
+        self.__dict__.pop("_keyed", None)
+        try:
+            yield
+        finally:
+            self.bound = bound
+            self.__dict__.pop("_keyed", None)
+            for name in [name for name in self._kept if name not in before]:
+                self.forget(name)
+
+    @cached_property
+    def are_spread_by_node(self) -> bool:
+        """Whether how often the table has each sensitive value depends on the node: people count
+        once for it in each class that they are in."""
+        return bool(self._entity) and any(map(is_beside_table, sensitive_demands(self.bound)))
+
+    @property
+    def carried(self) -> list[BoundColumn]:
+        """What the set of the raw values holds beside the quasi-identifiers."""
+        return [*self.bound.sensitive, *self._entity]
+
+    def keep_places_of(
+        self, name: str, question: str, view: str, raw: Sequence[BoundColumn]
+    ) -> str:
+        """Keep the set of some of the records, which a view of them has, by the places of their
+        raw values; `raw` are the columns that have these."""
+        if self._records is self._ask:
+            return self._keep_places(name, question, view, raw, rolled_up=False)
+        self._fetch(f"{name}_fetched", question, view, [*raw, *self.carried])
+        return self._keep_places(name, question, f"{name}_fetched", raw, rolled_up=True)
+
+    # --- within -----------------------------------------------------------------------------
+
+    def _source(self) -> tuple[str, bool]:
+        """What the values are counted in: the records, or a set of them where reading them again
+        would mean parsing them again."""
+        columns = columns_of_first_set(self.bound)
+        relation, first = records(self.bound, columns), first_set(self.bound)
+        if self._records is not self._ask:
+            self._fetch(RAW, first.question, relation, columns)
+        elif self.bound.table.parsed or not self._ask.engine.keeps_rows:
+            self.keep(RAW, first.question, first.sql)
+        else:
+            return relation, False
+        return RAW, True
+
+    def _keep_places(
+        self,
+        name: str,
+        question: str,
+        relation: str,
+        quasi_identifiers: Sequence[BoundColumn],
+        rolled_up: bool,
+    ) -> str:
+        rendered = partial(
+            render,
+            relation=relation,
+            quasi_identifiers=[_spelled(each, rolled_up) for each in quasi_identifiers],
+            values=[each.values for each in self.quasi_identifiers],
+            rolled_up=rolled_up,
+        )
+        # No place is 0, so there is one digit more than there are values.
+        bases = [each.attribute.distinct[0] + 1 for each in self.quasi_identifiers]
+        if self.are_rows and not self.carried and math.prod(bases) <= _FEW_COMBINATIONS:
+            units = list(accumulate(bases[:-1], mul, initial=1))
+            sql = rendered("set_of_codes", units=units, bases=bases)
+        else:
+            carried = [_spelled(each, rolled_up) for each in self.carried]
+            sql = rendered("set_of_places", carried=carried)
+        return self.keep(name, question, sql)
+
+    def _values(
+        self,
+        column: BoundColumn,
+        place: int,
+        levels: ColumnLevels,
+        relation: str,
+        rolled_up: bool,
+    ) -> QuasiIdentifier:
+        spelled = _spelled(column, rolled_up)
+        if levels.needs_longest:
+            sql = render("longest_value", relation=relation, column=spelled)
+            [row] = self.ask(f"longest_{place}", f"How long is {column.name}?", sql)
+            levels = levels.with_longest(int(row["kanon_longest"]))
+        for level in filter(levels.is_joined, range(1, levels.height + 1)):
+            kept = kept_labels(place, level)
+            self.keep_rows(kept, ("kanon_value", "kanon_label"), levels.mapping(level))
+        labels = [
+            label_of(levels, level, identifier("kanon_raw"), kept_labels(place, level))
+            for level in range(1, levels.height + 1)
+        ]
+        values = self.keep(
+            f"{PRIVATE}values_{place}",
+            f"What does each value of {column.name} become at each level?",
+            render(
+                "values_at_levels",
+                relation=relation,
+                column=spelled,
+                labels=labels,
+                rolled_up=rolled_up,
+            ),
+        )
+        inexact = [level for level, label in enumerate(labels, start=1) if label.exact]
+        sql = render("values_in_short", values=values, height=levels.height, inexact=inexact)
+        [row] = self.ask(
+            f"values_in_short_{place}", f"How many are the values of {column.name}?", sql
+        )
+        self._refuse_without_label(column, levels, row)
+        return QuasiIdentifier(column, levels, place, row)
+
+    def _refuse_without_label(self, column: BoundColumn, levels: ColumnLevels, row: Row) -> None:
+        for level in range(1, levels.height + 1) if levels.needs else ():
+            found = {
+                name: row[f"{name}_{level}"]
+                for name in ("kanon_values_without_label", "kanon_records_without_label")
+            }
+            fault = no_label(self.bound.table.name, column.name, levels, level, found)
+            if fault is not None:
+                raise InputError(fault)
+
+    def _searched(self) -> str:
+        """The set of the raw values that is searched: what no demand reads is added up."""
+        if len(self.searched_beside) == len(self.carried):
+            return RECORDS
+        return self._rolled_up(RECORDS, self._new_name(), {})
+
+    @cached_property
+    def _keyed(self) -> ResolvedQuestion:
+        """The same question of a set: every column under the name that it has there."""
+        there = {
+            column: replace(column, name=column.alias)
+            for column in (*self.bound.sensitive, *self._entity)
+        }
+        checks = [
+            replace(check, column=there[check.column]) if check.column else check
+            for check in self.bound.checks
+        ]
+        keys = tuple(BoundColumn(each.key, "INTEGER", each.key) for each in self.quasi_identifiers)
+        return replace(
+            self.bound,
+            quasi_identifiers=keys,
+            keys=keys,
+            sensitive=tuple(there[column] for column in self.bound.sensitive),
+            entity=there[self.bound.entity] if self.bound.entity else None,
+            checks=tuple(checks),
+        )
+
+    def _violating_records(self, levels: Levels) -> str:
+        """The violating classes at some levels, counted in the records."""
+        columns = tuple(at_level(each, levels[each.name]) for each in self.quasi_identifiers)
+        relation = records(self.bound, [*columns, *self.searched_beside])
+        bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
+        return violating_classes(bound, relation)
+
+    def _nearest(self, levels: Levels) -> tuple[str, dict[str, Move]]:
+        """The coarsest kept set that a node can be rolled up from, and the way there: every step
+        of it is nested, or it is the set of the raw values."""
+        if self._ask.engine.keeps_rows:
+            for node in sorted(self._nodes.values(), key=_height, reverse=True):
+                if all(each.climbs(node.levels, levels) for each in self.quasi_identifiers):
+                    return node.name, self._moves(node.levels, levels)
+        return RECORDS, self._moves({each.name: 0 for each in self.quasi_identifiers}, levels)
+
+    def _moves(self, start: Levels, end: Levels) -> dict[str, Move]:
+        return {
+            each.key: each.move(start[each.name], end[each.name])
+            for each in self.quasi_identifiers
+            if start[each.name] != end[each.name]
+        }
+
+    @cached_property
+    def _whole(self) -> dict[str, str]:
+        """How often the whole table has each value of a sensitive attribute that is demanded of."""
+        return {
+            column.alias: self.keep(
+                f"{PRIVATE}whole_{column.alias}",
+                f"How often has {self.bound.table.name} each value of {column.name}?",
+                render(
+                    "whole_values",
+                    records=RECORDS,
+                    sensitive=column,
+                    entity=self.bound.entity,
+                    unknown=self.bound.unknown,
+                ),
+            )
+            for column in self.searched_beside
+            if column in self.bound.sensitive
+        }
+
+    def _let_go(self) -> None:
+        """Keep no more sets than may be kept; that of the raw values goes never."""
+        _, *others = self._nodes
+        for node in others[: max(0, len(others) - self._most_kept)]:
+            self.forget(self._nodes.pop(node).name)
+
+    @cached_property
+    def searched_beside(self) -> list[BoundColumn]:
+        """What a set that is searched holds beside the quasi-identifiers: what a demand reads."""
+        demands = sensitive_demands(self.bound)
+        demanded = {check.column for check in demands}
+        demanded |= {each for check in demands for each in other_sensitive(self.bound, check)}
+        read = [column for column in self.bound.sensitive if column in demanded]
+        return [*read, *self._entity]
+
+    def _node(self, levels: Levels) -> tuple[int, ...]:
+        return tuple(levels[column.name] for column in self.bound.quasi_identifiers)
+
+    def _new_name(self) -> str:
+        return f"{PRIVATE}set_{next(self._numbers)}"
+
+    def _rolled_up(
+        self,
+        finer: str,
+        name: str,
+        moves: Mapping[str, Move],
+        carried: Sequence[BoundColumn] | None = None,
+    ) -> str:
+        return self.keep(
+            name,
+            "Which classes become one?",
+            render(
+                "set_rolled_up",
+                finer=finer,
+                keys=[each.key for each in self.quasi_identifiers],
+                moves=moves,
+                carried=self.searched_beside if carried is None else carried,
+            ),
+        )
+
+
+def _spelled(column: BoundColumn, rolled_up: bool) -> BoundColumn:
+    """A column as what it is read from calls it: a set has only aliases."""
+    return replace(column, name=column.alias) if rolled_up else column
+
+
+def _height(node: NodeSet) -> int:
+    return sum(node.levels.values())
+
+
+def _at(levels: Levels) -> str:
+    return ", ".join(f"{name} {level}" for name, level in levels.items())

@@ -1,0 +1,142 @@
+"""What a release lost: the metrics of generalisation and suppression, read off frequency sets."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kanon_sql.anonymizing.search.frequency_sets import MARKED, FrequencySets
+from kanon_sql.anonymizing.search.temp_relations import NodeQuery
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
+from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.results.release import Association, Metrics
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Row
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one quasi-identifier lost, of which something could be lost at all."""
+
+    name: str
+    share_of_height: float
+    """The mean of level / height over all records."""
+    loss: float
+    bits: float
+    most_bits: float
+
+
+def losses(sets: FrequencySets, levels: Levels) -> Iterator[Loss]:
+    """The loss of each quasi-identifier that has levels and more than one leaf."""
+    lossy = [each for each in sets.quasi_identifiers if each.levels.height and each.leaves > 1]
+    rows = sets.ask_each([_loss_of_values(sets, each, levels[each.name]) for each in lossy])
+    for each, row in zip(lossy, rows, strict=True):
+        records, suppressed = float(row["kanon_records"]), float(row["kanon_suppressed"])
+        if not records:
+            continue
+        height = each.levels.height
+        climbed = (records - suppressed) * levels[each.name] / height + suppressed
+        lost = float(row["kanon_leaves_more"]) / (each.leaves - 1) + suppressed
+        yield Loss(
+            each.name,
+            climbed / records,
+            lost / records,
+            float(row["kanon_bits"]),
+            float(row["kanon_most_bits"]),
+        )
+
+
+def metrics(
+    lost: Sequence[Loss],
+    classes: Row,
+    *,
+    records: int,
+    suppressed: int,
+    weights: Mapping[str, float] | None = None,
+) -> Metrics:
+    """The metrics of a release. `classes` is the row that sums up its classes."""
+    released, count = int(classes["kanon_released"]), int(classes["kanon_classes"])
+    bits, most = math.fsum(each.bits for each in lost), math.fsum(each.most_bits for each in lost)
+    by_name = {each.name: each.loss for each in lost}
+    return Metrics(
+        precision=1 - _mean(each.share_of_height for each in lost) if lost else None,
+        loss=_mean(by_name.values()) if lost else None,
+        loss_geometric=math.prod(each + 1 for each in by_name.values()) ** (1 / len(lost)) - 1
+        if lost
+        else None,
+        discernibility=int(classes["kanon_squares"]) + records * suppressed,
+        average_class_size=released / count if count else None,
+        non_uniform_entropy=bits / most if most else None,
+        non_uniform_entropy_bits=bits if lost else None,
+        loss_by_quasi_identifier=by_name,
+        loss_weighted=_weighted_mean(by_name, weights) if lost and weights else None,
+    )
+
+
+def associations(sets: FrequencySets, bound: ResolvedQuestion, levels: Levels) -> Iterator[Association]:
+    """How strongly each quasi-identifier and each sensitive attribute go together."""
+    pairs = [
+        (each, place, sensitive)
+        for each in sets.quasi_identifiers
+        for place, sensitive in enumerate(bound.sensitive, start=1)
+    ]
+    rows = sets.ask_each(
+        [
+            NodeQuery(
+                f"association_{each.place}_{place}",
+                f"How strongly do {each.name} and {sensitive.name} go together?",
+                render(
+                    "association",
+                    marked=MARKED,
+                    values=each.values,
+                    key=each.key,
+                    level=levels[each.name],
+                    sensitive=sensitive,
+                    unknown=bound.unknown,
+                ),
+            )
+            for each, place, sensitive in pairs
+        ]
+    )
+    for (each, _, sensitive), row in zip(pairs, rows, strict=True):
+        yield Association(each.name, sensitive.name, row["kanon_before"], row["kanon_after"])
+
+
+def _weighted_mean(by_name: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    weighed = [(weights.get(name, 1.0), each) for name, each in by_name.items()]
+    return math.fsum(weight * each for weight, each in weighed) / math.fsum(
+        weight for weight, _ in weighed
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return math.fsum(numbers) / len(numbers)
+
+
+def leaves_under(sets: FrequencySets, each: QuasiIdentifier, level: int) -> str | None:
+    """Keep how many leaves lie under each label of a level, where the hierarchy lists them."""
+    table = each.levels.table
+    if not table or not level:
+        return None
+    suppressed = level > table.height
+    under = {"*": each.leaves} if suppressed else Counter(table.labels(level).values())
+    name = f"{PRIVATE}leaves_{each.place}_{level}"
+    if sets.keeps(name):
+        return name
+    return sets.keep_rows(name, ("kanon_label", "kanon_leaves"), list(under.items()))
+
+
+def _loss_of_values(sets: FrequencySets, each: QuasiIdentifier, level: int) -> NodeQuery:
+    sql = render(
+        "loss_of_values",
+        values=each.values,
+        marked=MARKED,
+        key=each.key,
+        level=level,
+        leaves=leaves_under(sets, each, level),
+    )
+    question = f"How much is lost of {each.name} at level {level}?"
+    return NodeQuery(f"loss_{each.place}", question, sql)

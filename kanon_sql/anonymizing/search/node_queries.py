@@ -1,0 +1,285 @@
+"""What is asked of the nodes of a lattice, several in one statement: how large their classes are,
+which violate a demand, and what these lose.
+
+Every question reads one set, in which each combination of raw values has its place at every level,
+so that a node is a choice of columns to group by.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from kanon_sql.anonymizing.search.coarse_sets import CoarseSets
+from kanon_sql.anonymizing.search.costs import Portion, Suppressed
+from kanon_sql.anonymizing.search.earlier_sets import EarlierSets
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
+from kanon_sql.anonymizing.search.lattice import Node
+from kanon_sql.anonymizing.search.reference_sets import NodeOfSet, ReferenceSets
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.tables import Row
+
+_LEVELS = f"{PRIVATE}frequency_set_at_all_levels"
+_SEARCHED = f"{PRIVATE}searched_set_at_all_levels"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A node as a statement on its sizes reads it."""
+
+    number: int
+    set: str
+    is_own: bool
+    columns: Sequence[str]
+    levels: Sequence[int] = ()
+    constant: Sequence[bool] = ()
+    size: int = 1
+
+
+class _StandsFor(NamedTuple):
+    """A quasi-identifier of which it is asked what its labels stand for."""
+
+    place: int
+    values: str
+    highest: int
+    leaves: str | None
+    """The table of how many leaves lie under each label, where a hierarchy lists them."""
+
+
+class Judged(NamedTuple):
+    """What some nodes' classes are by all demands: their sizes, and what the violating ones
+    have."""
+
+    sizes: dict[Node, Row]
+    suppressed: dict[Node, Suppressed]
+    lacking: frozenset[Node]
+    """Those that have too few of some class of a reference, if that is demanded."""
+
+
+@dataclass(frozen=True)
+class NodeQueries:
+    """The questions on the nodes of one lattice, by the highest level of each quasi-identifier."""
+
+    sets: FrequencySets
+    highest: Levels
+
+    @property
+    def lossy(self) -> list[QuasiIdentifier]:
+        """The quasi-identifiers of which something can be lost."""
+        return [
+            each for each in self.sets.quasi_identifiers if each.levels.height and each.leaves > 1
+        ]
+
+    def sizes(self, nodes: Sequence[Node], below: Sequence[int], saying: str) -> dict[Node, Row]:
+        """How large the classes of some nodes are, and how many lie below some sizes."""
+        asked = [
+            _Asked(number, *found, self._columns(node))
+            for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True))
+        ]
+        rows = self.sets.ask(
+            "sizes_of_nodes",
+            f"Which of {len(nodes)} choices of levels will do?{saying}",
+            render("sizes_of_nodes", nodes=asked, sizes=below, entity=self.sets.bound.entity),
+        )
+        return {nodes[int(row["kanon_node"])]: row for row in rows}
+
+    def small(self, nodes: Sequence[Node], size: int) -> dict[Node, Suppressed]:
+        """What those classes of some nodes have that are below a size."""
+        asked = []
+        for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True)):
+            levels = [node[each.place - 1] for each in self.lossy]
+            constant = [
+                each.attribute.distinct[level] <= 1
+                for each, level in zip(self.lossy, levels, strict=True)
+            ]
+            asked.append(_Asked(number, *found, self._columns(node), levels, constant, size))
+        entity = self.sets.bound.entity
+        return self._lost(
+            nodes,
+            render("small_classes_of_nodes", nodes=asked, keys=self._lossy_keys, entity=entity),
+        )
+
+    def judged(self, nodes: Sequence[Node], k: int, below: Sequence[int]) -> Judged:
+        """Count some nodes' classes by all demands, and what the violating ones have, at once."""
+        keys = [each.key for each in self.sets.quasi_identifiers]
+        lossy = [each.place - 1 for each in self.lossy]
+        asked = [
+            NodeOfSet(number, node, self._searched_set, lossy) for number, node in enumerate(nodes)
+        ]
+        of_nodes = self.sets.keep(
+            f"{PRIVATE}nodes",
+            f"Which classes have {len(nodes)} choices of levels?",
+            render("sets_of_nodes", nodes=asked, keys=keys, carried=self.sets.searched_beside),
+        )
+        keys = ["kanon_at_node", *keys]
+        violating = self.sets.keep(
+            f"{PRIVATE}violating_of_nodes",
+            "Which of them violate a demand?",
+            render(
+                "violating_by_any",
+                statements=[
+                    self.sets.violating_among(
+                        keys, of_nodes, k, is_whole=self.sets.are_spread_by_node
+                    ),
+                    *self._references.violating(of_nodes, keys, asked),
+                    *self._earlier.violating(of_nodes, keys),
+                ],
+            ),
+        )
+        rows = self.sets.ask(
+            "sizes_of_kept",
+            "How large are the others?",
+            render(
+                "sizes_of_kept",
+                set=of_nodes,
+                violating=violating,
+                keys=keys,
+                sizes=below,
+                entity=self.sets.bound.entity,
+            ),
+        )
+        suppressed = self._lost(
+            nodes,
+            render(
+                "violating_classes_of_nodes",
+                nodes=asked,
+                keys=self._lossy_keys,
+                violating=violating,
+            ),
+        )
+        lacking = frozenset(
+            nodes[int(row["kanon_at_node"])]
+            for sql in self._references.lacking(of_nodes, keys, asked, violating)
+            for row in self.sets.ask("nodes_lacking_classes", "Whom does the release lack?", sql)
+        )
+        self.sets.forget(violating)
+        self.sets.forget(of_nodes)
+        return Judged({nodes[int(row["kanon_node"])]: row for row in rows}, suppressed, lacking)
+
+    def violating_beside(self, node: Node) -> list[str]:
+        """The classes of the set at a node of which a reference has too few people, or in which
+        someone has too small a crowd together with an earlier release, by their places: a SELECT
+        for each reference and release."""
+        keys = [each.key for each in self.sets.quasi_identifiers]
+        names = (each.name for each in self.sets.quasi_identifiers)
+        found = self.sets.at(dict(zip(names, node, strict=True))).name
+        return [
+            *self._references.violating(found, keys, [NodeOfSet(0, node)]),
+            *self._earlier.violating(found, keys),
+        ]
+
+    def portions(self) -> dict[int, list[list[Portion]]]:
+        """The records of each quasi-identifier by its place, at each level by what they lose."""
+        found: dict[int, list[list[Portion]]] = {
+            each.place: [[] for _ in range(self.highest[each.name] + 1)] for each in self.lossy
+        }
+        for row in self.sets.ask(
+            "portions",
+            "What does each level lose?",
+            render("portions_of_levels", labels=[*map(self._stands_for, self.lossy)]),
+        ):
+            found[int(row["kanon_number"])][int(row["kanon_level"])].append(
+                Portion(
+                    int(row["kanon_records"]),
+                    int(row["kanon_leaves_more"]),
+                    int(row["kanon_under_label"]),
+                )
+            )
+        return found
+
+    # --- within -----------------------------------------------------------------------------
+
+    def _columns(self, node: Node) -> list[str]:
+        """What the set at all levels is grouped by."""
+        return [
+            f"{each.key}_{level}"
+            for each, level in zip(self.sets.quasi_identifiers, node, strict=True)
+            if each.attribute.distinct[level] > 1
+        ]
+
+    def _lost(self, nodes: Sequence[Node], suppressed: str) -> dict[Node, Suppressed]:
+        """What suppressed classes have, each of which has its node's number."""
+        rows = self.sets.ask(
+            "lost_by_nodes",
+            "What do the suppressed records lose?",
+            render(
+                "lost_by_nodes",
+                suppressed=suppressed,
+                keys=self._lossy_keys,
+                labels=[self._labels(each) for each in self.lossy],
+            ),
+        )
+        return {
+            nodes[int(row["kanon_node"])]: Suppressed(
+                int(row["kanon_records"]),
+                {each.place - 1: int(row[f"kanon_leaves_more_{each.key}"]) for each in self.lossy},
+                {each.place - 1: float(row[f"kanon_bits_{each.key}"]) for each in self.lossy},
+            )
+            for row in rows
+        }
+
+    def _labels(self, each: QuasiIdentifier) -> str:
+        """Keep what each label of a quasi-identifier stands for."""
+        name = f"{PRIVATE}labels_of_levels_{each.place}"
+        if self.sets.keeps(name):
+            return name
+        _, values, highest, leaves = self._stands_for(each)
+        return self.sets.keep(
+            name,
+            f"What does each label of {each.name} stand for?",
+            render("labels_of_levels", values=values, highest=highest, leaves=leaves),
+        )
+
+    def _stands_for(self, each: QuasiIdentifier) -> _StandsFor:
+        highest = self.highest[each.name]
+        return _StandsFor(each.place, each.values, highest, self._leaves(each, highest))
+
+    def _leaves(self, each: QuasiIdentifier, highest: int) -> str | None:
+        """Keep how many leaves lie under each label, where a hierarchy lists them."""
+        name, table = f"{PRIVATE}leaves_of_levels_{each.place}", each.levels.table
+        if not table or not highest:
+            return None
+        if self.sets.keeps(name):
+            return name
+        rows = [
+            (level, label, count)
+            for level in range(1, highest + 1)
+            for label, count in (
+                {"*": each.leaves}
+                if level > table.height
+                else Counter(table.labels(level).values())
+            ).items()
+        ]
+        return self.sets.keep_rows(name, ("kanon_level", "kanon_label", "kanon_leaves"), rows)
+
+    @property
+    def _lossy_keys(self) -> list[str]:
+        return [each.key for each in self.lossy]
+
+    @cached_property
+    def _references(self) -> ReferenceSets:
+        return ReferenceSets(self.sets, self.highest)
+
+    @cached_property
+    def _earlier(self) -> EarlierSets:
+        return EarlierSets(self.sets)
+
+    @cached_property
+    def _set(self) -> str:
+        """The set that sizes are read off: it holds the people, and no sensitive value."""
+        return self.sets.at_all_levels(_LEVELS, self.highest, self.sets.by_people)
+
+    @cached_property
+    def _sets(self) -> CoarseSets:
+        return CoarseSets(self.sets, self._set, self.highest)
+
+    @cached_property
+    def _searched_set(self) -> str:
+        """The set with all that a demand reads."""
+        if len(self.sets.searched_beside) == len(self.sets.by_people):
+            return self._set
+        return self.sets.at_all_levels(_SEARCHED, self.highest, self.sets.searched_beside)

@@ -1,0 +1,91 @@
+"""What whoever asks for a release would rather keep: levels pinned or bounded, and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kanon_sql.anonymizing.search.qi_levels import Attribute
+from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.errors import SpecError, did_you_mean, option
+from kanon_sql.plan.question import ResolvedQuestion
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """How far each quasi-identifier may be generalised, and what its loss weighs."""
+
+    at_most: Mapping[str, int]
+    """The highest level of those that are bounded; 0 keeps the raw value."""
+    weights: Mapping[str, float]
+    """The weight of those that weigh something else than 1."""
+
+    def highest(self, name: str, height: int) -> int:
+        """The highest level that a quasi-identifier may have, of so many.
+
+        Raises `SpecError` for a bound above the top, which would bound nothing.
+        """
+        bound = self.at_most.get(name, height)
+        if bound > height:
+            raise SpecError(
+                f'"{name}" has no level {bound}: its top is level {height}. Name that or a lower '
+                "one, or leave the bound out."
+            )
+        return bound
+
+    def bounded(self, attribute: Attribute) -> Attribute:
+        """The same quasi-identifier with no level above the highest that it may have."""
+        highest = self.highest(attribute.name, attribute.height)
+        return Attribute(attribute.name, attribute.distinct[: highest + 1])
+
+
+def preferences_of(wanted: ReleaseOptions, bound: ResolvedQuestion) -> Preferences:
+    """What the spec says of each quasi-identifier, and over it what was asked of the release.
+
+    Raises `SpecError` for a column that is no quasi-identifier, or that is named twice.
+    """
+    names = [each.name for each in bound.quasi_identifiers]
+    at_most: dict[str, int] = {}
+    weights: dict[str, float] = {}
+    for column in bound.quasi_identifiers:
+        said = bound.roles.hierarchy(column)
+        if said.keep or said.at_most is not None:
+            at_most[column.name] = 0 if said.keep else int(said.at_most or 0)
+        if said.weight is not None:
+            weights[column.name] = said.weight
+    kept = dict.fromkeys(_each_once("keep", wanted.keep, names), 0)
+    bounds = _by_name("at_most", wanted.at_most, names)
+    both = next((name for name in kept if name in bounds), None)
+    if both is not None:
+        raise SpecError(
+            f'"{both}" is named in {option("keep")} and in {option("at_most")}. Keeping it is to '
+            "have it at level 0 at most: name it once."
+        )
+    return Preferences(
+        {**at_most, **kept, **bounds}, {**weights, **_by_name("weights", wanted.weights, names)}
+    )
+
+
+def _by_name(parameter: str, given: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    found = _each_once(parameter, given, names)
+    return dict(zip(found, given.values(), strict=True))
+
+
+def _each_once(parameter: str, given: Iterable[str], names: list[str]) -> list[str]:
+    """The quasi-identifiers of these names, as the table spells them."""
+    found = [_quasi_identifier(parameter, name, names) for name in given]
+    twice = next((name for place, name in enumerate(found) if name in found[:place]), None)
+    if twice is not None:
+        raise SpecError(f'{option(parameter)} names "{twice}" twice. Name it once.')
+    return found
+
+
+def _quasi_identifier(parameter: str, name: str, names: list[str]) -> str:
+    alike = [each for each in names if each.casefold() == name.casefold()]
+    if name in names or len(alike) == 1:
+        return name if name in names else alike[0]
+    raise SpecError(
+        f'{option(parameter)}: "{name}" is no quasi-identifier. Quasi-identifiers: '
+        f"{', '.join(names)}.{did_you_mean(name, names)}"
+    )

@@ -1,0 +1,66 @@
+"""Which levels would keep more of a quasi-identifier that has none but `*`: of numbers or dates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.qi_levels import Levels, QuasiIdentifier
+from kanon_sql.spec.hierarchy import GeneralizationHierarchy
+from kanon_sql.sql.column_types import family
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import DIALECT
+
+WIDTHS = (5, 50, 500, 5_000, 50_000, 500_000, 5_000_000)
+MOST_LABELS = 25
+"""How many intervals the narrowest ones are at most."""
+_DATES = "date:month,year,5y,suppress"
+
+
+def builders(sets: FrequencySets, levels: Levels) -> dict[str, str]:
+    """For each quasi-identifier that was suppressed for want of levels, some that would suit its
+    values, as a hierarchy is named; of texts that are neither numbers nor dates none."""
+    return dict(_builders(sets, levels))
+
+
+def _builders(sets: FrequencySets, levels: Levels) -> Iterator[tuple[str, str]]:
+    for each in sets.quasi_identifiers:
+        has_none = each.levels.hierarchy.levels is None and each.levels.table is None
+        if not (has_none and levels[each.name] and each.attribute.distinct[0] > 1):
+            continue
+        found = _DATES if family(each.column.type) == "time" else _of_values(sets, each)
+        if found:
+            yield each.name, found
+
+
+def _of_values(sets: FrequencySets, each: QuasiIdentifier) -> str | None:
+    """The levels for values of which every one is a number, or a date."""
+    kind = family(each.column.type)
+    if kind not in ("number", "text") or sets.dialect != DIALECT:
+        # Elsewhere a text that is no number may be more than no label.
+        return None
+    widths = [_label(each, {"width": width}) for width in WIDTHS]
+    sql = render(
+        "kinds_of_values",
+        values=each.values,
+        widths=widths,
+        date=_label(each, "year") if kind == "text" else None,
+    )
+    [row] = sets.ask(f"kinds_{each.place}", f"What are the values of {each.name}?", sql)
+    values = int(row["kanon_values"])
+    if kind == "text" and values and int(row["kanon_dates"]) == values:
+        return _DATES
+    if not values or int(row["kanon_numbers"]) < values:
+        return None
+    if kind == "text" and int(row["kanon_codes"]):
+        return "mask:right"
+    for place, width in enumerate(WIDTHS, start=1):
+        if 1 < int(row[f"kanon_labels_{place}"]) <= MOST_LABELS:
+            return f"width:{width},{2 * width},{4 * width},suppress"
+    return None
+
+
+def _label(each: QuasiIdentifier, level: object) -> str:
+    hierarchy = GeneralizationHierarchy.model_validate({"levels": [level]})
+    return replace(each.levels, hierarchy=hierarchy).sql(1, "kanon_raw")

@@ -1,0 +1,122 @@
+"""The command that was given, as a result keeps it: what it asks, without what is secret."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kanon_sql.cli.option_syntax import outer_parts
+
+ARGUMENTS = "kanon_sql.arguments"
+"""Where a command's context keeps the arguments as they were given."""
+_LEFT_OUT = "…"
+_ABOUT_THE_RESULT = ("format", "result", "force", "verbose", "quiet")
+"""Options that say where and how a result is told; the question is the same without them."""
+_NAME_VALUES = ("values", "allowed", "order")
+"""Parameters of checks that hold values of a sensitive attribute."""
+
+
+Result = TypeVar("Result")
+
+
+def with_command(result: Result, context: click.Context, output: Path | None) -> Result:
+    """The result with the command, where a file keeps it; what --format says is the result alone,
+    wherever it goes."""
+    asked = context.get_parameter_source("format")
+    if output is None or asked is not click.core.ParameterSource.DEFAULT:
+        return result
+    whole: Any = result
+    kept: Result = replace(whole, asked=command_asked(context))
+    return kept
+
+
+def command_asked(context: click.Context) -> str:
+    """The command and the options that ask, in their order; what variables set follows.
+
+    Whoever connects to a database is left out of its URL, and so are the values that a check
+    names.
+    """
+    return " ".join(shlex.quote(each) for each in _words(context))
+
+
+def _words(context: click.Context) -> Iterator[str]:
+    command = context.command
+    given = list(context.meta[ARGUMENTS])[1:]
+    values, _, order = command.make_parser(context).parse_args(given)
+    yield from ("kanon-sql", command.name or "")
+    options = [each for each in order if isinstance(each, click.Option)]
+    for each in command.params:
+        if isinstance(each, click.Argument):
+            found = values.get(each.name or "") or ()
+            yield from map(without_credentials, [found] if isinstance(found, str) else found)
+    asked = [each for each in dict.fromkeys(options) if not _is_of_the_result(each, command)]
+    told = {each: iter(_as_list(values[each.name])) for each in asked}
+    for each in options:
+        if each in told:
+            yield from _said(each, next(told[each], None) if each.multiple else values[each.name])
+    for each in command.params:
+        if isinstance(each, click.Option) and not _is_of_the_result(each, command):
+            yield from _said_by_a_variable(each, context)
+
+
+def _as_list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _is_of_the_result(option: click.Option, command: click.Command) -> bool:
+    """Whether it is about the result; the output of a release is the release."""
+    return option.name in _ABOUT_THE_RESULT or (
+        option.name == "output" and command.name != "anonymize"
+    )
+
+
+def _said_by_a_variable(option: click.Option, context: click.Context) -> Iterator[str]:
+    source = context.get_parameter_source(option.name or "")
+    text = option.resolve_envvar_value(context)
+    if source is click.core.ParameterSource.ENVIRONMENT and text is not None:
+        for each in option.type.split_envvar_value(text) if option.multiple else [text]:
+            yield from _said(option, each)
+
+
+def _said(option: click.Option, value: object) -> Iterator[str]:
+    yield option.opts[0]
+    if not option.is_flag:
+        text = str(value)
+        yield _check_without_values(text) if option.name == "check" else without_credentials(text)
+
+
+def without_credentials(text: str) -> str:
+    """A URL without who connects, and without what it says after a question mark.
+
+    >>> without_credentials("postgresql://ann:secret@db.example:5432/clinic?password=other")
+    'postgresql://…@db.example:5432/clinic?…'
+    >>> without_credentials("data/*.parquet")
+    'data/*.parquet'
+    """
+    scheme, is_url, rest = text.partition("://")
+    if not is_url:
+        return text
+    place, has_options, _ = rest.partition("?")
+    _, has_user, host = place.rpartition("@")
+    user = f"{_LEFT_OUT}@" if has_user else ""
+    return f"{scheme}://{user}{host}" + (f"?{_LEFT_OUT}" if has_options else "")
+
+
+def _check_without_values(text: str) -> str:
+    """A check, whose lists of values are left out.
+
+    >>> _check_without_values('alpha_k_anonymity:alpha=0.5,values=[HIV, "a,b"],k=2')
+    'alpha_k_anonymity:alpha=0.5,values=[…],k=2'
+    """
+    model, colon, parameters = text.partition(":")
+    parts = [each.partition("=") for each in outer_parts(parameters)] if colon else []
+    told = (
+        f"{key}={f'[{_LEFT_OUT}]' if key.strip() in _NAME_VALUES else value}"
+        for key, _, value in parts
+    )
+    return f"{model}{colon}{','.join(told)}"

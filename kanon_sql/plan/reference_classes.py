@@ -1,0 +1,80 @@
+"""Which classes of a release a reference has too few people of, at the levels of the release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from kanon_sql.plan.question import BoundColumn, BoundReference, ResolvedQuestion, JoinedLabels, Pair
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.join_columns import pairs
+from kanon_sql.plan.steps import reference_records
+from kanon_sql.plan.violating_classes import reference_demands, reference_of, too_rare
+from kanon_sql.sql.macros import render
+from kanon_sql.sql.quoting import identifier
+
+
+@dataclass(frozen=True)
+class ReferredCell:
+    """A column of a reference as a release would show it."""
+
+    column: BoundColumn
+    """The quasi-identifier that it is compared with."""
+    raw: str
+    label: str
+    joined: JoinedLabels | None
+    type: str
+    """That of the raw value, where the texts of both are compared; otherwise nothing."""
+
+
+def classes_beside_reference(
+    bound: ResolvedQuestion, raw: ResolvedQuestion, relation: str, levels: Mapping[str, tuple[ColumnLevels, int]]
+) -> Iterator[str]:
+    """A SELECT for each reference: the classes of which it has too few people, with their records.
+
+    `relation` holds the records that `bound` describes, of which some quasi-identifiers are at
+    `levels`; `raw` describes them as they were before.
+    """
+    demands = reference_demands(bound)
+    for name in dict.fromkeys(reference_of(bound, each).name for each in demands):
+        reference = bound.references[name]
+        asked = [each for each in demands if reference_of(bound, each) == reference]
+        yield render(
+            "records_beside_reference",
+            relation=relation,
+            columns=list(bound.quasi_identifiers),
+            entity=bound.entity,
+            reference=reference_records(reference),
+            cells=list(_cells(bound, raw, reference, levels)),
+            reference_entity=reference.entity,
+            reference_weight=reference.weight,
+            failing=render("any_of", predicates=[too_rare(each) for each in asked]),
+        )
+
+
+def _cells(
+    bound: ResolvedQuestion,
+    raw: ResolvedQuestion,
+    reference: BoundReference,
+    levels: Mapping[str, tuple[ColumnLevels, int]],
+) -> Iterator[ReferredCell]:
+    for place, pair in enumerate(pairs(raw, reference, "exact"), start=1):
+        column = bound.quasi_identifiers[place - 1]
+        value = f"kanon_raw.{identifier(pair.reference.name)}"
+        if column.name not in levels:
+            type = pair.reference.type if pair.how == "as_text" else ""
+            yield ReferredCell(column, value, value, None, type)
+            continue
+        yield _labelled(column, pair, place, value, *levels[column.name])
+
+
+def _labelled(
+    column: BoundColumn, pair: Pair, place: int, value: str, of_table: ColumnLevels, level: int
+) -> ReferredCell:
+    levels = replace(of_table, type=pair.reference.type)
+    if not levels.is_joined(level):
+        return ReferredCell(column, value, levels.sql_of_any(level, value), None, "")
+    name = f"kanon_referred_{place}"
+    labels = levels.labels_sql(level, portable=True)
+    joined = JoinedLabels(name, labels, levels.key(value))
+    return ReferredCell(column, value, f"{name}.kanon_label", joined, "")

@@ -1,0 +1,251 @@
+"""Demanded checks, completed with the columns that they look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kanon_sql.errors import SpecError, did_you_mean, located, option
+from kanon_sql.plan.question import BoundCheck, BoundColumn, EarlierRoles
+from kanon_sql.plan.join_columns import are_of_one_kind
+from kanon_sql.spec.earlier_release import the_earlier
+from kanon_sql.spec.hierarchy_table import read_tree
+from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.models.closeness import TCloseness
+from kanon_sql.spec.models.composition import (
+    ComposedKAnonymity,
+    ComposedLDiversity,
+    ComposedModel,
+)
+from kanon_sql.spec.models.diversity import Homogeneity
+from kanon_sql.spec.models.reference import KMap
+from kanon_sql.spec.models.sizes import KAnonymity
+from kanon_sql.spec.spec import TableSpec
+from kanon_sql.sql.column_types import family
+from kanon_sql.sql.tables import Table, find
+
+_UNASKED = tuple(
+    model
+    for model in MODELS.values()
+    if issubclass(model, SensitiveModel)
+    and not any(field.is_required() for field in model.model_fields.values())
+)
+"""The models of sensitive values that need no parameter to be measured."""
+
+
+def bound_checks(
+    spec: TableSpec,
+    table: Table,
+    sensitive: tuple[BoundColumn, ...],
+    earlier: Mapping[str, EarlierRoles],
+) -> Iterator[BoundCheck]:
+    """What was asked, what gates before what does not; then what is measured unasked."""
+    asked = []
+    for place, model in enumerate(spec.checks):
+        with located("checks", place):
+            asked.append(
+                _composed(model, table, sensitive, earlier)
+                if isinstance(model, ComposedModel)
+                else _complete(model, spec, table, sensitive)
+            )
+    asked.sort(key=lambda check: not check.gates)
+    models = [check.model for check in asked]
+    yield from asked
+    yield from _unasked(spec, sensitive, models)
+    yield from _composed_unasked(sensitive, earlier, models)
+
+
+def _unasked(
+    spec: TableSpec, sensitive: tuple[BoundColumn, ...], asked: Sequence[Model]
+) -> Iterator[BoundCheck]:
+    """What is measured beside it: little where something was demanded, else all that can be."""
+    if not any(isinstance(model, KAnonymity) for model in asked):
+        yield BoundCheck(KAnonymity(), asked=False)
+    matched = {model.reference for model in asked if isinstance(model, KMap)}
+    for reference in spec.references:
+        if reference not in matched:
+            yield BoundCheck(KMap(reference=reference), asked=False)
+    if spec.nulls == "wildcard":
+        return
+    demanded = any(model.gates for model in asked)
+    for column in sensitive:
+        for model in (Homogeneity,) if demanded else _UNASKED:
+            measured = model(sensitive=column.name, with_other_sensitive=spec.with_other_sensitive)
+            same = [each for each in asked if type(each) is model]
+            known = [(each.sensitive, each.with_other_sensitive) for each in same]
+            if (measured.sensitive, measured.with_other_sensitive) in known:
+                continue
+            if not model.of_numbers or family(column.type) == "number":
+                yield BoundCheck(measured, asked=False, column=column)
+
+
+def _composed_unasked(
+    sensitive: Sequence[BoundColumn], earlier: Mapping[str, EarlierRoles], asked: Sequence[Model]
+) -> Iterator[BoundCheck]:
+    """Each earlier release is measured together with this one, in whatever both have."""
+    for name, release in earlier.items():
+        of_release = [m for m in asked if isinstance(m, ComposedModel) and m.earlier == name]
+        if not any(isinstance(model, ComposedKAnonymity) for model in of_release):
+            yield BoundCheck(ComposedKAnonymity(earlier=name), asked=False)
+        known = {m.sensitive for m in of_release if isinstance(m, ComposedLDiversity)}
+        for column in sensitive:
+            there = release.sensitive.get(column.name)
+            if column.name not in known and there and are_of_one_kind(column, there):
+                model = ComposedLDiversity(sensitive=column.name, earlier=name)
+                yield BoundCheck(model, asked=False, column=column)
+
+
+def _complete(
+    model: Model, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
+) -> BoundCheck:
+    """The same model with its column or reference named as the tables name it."""
+    if spec.nulls == "wildcard" and not model.with_wildcards:
+        defined = ", ".join(name for name, each in MODELS.items() if each.with_wildcards)
+        raise SpecError(
+            f"{model.name()} is not defined with nulls: wildcard, where records form no classes. "
+            f"Defined are {defined}."
+        )
+    if model.is_estimate:
+        require(model.name())
+    if isinstance(model, ReferenceModel):
+        name = _named_one(model, model.reference, list(spec.references), _REFERENCE)
+        named = model.model_copy(update={"reference": name})
+        return BoundCheck(named, asked=True)
+    if isinstance(model, SensitiveModel):
+        return _with_its_column(model, spec, table, sensitive)
+    return BoundCheck(model, asked=True)
+
+
+def _composed(
+    model: ComposedModel,
+    table: Table,
+    sensitive: tuple[BoundColumn, ...],
+    earlier: Mapping[str, EarlierRoles],
+) -> BoundCheck:
+    """The same with its earlier release and its column named as the tables name them."""
+    release = earlier[_named_one(model, model.earlier, list(earlier), _EARLIER)]
+    named = model.model_copy(update={"earlier": release.name})
+    if not isinstance(named, ComposedLDiversity):
+        return BoundCheck(named, asked=True)
+    name = _sensitive_name(named, table, sensitive)
+    if name not in release.sensitive:
+        raise SpecError(
+            f'{model.name()}: {the_earlier(release.name)} has no column "{name}". If it is called '
+            f"otherwise there, say how: {option('earlier_releases.columns', {name: '…'})}. Its "
+            f"columns: {', '.join(release.table.column_names)}."
+        )
+    column = next(column for column in sensitive if column.name == name)
+    return BoundCheck(named.model_copy(update={"sensitive": name}), asked=True, column=column)
+
+
+def _with_its_column(
+    model: SensitiveModel, spec: TableSpec, table: Table, sensitive: tuple[BoundColumn, ...]
+) -> BoundCheck:
+    name = _sensitive_name(model, table, sensitive)
+    column = next(column for column in sensitive if column.name == name)
+    if model.with_other_sensitive and len(sensitive) == 1:
+        raise SpecError(
+            f"{model.name()}: with_other_sensitive needs other sensitive attributes, and "
+            f'"{name}" is the only one.'
+        )
+    joined = model.with_other_sensitive or (spec.with_other_sensitive and len(sensitive) > 1)
+    complete = model.model_copy(update={"sensitive": name, "with_other_sensitive": joined})
+    kind = family(column.type)
+    if model.of_numbers and kind not in ("number", "text", "nothing", ""):
+        raise SpecError(
+            f'{model.name()} needs numbers, and "{name}" is {column.type}. Choose another model, '
+            "or another attribute."
+        )
+    if not isinstance(model, TCloseness):
+        return BoundCheck(complete, asked=True, column=column)
+    has_order = kind in ("number", "text", "time", "boolean", "nothing", "")
+    has_order = has_order or column.type == "TIME"
+    if model.distance == "ordered" and model.order is None and not has_order:
+        raise SpecError(
+            f't_closeness: "{name}" is {column.type}, which has no order of its own. List its '
+            "values in order, as in order=[low, middle, high]."
+        )
+    paths = read_tree(model.hierarchy) if model.hierarchy is not None else ()
+    return BoundCheck(complete, asked=True, column=column, paths=paths)
+
+
+def _sensitive_name(
+    model: SensitiveModel | ComposedLDiversity, table: Table, sensitive: tuple[BoundColumn, ...]
+) -> str:
+    if model.sensitive is not None:
+        return find(model.sensitive, table).name
+    if len(sensitive) == 1:
+        return sensitive[0].name
+    names = ", ".join(column.name for column in sensitive)
+    raise SpecError(
+        f"{model.name()} needs a sensitive attribute: "
+        + (f"name one of {names}" if names else "name it")
+        + f", as in {model.name()}:sensitive={sensitive[0].name if sensitive else 'COLUMN'}."
+    )
+
+
+class _Beside(NamedTuple):
+    """What a model is asked beside the table, in words."""
+
+    parameter: str
+    a_noun: str
+    how: str
+    """What it is, and how one is named."""
+
+    @property
+    def noun(self) -> str:
+        return self.a_noun.partition(" ")[2]
+
+
+_REFERENCE = _Beside(
+    "reference",
+    "a reference",
+    f"the table of the people who could be meant ({option('references', 'FILE')}, or "
+    "references: in a spec)",
+)
+_EARLIER = _Beside(
+    "earlier",
+    "an earlier release",
+    f"what was released of the same people before ({option('earlier_releases', 'FILE')}, or "
+    "earlier_releases: in a spec)",
+)
+
+
+def _named_one(model: Model, given: str | None, names: Sequence[str], beside: _Beside) -> str:
+    """The name of the one that a model means, of those that there are."""
+    if given is not None and given in names:
+        return given
+    if not names:
+        raise SpecError(f"{model.name()} needs {beside.a_noun}: {beside.how}.")
+    if given is None and len(names) == 1:
+        return names[0]
+    if given is None:
+        raise SpecError(
+            f"{model.name()}: there are several {beside.noun}s ({', '.join(names)}); name one, as "
+            f"in {model.name()}:{beside.parameter}={names[0]}."
+        )
+    raise SpecError(
+        f'{model.name()}: there is no {beside.noun} "{given}". {beside.noun.capitalize()}s: '
+        f"{', '.join(names)}.{did_you_mean(given, names)}"
+    )
+
+
+def sensitive_of(model: Model) -> str | None:
+    """The sensitive attribute that a model names, if it does."""
+    return model.sensitive if isinstance(model, SensitiveModel | ComposedLDiversity) else None
+
+
+def require(*models: str) -> None:
+    """Raise `SpecError` without SciPy, with the command that installs it.
+
+    `models` are those that need it, by name; without any, all that ever do.
+    """
+    models = models or ("population_uniqueness", "k_map_estimate")
+    try:
+        import scipy.special  # type: ignore[import-untyped] # noqa: F401
+    except ImportError:
+        verb = "needs" if len(models) == 1 else "need"
+        raise SpecError(
+            f"{' and '.join(models)} {verb} SciPy: pip install 'kanon-sql[estimates]'"
+        ) from None

@@ -1,0 +1,296 @@
+"""Which part each column has in a question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kanon_sql.errors import SpecError, did_you_mean, located, no_first_records, option
+from kanon_sql.plan.question import BoundColumn, EarlierRoles, ReferenceRoles, Roles
+from kanon_sql.plan.resolve_checks import bound_checks, sensitive_of
+from kanon_sql.plan.resolve_columns import (
+    bound_condition,
+    column_named,
+    each_once,
+    found_column,
+    levels_of,
+    refuse_missing_beside,
+    refuse_two_parts,
+    refuse_uncomparable,
+)
+from kanon_sql.plan.resolve_earlier import resolve_earlier
+from kanon_sql.spec.question_parts import ReferenceSpec, the_reference
+from kanon_sql.spec.spec import TableSpec
+from kanon_sql.sql.conditions import columns_of
+from kanon_sql.sql.tables import Table, find
+
+
+def resolve(
+    spec: TableSpec,
+    table: Table,
+    references: Mapping[str, Table],
+    earlier_releases: Mapping[str, Table] | None = None,
+    *,
+    is_open: bool = False,
+) -> Roles:
+    """Find every column that `spec` names in the tables, and give it its part.
+
+    `is_open` says that which columns are quasi-identifiers is what is asked, so that there may be
+    none. Raises `SpecError` that knows where in the spec the fault lies.
+    """
+    _refuse_undecided(spec, table)
+    has_none = is_open and not spec.quasi_identifiers
+    quasi_identifiers = () if has_none else tuple(_raw_quasi_identifiers(spec, table))
+    sensitive = tuple(
+        column_named(name, table, ("sensitive", name), alias=f"kanon_sensitive_{place}")
+        for place, name in enumerate(_sensitive_names(spec, table), start=1)
+    )
+    if spec.with_other_sensitive and len(sensitive) < 2:
+        raise SpecError(
+            "with_other_sensitive needs two sensitive attributes or more; there "
+            f"{'is one' if sensitive else 'are none'}."
+        )
+    identifiers = tuple(
+        found_column(name, table, ("identifiers", name)) for name in spec.identifiers
+    )
+    insensitive = tuple(
+        found_column(name, table, ("insensitive", name)) for name in spec.insensitive
+    )
+    entity = (
+        column_named(spec.entity, table, ("entity",), alias="kanon_entity") if spec.entity else None
+    )
+    weight = column_named(spec.weight, table, ("weight",)) if spec.weight else None
+    refuse_two_parts(
+        [(column, "a quasi-identifier") for column in quasi_identifiers]
+        + [(column, "sensitive") for column in sensitive]
+        + [(column, "an identifier") for column in identifiers]
+        + [(column, "insensitive") for column in insensitive]
+        + ([(entity, "the entity")] if entity else [])
+        + ([(weight, "the weight")] if weight else [])
+    )
+    for column in (*quasi_identifiers, *sensitive, *([entity] if entity else [])):
+        refuse_uncomparable(column, table)
+    if spec.first and not table.ordered:
+        raise no_first_records(table.name)
+    if spec.nulls == "wildcard" and entity:
+        raise SpecError(
+            "nulls: wildcard is not defined with an entity: compatible records form no classes in "
+            "which people could be counted. Leave out one of the two."
+        )
+    if spec.nulls == "wildcard" and weight:
+        raise SpecError(
+            "nulls: wildcard is not defined with a survey weight: compatible records form no "
+            "classes of which the weights could be added up. Leave out one of the two."
+        )
+    earlier = {
+        name: resolve_earlier(name, spec, there, quasi_identifiers, sensitive, entity)
+        for name, there in (earlier_releases or {}).items()
+    }
+    return Roles(
+        spec=spec,
+        table=table,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        identifiers=identifiers,
+        insensitive=insensitive,
+        entity=entity,
+        weight=weight,
+        where=bound_condition(spec.where, table, ("where",)),
+        references={
+            name: _resolve_reference(name, spec, references[name], quasi_identifiers)
+            for name in spec.references
+        },
+        earlier=earlier,
+        checks=tuple(bound_checks(spec, table, sensitive, earlier)),
+        levels=levels_of("", spec.levels, quasi_identifiers),
+    )
+
+
+def _refuse_undecided(spec: TableSpec, table: Table) -> None:
+    """Raise `SpecError` while a person has yet to decide about columns."""
+    if spec.undecided:
+        with located("undecided"):
+            one = len(spec.undecided) == 1
+            raise SpecError(
+                f"{'a column' if one else f'{len(spec.undecided)} columns'} of {table.name} "
+                f"{'is' if one else 'are'} undecided: {', '.join(spec.undecided)}. Move "
+                f"{'it' if one else 'each'} to quasi_identifiers, sensitive or identifiers, or to "
+                "insensitive if it tells nothing of a person: a quasi-identifier that was missed "
+                'makes a false "holds".'
+            )
+
+
+def _resolve_reference(
+    name: str, asked: TableSpec, table: Table, quasi_identifiers: Sequence[BoundColumn]
+) -> ReferenceRoles:
+    here, spec = ("references", name), asked.references[name]
+    columns = _reference_columns(name, spec, table, quasi_identifiers)
+    with located(*here, "levels"):
+        levels = levels_of(f"{the_reference(name)}: ", spec.levels, quasi_identifiers)
+    found = ReferenceRoles(
+        name=name,
+        table=table,
+        columns=columns,
+        entity=column_named(spec.entity, table, (*here, "entity"), "kanon_entity")
+        if spec.entity
+        else None,
+        weight=column_named(spec.weight, table, (*here, "weight")) if spec.weight else None,
+        where=bound_condition(spec.where, table, (*here, "where")),
+        levels=levels,
+    )
+    with located(*here, "levels"):
+        _refuse_two_levels(found)
+    return found
+
+
+def named_columns(spec: TableSpec) -> list[str]:
+    """The columns that a question names, as it spells them.
+
+    Raises `SpecError` where it means columns that it does not name.
+    """
+    if "*" in spec.quasi_identifiers:
+        raise SpecError(
+            "quasi_identifiers: '*' is every column of a table that nobody has opened. Name them, "
+            "or connect to the database."
+        )
+    of_checks = [sensitive_of(each) for each in spec.checks]
+    return each_once(
+        *spec.quasi_identifiers,
+        *spec.sensitive,
+        *of_checks,
+        *spec.identifiers,
+        *spec.insensitive,
+        spec.entity,
+        spec.weight,
+        *columns_of(spec.where),
+    )
+
+
+def named_of_reference(spec: TableSpec, name: str) -> list[str]:
+    """The same of a reference."""
+    reference = spec.references[name]
+    renamed = {own.casefold(): there for own, there in reference.columns.items()}
+    return each_once(
+        *(renamed.get(each.casefold(), each) for each in spec.quasi_identifiers),
+        reference.entity,
+        reference.weight,
+        *columns_of(reference.where),
+    )
+
+
+def _sensitive_names(spec: TableSpec, table: Table) -> list[str]:
+    """The sensitive attributes, those that only a check names included."""
+    declared = [find(name, table).name for name in spec.sensitive]
+    named: dict[str, None] = {}
+    for place, model in enumerate(spec.checks):
+        sensitive = sensitive_of(model)
+        if sensitive is not None:
+            with located("checks", place):
+                named[find(sensitive, table).name] = None
+    return [*declared, *(name for name in named if name not in declared)]
+
+
+def _raw_quasi_identifiers(spec: TableSpec, table: Table) -> Iterator[BoundColumn]:
+    """The quasi-identifiers as they lie in the table."""
+    names = list(spec.quasi_identifiers)
+    if "*" in names and "*" not in table.column_names:
+        for name in names:
+            if name != "*":
+                column_named(name, table, ("quasi_identifiers", name))
+        other = [
+            *_sensitive_names(spec, table),
+            *spec.identifiers,
+            *spec.insensitive,
+            *(name for name in (spec.entity, spec.weight) if name),
+        ]
+        taken = {find(name, table).name for name in other}
+        names = [name for name in table.column_names if name not in taken]
+    if not names:
+        raise SpecError(
+            f"no quasi-identifiers of {table.name} are named: which columns may someone know of "
+            "a person?"
+        )
+    for place, name in enumerate(names, start=1):
+        column = column_named(name, table, ("quasi_identifiers", name))
+        collides = column.name.casefold().startswith("kanon_")
+        alias = f"kanon_quasi_identifier_{place}" if collides else column.name
+        yield replace(column, alias=alias)
+
+
+def masked_columns(roles: Roles) -> list[BoundColumn]:
+    """The columns of which the longest value must be known before a level can be."""
+    return [
+        column
+        for column in roles.quasi_identifiers
+        if column.name in roles.levels and roles.hierarchy(column).masks
+    ]
+
+
+def masked_beside(
+    roles: Roles, reference: ReferenceRoles | EarlierRoles
+) -> list[tuple[BoundColumn, BoundColumn]]:
+    """The quasi-identifiers that a reference, or an earlier release, must be masked in, each with
+    its column there."""
+    return [
+        (column, reference.columns[column.name])
+        for column in roles.quasi_identifiers
+        if column.name in reference.levels and roles.hierarchy(column).masks
+    ]
+
+
+def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
+    """The typed file or table that a hierarchy lies in, by quasi-identifier: where a level of it
+    is asked, or with `every` wherever there is one."""
+    asked = [roles.levels, *(each.levels for each in roles.beside)]
+    sources = {
+        column.name: roles.hierarchy(column).source
+        for column in roles.quasi_identifiers
+        if every or any(column.name in levels for levels in asked)
+    }
+    return {name: source for name, source in sources.items() if source is not None}
+
+
+def _reference_columns(
+    name: str, spec: ReferenceSpec, table: Table, quasi_identifiers: Sequence[BoundColumn]
+) -> dict[str, BoundColumn]:
+    """The reference's column for each quasi-identifier, as it lies."""
+    known = {column.name for column in quasi_identifiers}
+    renamed: dict[str, str] = {}
+    for own, there in spec.columns.items():
+        matches = [q for q in known if q == own] or [
+            q for q in known if q.casefold() == own.casefold()
+        ]
+        if len(matches) != 1:
+            raise SpecError(
+                f'{the_reference(name)}: "{own}" is no quasi-identifier, and needs no other name '
+                f"there. Quasi-identifiers: {', '.join(sorted(known))}.{did_you_mean(own, known)}"
+            )
+        renamed[matches[0]] = there
+    for column in quasi_identifiers:
+        if column.name not in renamed:
+            otherwise = option("references.columns", {column.name: "…"})
+            refuse_missing_beside(column.name, table, ("references", name), otherwise)
+    columns = {
+        column.name: column_named(
+            renamed.get(column.name, column.name),
+            table,
+            ("references", name, "columns"),
+            column.alias,
+        )
+        for column in quasi_identifiers
+    }
+    for column in columns.values():
+        refuse_uncomparable(column, table)
+    return columns
+
+
+def _refuse_two_levels(reference: ReferenceRoles) -> None:
+    """Raise where a column is asked for at a level and in another way too."""
+    read = [*reference.columns.values(), reference.entity, reference.weight]
+    for name in reference.levels:
+        raw = reference.columns[name].name
+        if sum(column is not None and column.name == raw for column in read) > 1:
+            raise SpecError(
+                f'{the_reference(reference.name)}: column "{raw}" plays two parts, '
+                "so it can't be at a level for one of them. Copy it under another name in a view."
+            )

@@ -1,0 +1,32 @@
+"""A value that shows itself: as text where it is printed, as a table in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
+
+
+class Displayed:
+    """What has a page, printed as the command line does; a notebook gives its advice in Python."""
+
+    def page(self) -> Iterator[Block]:
+        """The value in words and figures, for any writer of `kanon_sql.report`."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        from kanon_sql.report import terminal
+
+        return terminal.write(self.page())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows in a terminal."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        from kanon_sql.report import html
+        from kanon_sql.report.words.in_python import in_python
+
+        return html.write(in_python(self.page()))

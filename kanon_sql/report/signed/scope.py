@@ -1,0 +1,333 @@
+"""The first three parts: what was audited, what was found, what was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kanon_sql.report.document import (
+    Block,
+    FactList,
+    Grid,
+    Points,
+    Prose,
+    GridRow,
+    Strong,
+    Warnings,
+)
+from kanon_sql.report.signed.subject import Signed, digest_of, noun, violating
+from kanon_sql.report.words.margins import Margin, margins
+from kanon_sql.report.words.models import STATUS_WORDS, title, verdict_status
+from kanon_sql.report.words.numbers import (
+    KEPT_TOGETHER,
+    counted,
+    listed,
+    number,
+    percent,
+    printable,
+)
+from kanon_sql.report.words.tables import unanswered, warnings
+from kanon_sql.results.release import Anonymization
+from kanon_sql.results.table import CheckResult, TableResult
+from kanon_sql.spec.models.base import ReferenceModel
+from kanon_sql.spec.models.catalogue import MODELS
+from kanon_sql.spec.question_parts import the_reference
+
+COUNTS_ONLY = (
+    "This page holds counts only: no value of the table is on it. What the figures mean is said by "
+    "kanon-sql explain."
+)
+_NOT_RECORDED = "not recorded in this result"
+_SIGNS = {"violated": "✗", "accepted": "△", "holds": "✓", "measured": "○"}
+_RELEASE = {"recipient": "Recipient", "purpose": "Purpose", "model": "Release model",
+            "review_by": "Review by"}  # fmt: skip
+
+
+# --- 1 ----------------------------------------------------------------------------------------
+
+
+def subject(signed: Signed) -> Iterator[Block]:
+    """What was audited, when, by what, and how to know the result and the SQL again."""
+    result = signed.result
+    engines = listed(list(dict.fromkeys(table.engine for table in result.tables if table.engine)))
+    statements = "\n\n".join(text for table in result.tables for text in table.sql.values())
+    yield FactList(
+        [
+            ("Tables" if len(result.tables) > 1 else "Table", _names(signed)),
+            ("Audited", result.audited or _NOT_RECORDED),
+            ("By", f"kanon-sql {printable(result.version)}{f' on {engines}' if engines else ''}"),
+            ("SHA-256 of the result", signed.digest),
+            ("SHA-256 of the SQL", digest_of(statements) if statements else _NOT_RECORDED),
+        ]
+    )
+    yield Prose([COUNTS_ONLY, *_for_whom(signed)])
+
+
+def _names(signed: Signed) -> str:
+    made = signed.made
+    names = [*([made.before.name] if made else []), *(each.name for each in signed.result.tables)]
+    names = names or [each.table for each in signed.costs if each.table]
+    return (" → " if made else ", ").join(map(printable, dict.fromkeys(names))) or _NOT_RECORDED
+
+
+def _for_whom(signed: Signed) -> Iterator[str]:
+    if signed.is_external:
+        yield (
+            f"It is for people outside: but for what a check demands of a class, counts below "
+            f"{number(signed.min_cell)} are pooled or not told, and the SQL is left out."
+        )
+
+
+# --- 2 ----------------------------------------------------------------------------------------
+
+
+def finding(signed: Signed) -> Iterator[Block]:
+    """Whether what was asked holds, by how much, against whom; for whom the release is."""
+    for table in signed.result.tables:
+        yield from signed.under_its_name(table, _finding(table, signed))
+
+
+def _finding(table: TableResult, signed: Signed) -> Iterator[Block]:
+    sentence = unanswered(table)
+    if sentence:
+        yield Strong(sentence)
+        return
+    yield Prose([outcome(table, signed), *_how_likely(table)], indented=False)
+    yield _demands(table, signed)
+    if table.warnings and not signed.is_external:
+        yield Warnings(warnings(table))
+    yield FactList([(words, _of_release(table, part)) for part, words in _RELEASE.items()])
+    yield Prose(["Attackers that were considered:"])
+    yield Points(list(_attackers(table)))
+
+
+def _of_release(table: TableResult, part: str) -> str | None:
+    """What the spec says of the release; None is a line to fill in."""
+    said = table.release.get(part)
+    return None if said is None else printable(str(said))
+
+
+def outcome(table: TableResult, signed: Signed) -> str:
+    """Whether what was demanded of a table holds."""
+    gated = [check for check in table.checks if check.holds is not None]
+    name, all_of = printable(table.name), len(gated)
+    violated = sum(check.holds is False for check in gated)
+    if not gated:
+        return f"Nothing was demanded of {name}, so nothing is shown to hold or to fail."
+    if not violated:
+        which = "the one check" if all_of == 1 else f"all {all_of} checks"
+        return f"What was demanded of {name} holds: {which}."
+    what = f"{violated} of {counted(all_of, 'check')} {'is' if violated == 1 else 'are'} violated"
+    accepted = sum(bool(check.accepted) for check in gated)
+    if accepted == violated:
+        return f"What was demanded of {name} does not hold: {what}, as the baseline accepts."
+    return f"What was demanded of {name} does not hold: {what}."
+
+
+def _how_likely(table: TableResult) -> Iterator[str]:
+    risk = table.risk.get("prosecutor")
+    if risk:
+        yield (
+            "Someone who knows that a person is in it, and knows the quasi-identifiers, finds the "
+            f"person with a chance of {percent(risk['highest'])} at most and of "
+            f"{percent(risk['average'])} on average."
+        )
+
+
+def _demands(table: TableResult, signed: Signed) -> Grid:
+    """Each check with what was asked, what was found, and how far that is apart."""
+    return Grid(
+        "What was asked and what was found. The margin is what is left to the bound, with a minus "
+        "what is missing.",
+        _HEADER,
+        [row for check in table.checks for row in _rows(check, table, signed)],
+    )
+
+
+_HEADER = GridRow(("verdict", "check", "asked", "found", "margin", "reach"), ())
+
+
+def _rows(check: CheckResult, table: TableResult, signed: Signed) -> Iterator[GridRow]:
+    status = verdict_status(check)
+    word = f"{_SIGNS[status]}{KEPT_TOGETHER}{STATUS_WORDS[status]}"
+    for place, each in enumerate(margins(check)):
+        reach = violating(check, table, signed) if not place and check.holds is False else ""
+        first = (word, title(check)) if not place else ("", "")
+        told = _pooled(each, check, table, signed)
+        yield GridRow((*first, told.asked, told.found, told.distance, reach), ())
+
+
+def _pooled(margin: Margin, check: CheckResult, table: TableResult, signed: Signed) -> Margin:
+    """What was found, but for what a small count could be read off."""
+    members = table.summary.people or table.summary.records or 0
+    if check.model == "homogeneity":
+        is_small, few = signed.is_small(check.achieved), signed.cell(check.achieved)
+    else:
+        share = _share_of_members(margin, check)
+        is_small = share is not None and signed.is_small(round(share * members))
+        few = f"less than {percent(min(signed.min_cell / members, 1))}" if members else ""
+    return margin._replace(found=few, distance="") if is_small else margin
+
+
+def _share_of_members(margin: Margin, check: CheckResult) -> float | None:
+    """The share of all records or people that a threshold bounds, if it bounds one."""
+    if check.model == "sample_uniqueness":
+        return float(check.achieved)
+    return check.details.get("at_risk") if margin.name == "max_at_risk" else None
+
+
+def _attackers(table: TableResult) -> Iterator[str]:
+    knows = listed(table.quasi_identifiers)
+    if table.risk.get("prosecutor"):
+        yield (
+            f"Prosecutor: knows that the person is in the table, and the person's {knows}. "
+            "k-anonymity and the prosecutor risk are about them."
+        )
+    references = dict.fromkeys(
+        check.parameters["reference"]
+        for check in table.checks
+        if issubclass(MODELS[check.model], ReferenceModel) and check.parameters.get("reference")
+    )
+    for reference in references:
+        yield (
+            f"Journalist: does not know whether the person is in the table, and looks for them in "
+            f"{printable(the_reference(reference))}. k-map and the journalist risk are about them."
+        )
+    if table.risk.get("marketer"):
+        yield "Marketer: links everyone, and is content with a share of them."
+    if table.sensitive:
+        yield (
+            f"Whoever has found the class of a person, and learns what its people share of "
+            f"{listed(table.sensitive)}."
+        )
+    if any(check.parameters.get("with_other_sensitive") for check in table.checks):
+        yield "Whoever knows the other sensitive attributes of the person besides."
+    earlier = dict.fromkeys(
+        check.parameters["earlier"] for check in table.checks if check.parameters.get("earlier")
+    )
+    for release in earlier:
+        yield f"Whoever holds an earlier release too ({printable(str(release))})."
+    yield "Not considered: whoever knows columns that are no quasi-identifier here."
+
+
+# --- 3 ----------------------------------------------------------------------------------------
+
+
+def looked_at(signed: Signed) -> Iterator[Block]:
+    """Which records and columns were looked at, and how."""
+    for table in signed.answered:
+        yield from signed.under_its_name(table, _looked_at(table, signed))
+
+
+def _looked_at(table: TableResult, signed: Signed) -> Iterator[Block]:
+    yield FactList(list(_scope(table, signed)))
+    yield Grid(
+        "The quasi-identifiers: what someone may know of a person, and how each was treated.",
+        GridRow(("quasi-identifier", "treatment", "why"), ()),
+        [
+            GridRow((printable(name), _treatment(name, table, signed), _why(name, table)), ())
+            for name in table.quasi_identifiers
+        ],
+    )
+
+
+def _scope(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
+    summary, made = table.summary, signed.made
+    yield "Records", number(summary.records or 0)
+    if summary.people is not None:
+        yield "People", f"{number(summary.people)}, told apart by {printable(table.entity or '')}"
+    else:
+        yield "People", "not counted: every record is taken to be of another person"
+    if made:
+        put_in = made.before.summary.records or 0
+        yield "Records put in", number(put_in)
+        kept = " and kept as *" if made.suppressed_as == "star" else " and left out"
+        words = signed.portion(made.suppressed, put_in, "record")
+        yield "Suppressed", f"{words}{kept}" if made.suppressed else "none"
+    yield "Filter", _filter(table)
+    yield "NULL", _nulls(table, signed)
+    if table.sensitive:
+        yield "Sensitive", listed(table.sensitive)
+    yield from _untouched(table, signed)
+
+
+def _filter(table: TableResult) -> str:
+    parts = [f"only records for which {printable(table.where)}"] if table.where else []
+    parts += [f"only the first {number(table.first)} records"] if table.first else []
+    return "; ".join(parts) or "none: every record"
+
+
+def _nulls(table: TableResult, signed: Signed) -> str:
+    meaning = "matches every value" if table.nulls == "wildcard" else "is a value of its own"
+    has = table.summary.records_with_null_qi or 0
+    text = (
+        f"in a quasi-identifier {meaning}; {signed.cell(has, 'record') if has else 'no record'} "
+        f"{'has' if not has or (has == 1 and not signed.is_small(has)) else 'have'} one"
+    )
+    if table.sensitive:
+        of_values = "unknown" if table.sensitive_nulls == "unknown" else "a value of its own"
+        text += f". In a sensitive attribute it is {of_values}"
+    return text
+
+
+def _untouched(table: TableResult, signed: Signed) -> Iterator[tuple[str, str]]:
+    """The columns that go out as they are."""
+    if table.insensitive:
+        yield "Insensitive", f"{listed(table.insensitive)}: by decision, as they are"
+    made = signed.made
+    if made and made.untouched.columns:
+        alone = made.untouched.alone
+        with_them = (
+            ""
+            if alone is None
+            else f"; in these and the quasi-identifiers together "
+            f"{signed.cell(alone, noun(table))} {'is' if alone == 1 else 'are'} alone"
+        )
+        yield "Untouched columns", f"{listed(made.untouched.columns)} go out as they are{with_them}"
+    elif made:
+        yield "Untouched columns", "none goes out that nobody decided about"
+    elif table.unassigned:
+        yield "Columns without a part", f"{listed(table.unassigned)}: no check looks at them"
+
+
+def _treatment(name: str, table: TableResult, signed: Signed) -> str:
+    made = signed.made
+    clipped = _clipped(table.clip.get(name))
+    if made:
+        level = (made.levels or {}).get(name)
+        if level is None:
+            return f"{clipped}{_by_group(name, made, signed)}"
+        label = printable(made.labels.get(name, ""))
+        lost = made.metrics.loss_by_quasi_identifier.get(name)
+        share = "" if lost is None else f", {percent(lost)} lost"
+        if not level:
+            return "level 0: as it lies"
+        return f"{clipped}level {number(level)}: {label}{share}"
+    level = (table.levels or {}).get(name)
+    return f"{clipped}looked at level {number(level)}" if level else "as it lies"
+
+
+def _by_group(name: str, made: Anonymization, signed: Signed) -> str:
+    """How many records ended at which level, where each group is as coarse as it must be."""
+    reached = made.recoded.levels_by_records.get(name, {}) if made.recoded else {}
+    labels = made.recoded.labels_of_levels.get(name, {}) if made.recoded else {}
+    at = "; ".join(
+        f"level {number(level)} ({printable(labels.get(level, ''))}) in "
+        f"{signed.cell(records, 'record')}"
+        for level, records in sorted(reached.items())
+    )
+    return f"as coarse as each group must be: {at}" if at else "as coarse as each group must be"
+
+
+def _clipped(clip: Sequence[Any] | None) -> str:
+    """The bounds that are drawn before any level."""
+    if not clip:
+        return ""
+    low, high = (None if each is None else str(each) for each in clip)
+    if low is None or high is None:
+        return f"clipped at {low or high}, "
+    return f"clipped to {low} to {high}, "
+
+
+def _why(name: str, table: TableResult) -> str:
+    return printable(table.why.get(name, ""))

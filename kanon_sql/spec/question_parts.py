@@ -1,0 +1,150 @@
+"""What the parts of a question are made of: columns, checks, words, a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic_core import CoreSchema
+
+from kanon_sql.spec.models.base import Model
+from kanon_sql.spec.models.catalogue import MODELS, model_named
+from kanon_sql.spec.models.described import Described
+
+
+class SpecPart(Described, BaseModel):
+    """A part of a question."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+
+def _check_from_mapping(value: Any) -> Any:
+    """Read `{k_anonymity: {k: 5}}`, `{homogeneity: {sensitive: s}}` or a model itself."""
+    if isinstance(value, Model):
+        return value
+    if isinstance(value, str):
+        value = {value: {}}
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ValueError(
+            "must be one model with its parameters, as in {k_anonymity: {k: 5}}, and in Python "
+            "KAnonymity(k=5)."
+        )
+    [(name, parameters)] = value.items()
+    if not isinstance(parameters, dict | None):
+        raise ValueError(f"the parameters of {name} must be a mapping, as in {{k: 5}}.")
+    return model_named(str(name))(**(parameters or {}))
+
+
+class _CheckSchema:
+    """The JSON Schema of one check: a model's name, or one model with its own parameters."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(core: CoreSchema, handler: Any) -> dict[str, Any]:
+        return _check_schema()
+
+
+def _check_schema() -> dict[str, Any]:
+    one_model = {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+        "properties": {name: model.model_json_schema() for name, model in MODELS.items()},
+    }
+    return {"anyOf": [{"enum": list(MODELS)}, one_model]}
+
+
+Check = Annotated[
+    Model,
+    BeforeValidator(_check_from_mapping),
+    PlainSerializer(lambda check: {check.name(): check.parameters}),
+    _CheckSchema,
+]
+
+
+class ReferenceSpec(SpecPart):
+    """The reidentification dataset: who could be meant, as an attacker would have it."""
+
+    source: Any = Field(repr=False)
+    """A file, a glob or a table."""
+    columns: dict[str, str] = {}
+    """The reference's own name for a quasi-identifier, where it differs."""
+    where: str | None = None
+    """Only the records for which this holds."""
+    entity: str | None = None
+    """The column that says which person a record is about; people are counted, not records."""
+    weight: str | None = None
+    """A column of whole numbers: how many people a record stands for."""
+    levels: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Generalise it to where the release already is: quasi-identifiers at these levels of the
+    table's hierarchies."""
+
+    @model_validator(mode="after")
+    def _counts_one_thing(self) -> ReferenceSpec:
+        if self.entity and self.weight:
+            raise ValueError(
+                "has both entity and weight; people are counted by one or the other, not both."
+            )
+        return self
+
+
+def the_reference(name: str) -> str:
+    """What a sentence calls a reference.
+
+    >>> the_reference("reference"), the_reference("voters")
+    ('the reference', 'reference voters')
+    """
+    return "the reference" if name == "reference" else f"reference {name}"
+
+
+def names(value: Any) -> Any:
+    """Let one column stand for a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+def or_names_alone(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of columns take their names alone too: one, or a list."""
+    full = {
+        key: schema.pop(key) for key in ("type", "items", "additionalProperties") if key in schema
+    }
+    names = {"type": "array", "items": {"type": "string"}}
+    schema["anyOf"] = [{"type": "string"}, names, *([full] if full != names else [])]
+
+
+ColumnNames = Annotated[list[str], BeforeValidator(names), Field(json_schema_extra=or_names_alone)]
+
+
+EXAMPLE = "zip: {levels: [{mask: right}]}"
+BESIDE_A_COLUMN = f"stands with its quasi-identifier: quasi_identifiers: {{{EXAMPLE}}}"
+
+
+def generalisable(value: Any) -> Any:
+    """Let quasi-identifiers be a plain list of columns: nothing is said of their levels."""
+    value = names(value)
+    if isinstance(value, list | tuple):
+        if not all(isinstance(name, str) for name in value):
+            raise ValueError(
+                "a list is of names alone. To say how a column may be generalised, make it a "
+                f"mapping, as in {{{EXAMPLE}, sex: {{}}}}."
+            )
+        repeated = first_repeated(value)
+        if repeated is not None:
+            raise ValueError(f'column "{repeated}" is named twice.')
+        return {name: {} for name in value}
+    if isinstance(value, dict):
+        return {name: {} if hierarchy is None else hierarchy for name, hierarchy in value.items()}
+    return value
+
+
+def _words(value: Any) -> Any:
+    """A date as people write it, so that YAML's own dates are as good as text."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+Words = Annotated[str, BeforeValidator(_words), Field(min_length=1)]
+
+
+def first_repeated(names: Sequence[str]) -> str | None:
+    return next((name for i, name in enumerate(names) if name in names[:i]), None)
