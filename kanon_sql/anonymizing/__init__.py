@@ -1,1 +1,1 @@
-"""From an audit to a release that holds; it never writes to what it reads."""
+"""Turns an audited table into a release that passes its checks; the source is only ever read."""

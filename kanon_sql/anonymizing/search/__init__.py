@@ -1,1 +1,1 @@
-"""The search for levels: the lattice, what its nodes hold, and the algorithms that choose one."""
+"""The search for generalisation levels: the lattice, node evaluation and the search algorithms."""

@@ -1,7 +1,7 @@
-"""Coarser sets that nodes are read off, made on purpose where the set of the raw values is large.
+"""Intermediate coarser frequency sets that speed up node queries if the set of raw values is large.
 
-A set at a node that lies below several others is a tenth as large or less, and is made by one look
-at the set of the raw values, as each of them would be read by.
+A set at a node below several others is at most a tenth as large. Materialising it takes one scan of
+the set of raw values, the same as reading one of these nodes from it.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from kanon_sql.anonymizing.search.lattice import Node
 from kanon_sql.sql.macros import render
 
 LARGE = 500_000
-"""From so many combinations of values on, coarser sets are made. Of a fifth as many a search that
-looks at sixty nodes takes seven tenths of the time without them, of a million a tenth more."""
+"""Number of combinations from which coarser sets are built. At a fifth of it, a search of sixty
+nodes takes seven tenths of the time without them; at a million, a tenth more."""
 _SMALLER = 10
-"""How many times smaller one has to be."""
+"""Minimum factor by which a coarser set must be smaller."""
 _MOST = 16
-"""How many are kept."""
+"""Maximum number of coarser sets."""
 
 
 class ReadOff(NamedTuple):
-    """What a node is read off."""
+    """The relation from which a node is computed."""
 
     set: str
     is_own: bool
-    """Whether it is the set of this very node, of which each row is a class."""
+    """Whether it is the set of this very node, so that each row is a class."""
 
 
 class _Climbing(NamedTuple):
-    """A quasi-identifier of a set at one level, and the higher ones that follow from it."""
+    """A quasi-identifier of a set at one level, and the higher levels that it determines."""
 
     key: str
     values: str
@@ -45,7 +45,8 @@ class _Climbing(NamedTuple):
 
 @dataclass(frozen=True)
 class CoarseSets:
-    """The sets that nodes are read off: the finest one, `whole`, and coarser ones of it."""
+    """The sets from which nodes are computed: the finest, `whole`, and coarser ones derived from
+    it."""
 
     sets: FrequencySets
     whole: str
@@ -53,7 +54,7 @@ class CoarseSets:
     _made: dict[Node, str] = field(default_factory=dict)
 
     def of(self, nodes: Sequence[Node]) -> list[ReadOff]:
-        """The set that each of some nodes is read off."""
+        """The set from which to compute each of some nodes."""
         if self.sets.by_people:
             return [ReadOff(self.whole, is_own=False)] * len(nodes)
         if not self.sets.are_rows or not self._is_large:
@@ -92,14 +93,14 @@ class CoarseSets:
         return self._size // _SMALLER
 
     def _values(self, node: Node) -> int:
-        """How many classes a node has at most."""
+        """Upper bound of a node's number of classes."""
         return math.prod(
             max(1, each.attribute.distinct[level])
             for each, level in zip(self.sets.quasi_identifiers, node, strict=True)
         )
 
     def _below(self, node: Node) -> Node | None:
-        """The node of the coarsest set that has all of a node."""
+        """The node of the coarsest set from which a node can be computed."""
         fitting = [each for each in self._made if self._reaches(each, node)]
         return min(fitting, key=self._values, default=None)
 
@@ -110,8 +111,8 @@ class CoarseSets:
         )
 
     def _make(self, node: Node, others: Sequence[Node]) -> None:
-        """Make a set below a node, and below as many others as it may: of those that are asked
-        now, and then of any."""
+        """Materialise a set below a node, lowered while it stays small enough: first to serve the
+        other nodes of the request, then any node."""
         if len(self._made) >= _MOST:
             return
         for other in others:
@@ -138,18 +139,18 @@ class CoarseSets:
         )
 
     def _higher(self, each: QuasiIdentifier, start: int) -> list[int]:
-        """The levels above one that follow from it."""
+        """The levels above `start` that it determines."""
         levels = range(start + 1, self.highest[each.name] + 1)
         return [level for level in levels if _climbs(each, start, level)]
 
     def _if_small(self, lower: Node, node: Node) -> Node:
-        """A lower node, where its set is small enough and has all of the other's."""
+        """`lower` if its set is small enough and determines `node`, otherwise `node`."""
         fits = self._values(lower) <= self._most and self._reaches(lower, node)
         return lower if fits else node
 
 
 def _climbs(each: QuasiIdentifier, start: int, end: int) -> bool:
-    """Whether a label at one level has one at another."""
+    """Whether a label at one level determines the label at another."""
     return start == end or (
         start < end and (start == 0 or all(map(each.nested, range(start + 1, end + 1))))
     )

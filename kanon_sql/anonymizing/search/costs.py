@@ -1,10 +1,10 @@
-"""What a node of a lattice costs by a metric, and what it costs at least before it is looked at.
+"""Cost of a lattice node by a metric, and lower bounds of it before the node is evaluated.
 
-A record that is kept costs what its level loses, one that is suppressed costs all that can be lost;
-so a node costs what its levels lose of all records, and what its suppressed records lose more.
-Which records are suppressed is unknown before a node is looked at: they are taken for those that
-lose least by it. Lower is better: precision costs 1 less itself. The metrics are those of
-`kanon_sql.results.metrics`, with their sources.
+A kept record costs the loss of its levels, a suppressed one the maximum loss. A node's cost is
+therefore the loss of its levels over all records plus the additional loss of its suppressed
+records. Before a node is evaluated, its suppressed records are unknown; the bound assumes those
+with the least additional loss. Lower is better, so precision costs 1 - precision. The metrics and
+their sources are in `kanon_sql.results.metrics`.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ MetricName = Literal[
 
 @dataclass(frozen=True)
 class Portion:
-    """Some records of one quasi-identifier at a level, all of which show labels alike."""
+    """Records of one quasi-identifier at a level whose labels cost the same."""
 
     records: int
     leaves_more: int
-    """How many leaves lie under their label, less one."""
+    """Number of leaves under their label, minus one."""
     under_label: int
-    """How many records have the label."""
+    """Number of records with the label."""
 
 
 @dataclass(frozen=True)
 class ColumnCosts:
-    """One quasi-identifier of which something can be lost: its place in a node, its leaves, and
+    """A quasi-identifier that can lose information: its index in a node, its number of leaves, and
     its records at each level."""
 
     place: int
@@ -50,7 +50,7 @@ class ColumnCosts:
     height: int
     levels: Sequence[Sequence[Portion]]
     climbs: Callable[[int, int], bool]
-    """Whether the labels of one level follow from those of another."""
+    """Whether the labels at the first level determine those at the second."""
 
     @cached_property
     def records(self) -> int:
@@ -58,11 +58,11 @@ class ColumnCosts:
 
     @cached_property
     def bits(self) -> float:
-        """How many bits there are to lose."""
+        """Total entropy in bits that can be lost."""
         return self.bits_within(0)
 
     def bits_within(self, level: int) -> float:
-        """How many bits a level leaves to lose."""
+        """Bits that are still left to lose at a level."""
         return math.fsum(
             each.records * math.log2(self.records / each.under_label) for each in self.levels[level]
         )
@@ -70,14 +70,14 @@ class ColumnCosts:
 
 @dataclass(frozen=True)
 class Kept:
-    """What all records of a quasi-identifier lose at a level, and how much more each would if it
-    were suppressed: so much at least, of so many records, the least first."""
+    """Loss of a quasi-identifier at a level over all records, and the additional loss per record if
+    it were suppressed, as (loss, number of records) in ascending order of loss."""
 
     lost: float
     saved: Sequence[tuple[float, int]]
 
     def least_saved(self, suppressed: int) -> float:
-        """What suppressing so many records costs more, at least."""
+        """Lower bound of the additional loss if this many records are suppressed."""
         counts, costs = self._sums
         place = bisect_left(counts, suppressed)
         if place == len(counts):
@@ -96,9 +96,9 @@ class Kept:
 
 @dataclass(frozen=True)
 class Suppressed:
-    """What the suppressed records of a node have: how many they are, and for each quasi-identifier
-    by its place the sums of the leaves of their labels, less one, and of the binary logarithm of
-    how many records have each label."""
+    """Statistics of a node's suppressed records: their number and, by index of each
+    quasi-identifier, the sum of (leaves under the label - 1) and the sum of log2(records with the
+    label)."""
 
     records: int
     leaves_more: Mapping[int, int]
@@ -107,19 +107,19 @@ class Suppressed:
 
 @dataclass(frozen=True)
 class CellCosts:
-    """A metric that adds up what the cells of each quasi-identifier lose."""
+    """A metric that sums losses of cells over the quasi-identifiers."""
 
     columns: Sequence[ColumnCosts]
     metric: MetricName
     weights: Mapping[int, float]
-    """By the place of a quasi-identifier; 1 for those that are not named."""
+    """By index of the quasi-identifier; the default weight is 1."""
     stay_suppressed: bool = False
-    """Whether what a node suppresses is suppressed below it too, where no record's label stands
-    for more than above."""
+    """Whether records suppressed at a node are suppressed at every finer node too, and no record's
+    label covers more there."""
 
     @property
     def needs_only_count(self) -> bool:
-        """Whether a suppressed record costs the same whichever it is."""
+        """Whether the cost depends only on the number of suppressed records."""
         return self.metric == "precision"
 
     def base(self, lattice: Lattice) -> Sequence[float]:
@@ -140,8 +140,9 @@ class CellCosts:
         return math.fsum(self._more(each, node[each.place], suppressed) for each in self.columns)
 
     def more_below(self, node: Node, cost: float) -> float:
-        # The same records are suppressed there, and each loses no less by it: its own label
-        # stands for no more. A concave score grows no less where less is lost.
+        # The same records are suppressed at the finer node, and the additional loss of each is no
+        # smaller: its own label covers no more. A concave score grows by no less where the loss is
+        # smaller.
         if not self.stay_suppressed:
             return 0.0
         return cost - math.fsum(
@@ -152,20 +153,20 @@ class CellCosts:
         return 0.0
 
     def cost(self, node: Node, suppressed: Suppressed) -> float:
-        """What a node costs of which these records are suppressed."""
+        """Cost of a node with these suppressed records."""
         return math.fsum(
             self._score(each, self.lost(each, node[each.place], suppressed))
             for each in self.columns
         )
 
     def value(self, cost: float) -> float:
-        """What the metric says of a cost, as something lost."""
+        """The metric's value, as a loss, for a cost."""
         return math.expm1(cost) if self.metric == "loss_geometric" else cost
 
     # --- within -----------------------------------------------------------------------------
 
     def kept(self, column: ColumnCosts, level: int) -> Kept:
-        """What a level costs a quasi-identifier."""
+        """Cost of a level of a quasi-identifier; cached."""
         key = column.place, level
         if key not in self._kept:
             self._kept[key] = self._made(column, level)
@@ -194,7 +195,7 @@ class CellCosts:
         return Kept(max(lost, 0.0), sorted(saved))
 
     def lost(self, column: ColumnCosts, level: int, suppressed: Suppressed) -> float:
-        """What all records lose of a quasi-identifier."""
+        """Loss of a quasi-identifier over all records, the suppressed ones included."""
         kept, place = self.kept(column, level), column.place
         if not suppressed.records:
             return kept.lost
@@ -209,7 +210,8 @@ class CellCosts:
         return kept.lost + more
 
     def _more(self, column: ColumnCosts, level: int, suppressed: int) -> float:
-        """What a quasi-identifier costs more, at this level or any that climbs to it."""
+        """Lower bound of a quasi-identifier's additional cost at this level and every level that
+        determines it."""
         key = column.place, level, suppressed
         if key not in self._mores:
             self._mores[key] = min(
@@ -226,7 +228,7 @@ class CellCosts:
         return {}
 
     def _score(self, column: ColumnCosts, lost: float) -> float:
-        """What a loss of one quasi-identifier adds to the cost of a node."""
+        """Contribution of one quasi-identifier's loss to the cost of a node."""
         match self.metric:
             case "non_uniform_entropy":
                 return lost / self._most_bits if self._most_bits else 0.0
@@ -245,32 +247,32 @@ class CellCosts:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of the classes at a node."""
+    """Aggregates of the class sizes at a node."""
 
     classes: int
-    """How many are kept."""
+    """Number of kept classes."""
     squares: int
-    """The sum of the squares of their sizes."""
+    """Sum of squared sizes of the kept classes."""
     all_squares: int
-    """The same of all classes, kept or not."""
+    """Sum of squared sizes of all classes, suppressed ones included."""
     suppressed: int
 
 
 @dataclass(frozen=True)
 class ClassCosts:
-    """A metric of the sizes of classes."""
+    """A metric that depends on class sizes alone."""
 
     metric: MetricName
     records: int
     max_suppressed: int
     least_size: int
-    """How many records a class has at least that is kept; 1 where nothing is known."""
+    """Lower bound of the size of a kept class; 1 where none is known."""
     only_small: bool
-    """Whether all that are suppressed lie in classes of fewer records than that."""
+    """Whether suppressed records lie only in classes smaller than `least_size`."""
     values: Sequence[Sequence[int]]
-    """How many values each quasi-identifier has at each level."""
+    """Number of distinct values of each quasi-identifier at each level."""
     sizes: Mapping[Node, Sizes]
-    """What was looked at."""
+    """Sizes at the nodes evaluated so far."""
 
     def base(self, lattice: Lattice) -> Sequence[float]:
         most = [1]
@@ -284,7 +286,7 @@ class ClassCosts:
     def more(self, node: Node, suppressed: int) -> float:
         if self.metric != "discernibility" or not self.only_small:
             return 0.0
-        # A record of a class of f < k costs n, and not f.
+        # A record in a class of size f < k costs n instead of f.
         return float(suppressed * (self.records - self.least_size + 1))
 
     def more_below(self, node: Node, cost: float) -> float:
@@ -296,12 +298,12 @@ class ClassCosts:
             return 0.0
         if self.metric == "discernibility":
             return float(sizes.all_squares)
-        # A class that is kept above has one that is kept here within it, or enough records that
+        # A class kept at a coarser node contains either a class kept here, or enough records that
         # are suppressed here.
         return self._average(sizes.classes + sizes.suppressed // self.least_size)
 
     def cost(self, node: Node) -> float | None:
-        """What a node costs that was looked at; None where it keeps nothing to be measured."""
+        """Cost of an evaluated node; None if it keeps no class, so that the metric is undefined."""
         sizes = self.sizes[node]
         if self.metric == "discernibility":
             return float(sizes.squares + self.records * sizes.suppressed)
@@ -310,10 +312,10 @@ class ClassCosts:
         return (self.records - sizes.suppressed) / sizes.classes
 
     def value(self, cost: float) -> float:
-        """The metric is the cost."""
+        """The metric's value, equal to the cost."""
         return cost
 
     def _average(self, classes: int) -> float:
-        """What the average size is at least, of at most so many classes."""
+        """Lower bound of the average class size, given an upper bound of the number of classes."""
         most = min(classes, self.records // self.least_size)
         return max(1.0, (self.records - self.max_suppressed) / most) if most else 1.0

@@ -1,8 +1,8 @@
-"""Datafly: generalise the attribute of most values until few enough records violate a demand.
+"""Datafly: generalise the attribute with most values until few enough records violate a check.
 
-Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression,
-IJUFKS 10(5), section 4 (figure 6). Only the steps are decided here; what a node of the lattice
-holds is asked of whoever calls.
+Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression, IJUFKS
+10(5), section 4 (figure 6). This module only decides the steps; a callback counts the violating
+records of a node.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kanon_sql.anonymizing.search.qi_levels import Attribute, Levels
 
 @dataclass(frozen=True)
 class Step:
-    """One attribute goes up one level; both counts are those before it does."""
+    """One attribute goes up one level; both counts are from before the step."""
 
     attribute: str
     to_level: int
@@ -26,28 +26,28 @@ class Step:
 
 @dataclass(frozen=True)
 class SearchPath:
-    """The steps to the last node, and how many records violate a demand there."""
+    """The steps to the final node, and the number of records that violate a check there."""
 
     steps: tuple[Step, ...]
     levels: dict[str, int]
     records_violating: int
     reached_top: bool
-    """Whether every attribute is at its top and still too many records violate."""
+    """Whether every attribute is at its top level and still too many records violate."""
 
     @property
     def steps_without_last(self) -> tuple[Step, ...]:
-        """The steps there would have been, had all been allowed to be suppressed that violated
-        before the last one: as many may have violated before steps that only seemed to help."""
+        """The steps Datafly would have taken if the suppression limit had been the number of
+        records violating before the last step. More than one step may drop, because earlier nodes
+        can have had as few violating records."""
         allowed = self.steps[-1].records_violating
         return tuple(takewhile(lambda step: step.records_violating > allowed, self.steps))
 
 
 def climb(attributes: Sequence[Attribute]) -> list[Levels]:
-    """The nodes that Datafly comes to one after the other, if it doesn't stop before the top: they
-    are known before any record is counted.
+    """The nodes that Datafly visits in order, up to the top; they do not depend on the violations.
 
-    The attribute with most different values goes up, the first one where several have as many;
-    one at its top is left out.
+    The attribute with most distinct values goes up, the first in order if tied; attributes at their
+    top level are left out.
     """
     nodes: list[Levels] = [{attribute.name: 0 for attribute in attributes}]
     while lower := [each for each in attributes if nodes[-1][each.name] < each.height]:
@@ -63,7 +63,8 @@ def datafly(
     max_suppressed: int,
     tell: Callable[[Step], None] = lambda step: None,
 ) -> SearchPath:
-    """The steps of Datafly. `records_violating` counts at a node; each is asked for once."""
+    """The search path of Datafly. `records_violating` counts the violating records of a node and is
+    called at most once for each."""
     nodes = climb(attributes)
     steps: list[Step] = []
     for levels, higher in pairwise(nodes):

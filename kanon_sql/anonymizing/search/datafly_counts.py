@@ -1,9 +1,10 @@
-"""How many records lie in too small classes at each node of a way up a lattice: of all nodes at
-once, where nearly every record is alone and each of their sets would be as large as the first.
+"""Counts records in too small classes at all nodes of a Datafly path in one statement, for tables
+in which nearly every record is unique and each node's set would be as large as the first.
 
-The classes of a node lie within those of the next, so one order of the records has the classes of
-every node beside each other. A class of a node is what has all but the lowest bits of a code in
-common: as many as all steps up to the node have made one.
+The classes of a node are nested in those of the next, so a single sort order places the classes of
+every node next to each other. Each record gets a packed integer code; a class of a node is the
+records whose codes agree but for the lowest bits, as many bits as the steps up to the node have
+merged.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentif
 from kanon_sql.sql.macros import render
 
 LARGE = 50_000
-"""From so many combinations of values on, the nodes are counted at once."""
+"""Number of combinations from which all nodes are counted in one statement."""
 ALIKE = 2
-"""Of how many records a combination may be on average for that, up to the size of a class: each
-becomes a code."""
+"""Maximum average number of records per combination for this, each counted up to the required class
+size: each becomes a code."""
 _TYPES = {"bigint": 63, "hugeint": 127}
-"""How many bits a number of a type has, its sign left out."""
+"""Number of bits of each integer type, without the sign."""
 
 _Digit = tuple[int, int]
-"""The place of a quasi-identifier, and a level whose labels are told apart."""
+"""The place of a quasi-identifier, and a level whose labels the digit distinguishes."""
 
 
 class _Code(NamedTuple):
-    """A quasi-identifier's part of a code: its table of digits, and what each is multiplied by."""
+    """A quasi-identifier's part of a code: its table of digits, and the multiplier of each."""
 
     key: str
     digits: str
@@ -39,8 +40,8 @@ class _Code(NamedTuple):
 
 
 def violating_on(sets: FrequencySets, nodes: Sequence[Levels]) -> Callable[[Levels], int]:
-    """What counts the records in violating classes at each of these nodes, each of which is one
-    step above the one before it."""
+    """A callback that counts the records in violating classes at each of these nodes, each one step
+    above the previous."""
     climb = _Climb(sets, nodes)
     return climb.records_violating if climb.is_counted_at_once else sets.records_violating
 
@@ -52,7 +53,7 @@ class _Climb:
 
     @property
     def is_counted_at_once(self) -> bool:
-        """Whether sizes alone are demanded, and nearly every record is alone."""
+        """Whether all checks are on class sizes and nearly every record is unique."""
         sets = self.sets
         if not sets.are_rows or sets.searched_beside or not self._steps:
             return False
@@ -60,7 +61,7 @@ class _Climb:
         return rows >= LARGE and entries <= ALIKE * rows and self._type is not None
 
     def records_violating(self, levels: Levels) -> int:
-        """How many records of the table at these levels lie in violating classes."""
+        """Number of records in violating classes at these levels."""
         if levels not in self._counted:
             return self.sets.records_violating(levels)
         in_large_classes = self._in_large_classes[f"kanon_records_{self._counted.index(levels)}"]
@@ -103,7 +104,7 @@ class _Climb:
 
     @cached_property
     def _steps(self) -> Sequence[_Digit]:
-        """The steps from the first node on, up to one that isn't nested."""
+        """The steps from the first node up to the first one that is not nested."""
         steps = []
         for low, high in pairwise(self.nodes):
             [each] = [
@@ -116,7 +117,7 @@ class _Climb:
 
     @property
     def _counted(self) -> Sequence[Levels]:
-        """The nodes that are counted at once."""
+        """The nodes that are counted in one statement."""
         return self.nodes[: len(self._steps) + 1]
 
     def _highest(self, each: QuasiIdentifier) -> int:
@@ -124,14 +125,15 @@ class _Climb:
 
     @property
     def _digits(self) -> Sequence[_Digit]:
-        """The digits of a code, the lowest first: what each step makes one, and what is left."""
+        """The digits of a code, lowest first: one for what each step merges, then the remaining
+        ones."""
         left = [(each.place, self._highest(each)) for each in self.sets.quasi_identifiers]
         return [*self._steps, *left]
 
     @cached_property
     def _units(self) -> Sequence[int]:
-        """What each digit is multiplied by, and one more; a digit has bits of its own, as codes
-        are told apart by the highest bit in which they differ."""
+        """The multiplier of each digit, and the upper end of the last. A digit has bits of its own,
+        because codes are distinguished by the highest bit in which they differ."""
         highest = [
             LevelsOf(each.key, self._keep_digits(each), self._highest(each))
             for each in self.sets.quasi_identifiers
@@ -154,7 +156,7 @@ class _Climb:
 
     @property
     def _type(self) -> str | None:
-        """The smallest type that holds every code."""
+        """The smallest integer type that holds every code."""
         bits = self._units[-1].bit_length()
         return next((name for name, most in _TYPES.items() if bits <= most), None)
 

@@ -1,5 +1,5 @@
-"""The earlier releases of a search: which classes of a node show someone in too small a crowd of
-those who are in both."""
+"""Earlier releases in the search: finds classes of a node in which a person's crowd, the people who
+share their class in both releases, is too small."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from kanon_sql.sql.macros import render
 
 @dataclass(frozen=True)
 class EarlierSets:
-    """The people of each earlier release of which crowds are demanded, with their classes there."""
+    """The people of each earlier release with a crowd check, with their classes in that release."""
 
     sets: FrequencySets
 
     def violating(self, set: str, keys: Sequence[str]) -> Iterator[str]:
-        """A SELECT for each earlier release: the classes of a kept set in which someone has too
-        small a crowd. `keys` tell its classes apart, those of several nodes too."""
+        """One SELECT for each earlier release: the classes of a materialised frequency set in which
+        someone's crowd is too small. `keys` are the columns that identify a class; with several
+        nodes, the node number is one of them."""
         for name, k in crowds_demanded(self.sets.bound).items():
             yield render(
                 "classes_beside_earlier",
@@ -44,7 +45,7 @@ class EarlierSets:
 
     @cached_property
     def _kept(self) -> dict[str, str]:
-        """What the people of each earlier release are kept as."""
+        """The temporary relation of each earlier release's people, by release name."""
         earlier = self.sets.bound.earlier
         return {
             name: self._keep(place, earlier[name])

@@ -1,4 +1,4 @@
-"""The sizes of classes that an estimate asks for, as a demand that a search can look for."""
+"""Class sizes required by k-map estimates, as k-anonymity checks for the search."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from kanon_sql.spec.models.sizes import KAnonymity
 
 
 def with_estimated_sizes(bound: ResolvedQuestion, before: TableResult) -> ResolvedQuestion:
-    """The same question with the size that each gating estimate of k-map asks of a class, for as
-    many as the whole table has. A release has no more, and asks for no larger one."""
+    """The question with one more k-anonymity check for each gating k-map estimate: the class size
+    that the estimate requires, computed for the size of the whole table. A release has no more
+    records or people and so requires no larger size."""
     summary = before.summary
     everyone = summary.records if summary.people is None else summary.people
     sizes = [
@@ -29,7 +30,7 @@ def with_estimated_sizes(bound: ResolvedQuestion, before: TableResult) -> Resolv
 
 
 def estimates_searched(bound: ResolvedQuestion) -> list[BoundCheck]:
-    """The estimates that ask for a size which is known beforehand."""
+    """The gating estimates whose required class size is known before the search."""
     return [
         check for check in bound.checks if check.gates and isinstance(check.model, KMapEstimate)
     ]

@@ -1,7 +1,7 @@
-"""Fetching a frequency set out of a warehouse, into the memory of the embedded engine.
+"""Fetches a frequency set from a database into the memory of the embedded engine.
 
-What comes is personal data: the values of quasi-identifiers. So it comes only where it was asked
-for, no more than a cap allows, and the result says that it did.
+A frequency set holds quasi-identifier values, which are personal data. It is fetched only if the
+option is set and up to a maximum number of rows, and the result records that it was fetched.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column
 
 MOST_COMBINATIONS = 10_000_000
-"""How many rows a frequency set may have that is fetched."""
+"""Maximum number of rows of a fetched frequency set."""
 
 _AS_THEY_ARE = re.compile(
     r"VARCHAR|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|BOOLEAN|DATE|TIME"
     r"|TIMESTAMP(\([0-6]\))?"
     r"|TIMESTAMP WITH TIME ZONE|BLOB|UUID|DECIMAL\((3[0-8]|[12]?[0-9]), ?[0-9]+\)"
 )
-"""The types of which every value is the same in the embedded engine."""
+"""Types whose values are identical in the embedded engine."""
 
 
 def fetch(source: Session, hub: Session, step: Statement, columns: Sequence[BoundColumn]) -> None:
-    """Keep the rows of a step, which is asked of one engine, in another under the step's name.
+    """Materialise a step's rows, queried from one engine, in another under the step's name.
 
-    They are frequency sets: the columns by their aliases, and kanon_records. Raises `SpecError`
-    for a column of which the values would not be the same there, `EngineError` for too many rows.
+    The rows are a frequency set: the columns by their aliases, and kanon_records. Raises
+    `SpecError` for a column whose values could differ in the other engine, `EngineError` for too
+    many rows.
     """
     if not (isinstance(source.engine, RowSource) and isinstance(hub.engine, Hub)):
         raise EngineError(f"rows can't be fetched from {source.engine.name}.")

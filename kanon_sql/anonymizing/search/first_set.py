@@ -1,4 +1,4 @@
-"""What a search reads of the records: one frequency set, from which all others are rolled up."""
+"""The frequency set of raw values, from which all others are rolled up."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kanon_sql.sql.statement import Statement
 
 
 def columns_of_first_set(bound: ResolvedQuestion) -> list[BoundColumn]:
-    """What a search reads of the records."""
+    """The columns that a search reads from the records."""
     entity = [bound.entity] if bound.entity else []
     return [*bound.quasi_identifiers, *bound.sensitive, *entity]
 
 
 def first_set(bound: ResolvedQuestion) -> Statement:
-    """The set of the raw values, from which all others are rolled up."""
+    """The statement that computes the frequency set of raw values."""
     columns = columns_of_first_set(bound)
     sql = render("frequency_set", relation=records(bound, columns), columns=columns)
     question = f"Which combinations of values has {bound.table.name}?"

@@ -1,11 +1,12 @@
-"""The frequency sets of a table at the nodes of its lattice, any of which can be asked for.
+"""The frequency sets of a table at the nodes of its lattice, computed on request.
 
-What each quasi-identifier becomes at each level is a small table of its values; a set at a node is
-rolled up from the nearest finer one where the step is nested in this table, else from the set of
-the raw values. Where the sets are kept as rows, the records are read once: in the embedded engine,
-which may have fetched the first set from a warehouse. Where nothing may be kept, every question
-carries the definitions of the sets that it reads, and reads the records once; what a node's
-classes violate is then counted in the records themselves.
+Values are dictionary-encoded: for each quasi-identifier a small table maps each raw value to an
+integer, its *place*, at every level. The set of a node is rolled up from the coarsest materialised
+finer set if every level in between is nested in this table, otherwise from the set of raw values.
+In the embedded engine sets are temporary tables, so the records are read once; the first set may
+have been fetched from a database. Where nothing may be materialised, each statement carries the
+CTEs of the sets it reads and reads the records once, and a node's violating classes are computed
+directly from the records.
 """
 
 from __future__ import annotations
@@ -52,16 +53,17 @@ from kanon_sql.sql.tables import Row
 
 RAW = f"{PRIVATE}raw_frequency_set"
 RECORDS = f"{PRIVATE}frequency_set"
-"""The set of all records by the places of their raw values, with every sensitive attribute."""
+"""The frequency set of all records by the places of their raw values, with every sensitive
+attribute."""
 MARKED = f"{PRIVATE}marked_records"
 _FEW = 2**15
-"""So many places don't fit in a small number."""
+"""Number of places from which they no longer fit in a small integer."""
 _FEW_COMBINATIONS = 2**18
-"""Up to so many combinations of values, a record is counted by one number for all of them."""
+"""Maximum number of possible combinations for which a record is counted by one packed integer."""
 
 
 class LevelsOf(NamedTuple):
-    """A quasi-identifier of a set that has its places at every level up to the highest."""
+    """A quasi-identifier of a set with columns for its places at every level up to the highest."""
 
     key: str
     values: str
@@ -70,20 +72,21 @@ class LevelsOf(NamedTuple):
 
 @dataclass(frozen=True)
 class NodeSet:
-    """The frequency set of a table at a node of its lattice: each class by its places, with what
-    a demand reads beside. It can be read until it is let go for others."""
+    """The frequency set of a lattice node: each class by its places, with the other columns that
+    checks read. It is valid until it is dropped to make room for others."""
 
     levels: Levels
     name: str
-    """What the engine that it is in calls it."""
+    """Name of its relation in the engine that holds it."""
 
 
 class FrequencySets(TempRelations):
-    """The sets of one table, from its raw values up.
+    """The frequency sets of one table, from the raw values up.
 
-    `ask` asks the engine that the sets are in, and `records` the one that the records are in,
-    where that is another: then the set of the raw values is fetched from there. Beside that set
-    the last `most_kept` nodes stay, as each is about as large where nearly every record is alone.
+    `ask` is the session of the engine that holds the sets; `records` that of the engine with the
+    records if it is another one, from which the set of raw values is then fetched. Besides that set
+    the last `most_kept` nodes stay materialised: each is about as large if nearly every record is
+    unique.
     """
 
     def __init__(
@@ -122,11 +125,11 @@ class FrequencySets(TempRelations):
         return [each.attribute for each in self.quasi_identifiers]
 
     def values_at(self, levels: Levels) -> dict[str, int]:
-        """How many values each quasi-identifier has at its level, NULL included."""
+        """Number of distinct values of each quasi-identifier at its level, with NULL as one."""
         return {each.name: each.distinct[levels[each.name]] for each in self.attributes}
 
     def at(self, levels: Levels) -> NodeSet:
-        """The set at a node, rolled up from the coarsest one that is kept and will do."""
+        """The set of a node, rolled up from the coarsest usable materialised set."""
         node = self._node(levels)
         if node not in self._nodes:
             finer, moves = self._nearest(levels)
@@ -136,7 +139,7 @@ class FrequencySets(TempRelations):
         return self._nodes[node]
 
     def records_violating(self, levels: Levels) -> int:
-        """How many records of the table at these levels lie in violating classes."""
+        """Number of records in violating classes at these levels."""
         node = self.at(levels)
         question = f"How many records are in violating classes at {_at(levels)}?"
         keeps_rows = self._ask.engine.keeps_rows
@@ -145,15 +148,16 @@ class FrequencySets(TempRelations):
         return int(self._ask.row(self._step("kanon_violating", question, sql))["kanon_records"])
 
     def violating(self, node: NodeSet) -> str:
-        """The violating classes of a node, by their places."""
+        """SQL of a node's violating classes, by their places."""
         if not self.searched_beside:
-            # Every row of the set is a class already.
+            # Every row of the set is already a class.
             return too_small_classes(self._keyed, node.name)
         return violating_classes(self._keyed, node.name, rolled_up=True)
 
     def at_all_levels(self, name: str, highest: Levels, carried: Sequence[BoundColumn]) -> str:
-        """Keep the set of the raw values with the place of each at every level up to the highest,
-        so that any node is a choice of columns; and beside them some of what is searched."""
+        """Materialise the set of raw values with the place of each value at every level up to the
+        highest, so that any node is a choice of GROUP BY columns. `carried` are the further columns
+        to include."""
         raw = self.raw.name
         if len(self.searched_beside) > len(carried):
             raw = self._rolled_up(RECORDS, self._new_name(), {}, carried)
@@ -171,7 +175,7 @@ class FrequencySets(TempRelations):
 
     @property
     def small(self) -> list[str]:
-        """The keys of the quasi-identifiers whose places fit in a small number."""
+        """Keys of the quasi-identifiers whose places fit in a small integer."""
         return [
             each.key
             for each in self.quasi_identifiers
@@ -186,25 +190,25 @@ class FrequencySets(TempRelations):
 
     @property
     def by_people(self) -> Sequence[BoundColumn]:
-        """The entity, where classes are counted by it."""
+        """The entity column, if classes are counted in people."""
         return self._entity
 
     @property
     def raw(self) -> NodeSet:
-        """The set of the raw values that is searched."""
+        """The set of raw values with the columns that the search reads."""
         return next(iter(self._nodes.values()))
 
     @property
     def least_records(self) -> int:
-        """How many records a class must have for any demand on sizes."""
+        """Minimum class size over all checks on sizes."""
         return class_size(self.bound.checks) or 1
 
     def violating_among(
         self, keys: Sequence[str], kept: str, k: int | None = None, *, is_whole: bool = False
     ) -> str:
-        """The violating classes of a kept set whose classes are told apart by `keys`; for another
-        `k` than is demanded. One that `is_whole` has all classes of one node, and so tells itself
-        how often the table has each value."""
+        """SQL of the violating classes of a materialised set whose classes are identified by
+        `keys`, optionally for another `k`. With `is_whole` the set holds all classes of one node,
+        so that the table-wide frequencies of sensitive values are computed from it."""
         columns = tuple(BoundColumn(key, "INTEGER", key) for key in keys)
         keyed = self._keyed if k is None else with_k(self._keyed, k)
         bound = replace(keyed, quasi_identifiers=columns, keys=columns)
@@ -213,8 +217,9 @@ class FrequencySets(TempRelations):
 
     @contextmanager
     def with_k(self, k: int) -> Iterator[None]:
-        """Demand another k for a while; what is kept meanwhile is let go."""
-        # How values are spread is the same for every k.
+        """Require another k within the context; relations materialised meanwhile are dropped at its
+        end."""
+        # The distributions of sensitive values do not depend on k.
         bound, before = self.bound, [*self._whole.values(), *self._kept]
         self.bound = with_k(bound, k)
         self.__dict__.pop("_keyed", None)
@@ -228,20 +233,20 @@ class FrequencySets(TempRelations):
 
     @cached_property
     def are_spread_by_node(self) -> bool:
-        """Whether how often the table has each sensitive value depends on the node: people count
-        once for it in each class that they are in."""
+        """Whether the table-wide frequencies of sensitive values depend on the node, because a
+        person counts once in each class they are in."""
         return bool(self._entity) and any(map(is_beside_table, sensitive_demands(self.bound)))
 
     @property
     def carried(self) -> list[BoundColumn]:
-        """What the set of the raw values holds beside the quasi-identifiers."""
+        """The columns of the set of raw values other than the quasi-identifiers."""
         return [*self.bound.sensitive, *self._entity]
 
     def keep_places_of(
         self, name: str, question: str, view: str, raw: Sequence[BoundColumn]
     ) -> str:
-        """Keep the set of some of the records, which a view of them has, by the places of their
-        raw values; `raw` are the columns that have these."""
+        """Materialise the frequency set of some records, given by a view, by the places of their
+        raw values; `raw` are the view's columns with these values."""
         if self._records is self._ask:
             return self._keep_places(name, question, view, raw, rolled_up=False)
         self._fetch(f"{name}_fetched", question, view, [*raw, *self.carried])
@@ -250,8 +255,8 @@ class FrequencySets(TempRelations):
     # --- within -----------------------------------------------------------------------------
 
     def _source(self) -> tuple[str, bool]:
-        """What the values are counted in: the records, or a set of them where reading them again
-        would mean parsing them again."""
+        """The relation to count values in, and whether it is a frequency set: the records, or a set
+        of them if reading them again would mean parsing the file again."""
         columns = columns_of_first_set(self.bound)
         relation, first = records(self.bound, columns), first_set(self.bound)
         if self._records is not self._ask:
@@ -277,7 +282,7 @@ class FrequencySets(TempRelations):
             values=[each.values for each in self.quasi_identifiers],
             rolled_up=rolled_up,
         )
-        # No place is 0, so there is one digit more than there are values.
+        # Places start at 1, so the base is the number of values plus one.
         bases = [each.attribute.distinct[0] + 1 for each in self.quasi_identifiers]
         if self.are_rows and not self.carried and math.prod(bases) <= _FEW_COMBINATIONS:
             units = list(accumulate(bases[:-1], mul, initial=1))
@@ -337,14 +342,14 @@ class FrequencySets(TempRelations):
                 raise InputError(fault)
 
     def _searched(self) -> str:
-        """The set of the raw values that is searched: what no demand reads is added up."""
+        """The set of raw values for the search, summed over the columns that no check reads."""
         if len(self.searched_beside) == len(self.carried):
             return RECORDS
         return self._rolled_up(RECORDS, self._new_name(), {})
 
     @cached_property
     def _keyed(self) -> ResolvedQuestion:
-        """The same question of a set: every column under the name that it has there."""
+        """The question with every column renamed to its column in the sets."""
         there = {
             column: replace(column, name=column.alias)
             for column in (*self.bound.sensitive, *self._entity)
@@ -364,15 +369,15 @@ class FrequencySets(TempRelations):
         )
 
     def _violating_records(self, levels: Levels) -> str:
-        """The violating classes at some levels, counted in the records."""
+        """SQL of the violating classes at these levels, computed from the records."""
         columns = tuple(at_level(each, levels[each.name]) for each in self.quasi_identifiers)
         relation = records(self.bound, [*columns, *self.searched_beside])
         bound = replace(self.bound, quasi_identifiers=columns, keys=columns)
         return violating_classes(bound, relation)
 
     def _nearest(self, levels: Levels) -> tuple[str, dict[str, Move]]:
-        """The coarsest kept set that a node can be rolled up from, and the way there: every step
-        of it is nested, or it is the set of the raw values."""
+        """The coarsest materialised set from which a node can be rolled up, and the level changes
+        to it: every level in between is nested, or the set is that of raw values."""
         if self._ask.engine.keeps_rows:
             for node in sorted(self._nodes.values(), key=_height, reverse=True):
                 if all(each.climbs(node.levels, levels) for each in self.quasi_identifiers):
@@ -388,7 +393,8 @@ class FrequencySets(TempRelations):
 
     @cached_property
     def _whole(self) -> dict[str, str]:
-        """How often the whole table has each value of a sensitive attribute that is demanded of."""
+        """Temporary relations with the table-wide frequency of each value, for the sensitive
+        attributes that a check reads."""
         return {
             column.alias: self.keep(
                 f"{PRIVATE}whole_{column.alias}",
@@ -406,14 +412,15 @@ class FrequencySets(TempRelations):
         }
 
     def _let_go(self) -> None:
-        """Keep no more sets than may be kept; that of the raw values goes never."""
+        """Drop the oldest sets above the limit, but never the set of raw values."""
         _, *others = self._nodes
         for node in others[: max(0, len(others) - self._most_kept)]:
             self.forget(self._nodes.pop(node).name)
 
     @cached_property
     def searched_beside(self) -> list[BoundColumn]:
-        """What a set that is searched holds beside the quasi-identifiers: what a demand reads."""
+        """The columns of a searched set other than the quasi-identifiers: those that a check
+        reads."""
         demands = sensitive_demands(self.bound)
         demanded = {check.column for check in demands}
         demanded |= {each for check in demands for each in other_sensitive(self.bound, check)}
@@ -447,7 +454,7 @@ class FrequencySets(TempRelations):
 
 
 def _spelled(column: BoundColumn, rolled_up: bool) -> BoundColumn:
-    """A column as what it is read from calls it: a set has only aliases."""
+    """The column as named in its source relation: frequency sets name columns by alias."""
     return replace(column, name=column.alias) if rolled_up else column
 
 

@@ -1,8 +1,9 @@
-"""The lattice of full-domain generalisation: a level for each quasi-identifier, and which nodes
-lie below which.
+"""The lattice of full-domain generalisation: one level per quasi-identifier, and the order of its
+nodes.
 
-One node lies below another if each of its classes lies in one class of the other: where every
-level in between follows from the one below it, or the lower level is the raw value.
+A node lies below another if each of its classes lies within one class of the other. This holds if,
+for every quasi-identifier, the lower level is the raw value or each level in between is determined
+by the one below it (nested).
 """
 
 from __future__ import annotations
@@ -18,51 +19,51 @@ Node = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Ladder:
-    """The levels of one quasi-identifier that may be chosen, from 0 on or only the raw value."""
+    """The levels available for one quasi-identifier: 0 to `highest`."""
 
     name: str
     highest: int
     nested: Sequence[bool]
-    """Of each level from 0 to the highest, whether it follows from the one below."""
+    """For each level from 0 to the highest, whether it is determined by the one below."""
     idle: Sequence[bool]
-    """Of each of these, whether it only renames the labels of the one below."""
+    """For each of these levels, whether it only renames the labels of the one below."""
 
     def lowered(self, level: int) -> int:
-        """The lowest level whose labels tell as much apart."""
+        """The lowest level that distinguishes the same groups of values."""
         while self.idle[level]:
             level -= 1
         return level
 
     def climbs(self, low: int, high: int) -> bool:
-        """Whether the labels at the higher level follow from those at the lower."""
+        """Whether the labels at the higher level are determined by those at the lower."""
         return low == high or (low < high and (low == 0 or all(self.nested[low + 1 : high + 1])))
 
     def lower(self, level: int) -> list[int]:
-        """The levels that climb to one, itself included."""
+        """The levels that determine this one, itself included."""
         return [low for low in range(level + 1) if self.climbs(low, level)]
 
     def higher(self, level: int) -> list[int]:
-        """The levels that one climbs to, itself included."""
+        """The levels determined by this one, itself included."""
         return [high for high in range(level, self.highest + 1) if self.climbs(level, high)]
 
 
 @dataclass(frozen=True)
 class NodeSets:
-    """The nodes below and above each, as whole numbers with a bit for each node."""
+    """The nodes below and above each node, as bit sets with one bit per node."""
 
     lower: Sequence[Sequence[int]]
-    """By quasi-identifier and level: the nodes whose level there climbs to it."""
+    """By quasi-identifier and level: the nodes whose level of it determines this one."""
     upper: Sequence[Sequence[int]]
     every: int
     lowest: int
-    """The nodes that have no idle level: every other has the classes of one of these."""
+    """The nodes without an idle level: every other node has the classes of one of these."""
 
     def below(self, node: Node) -> int:
-        """The node and all that lie below it."""
+        """The node and all nodes below it."""
         return self._common(self.lower, node)
 
     def above(self, node: Node) -> int:
-        """The node and all that lie above it."""
+        """The node and all nodes above it."""
         return self._common(self.upper, node)
 
     def _common(self, sets: Sequence[Sequence[int]], node: Node) -> int:
@@ -74,7 +75,8 @@ class NodeSets:
 
 @dataclass(frozen=True)
 class Lattice:
-    """Every choice of a level for each quasi-identifier, the last one varying fastest."""
+    """Every combination of levels of the quasi-identifiers; in the order of nodes the last one
+    varies fastest."""
 
     ladders: tuple[Ladder, ...]
 
@@ -91,14 +93,14 @@ class Lattice:
         return tuple(each.highest for each in self.ladders)
 
     def lowered(self, node: Node) -> Node:
-        """The lowest node that has the classes of this one."""
+        """The lowest node with the same classes."""
         return tuple(each.lowered(level) for each, level in zip(self.ladders, node, strict=True))
 
     def nodes(self) -> Iterator[Node]:
         return product(*(range(each.highest + 1) for each in self.ladders))
 
     def index(self, node: Node) -> int:
-        """The place of a node among all."""
+        """Index of a node in the order of nodes."""
         place = 0
         for each, level in zip(self.ladders, node, strict=True):
             place = place * (each.highest + 1) + level
@@ -113,7 +115,8 @@ class Lattice:
 
     @property
     def by_level(self) -> Lattice:
-        """The same nodes, of which one lies below another if none of its levels is higher."""
+        """The lattice ordered by level alone: a node lies below another if none of its levels is
+        higher."""
         return Lattice(
             tuple(replace(each, nested=[True] * len(each.nested)) for each in self.ladders)
         )
@@ -126,14 +129,14 @@ class Lattice:
                     yield (*node[:place], other, *node[place + 1 :])
 
     def sums(self, by_level: Sequence[Sequence[float]]) -> list[float]:
-        """For every node, what its levels add up to."""
+        """For every node, the sum of the values of its levels."""
         sums = [0.0]
         for each in by_level:
             sums = [so_far + more for so_far in sums for more in each]
         return sums
 
     def sets(self, order: Sequence[int]) -> NodeSets:
-        """The nodes below and above each, their bits in an order of their indices."""
+        """The nodes below and above each node; `order` lists node indices by bit position."""
         lower, upper = [], []
         every = lowest = (1 << self.size) - 1
         period = self.size
@@ -152,7 +155,7 @@ def _bits(flags: Iterable[bool]) -> int:
 
 
 def _united(at: Sequence[int], levels: Sequence[int]) -> int:
-    """The nodes at any of some levels."""
+    """Union of the bit sets at some levels."""
     nodes = 0
     for level in levels:
         nodes |= at[level]

@@ -1,8 +1,8 @@
-"""What an optimal search learns of the nodes of a lattice: counted by SQL, several in one
-statement, each once.
+"""Evaluates lattice nodes for the optimal search in SQL, several nodes per statement and each node
+once.
 
-Sizes are counted first, of all classes of some nodes at once; they rule out most. What else is
-demanded of a class is asked of those nodes alone whose sizes would do.
+Class sizes are counted first, for a batch of nodes at once; they rule out most nodes. The other
+checks on classes run only for nodes whose sizes suffice.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from kanon_sql.sql.tables import Row
 
 Costs = CellCosts | ClassCosts
 MOST_KEPT = 2_000_000
-"""How many combinations of values may be kept at once, of all nodes that are judged together."""
+"""Maximum number of combinations materialised at once over all nodes of a batch."""
 
 
 class LatticeStatistics:
-    """What is counted at the nodes of one lattice, for one k or several."""
+    """The counts at the nodes of one lattice, for one or more values of k; cached."""
 
     def __init__(self, sets: FrequencySets, preferred: Preferences, ks: Sequence[int]) -> None:
         self.sets = sets
-        # Another table is looked at through the labels, whatever they tell apart in this one.
+        # Another table can distinguish labels that this one does not, so idle levels count then.
         is_alone = not (reference_demands(sets.bound) or crowds_demanded(sets.bound))
         self.lattice = Lattice(
             tuple(
@@ -63,19 +63,19 @@ class LatticeStatistics:
             or reference_demands(sets.bound)
             or crowds_demanded(sets.bound)
         )
-        """Whether more is demanded of a class than its size."""
+        """Whether checks on classes other than their size exist."""
         self._rows: dict[Node, Row] = {}
         self._counted: dict[tuple[Node, int], ClassCounts] = {}
         self._suppressed: dict[tuple[Node, int], Suppressed] = {}
 
     @property
     def looked_at(self) -> Sequence[Node]:
-        """The nodes whose classes were counted."""
+        """The nodes whose class sizes were counted."""
         return tuple(self._rows)
 
     @cached_property
     def records(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         row = self._row(self.lattice.bottom)
         return int(row["kanon_records"])
 
@@ -84,23 +84,23 @@ class LatticeStatistics:
         return dict(zip(names, node, strict=True))
 
     def below(self, node: Node, k: int) -> int:
-        """How many records lie in classes that are too small."""
+        """Number of records in classes that are too small."""
         return int(self._row(node)[f"kanon_records_below_{self._least_size(k)}"])
 
     def count(self, nodes: Sequence[Node], *, saying: str = "") -> None:
-        """Count the classes of some nodes, and how many of them are small."""
+        """Count the classes of some nodes, and the small ones among them."""
         missing = [node for node in dict.fromkeys(nodes) if node not in self._rows]
         for start in range(0, len(missing), AT_ONCE):
             part = missing[start : start + AT_ONCE]
             self._rows |= self._questions.sizes(part, self._sizes, saying)
 
     def counted(self, node: Node, k: int) -> ClassCounts:
-        """The classes of a node by all that is demanded of one."""
+        """Counts of a node's classes after all checks."""
         self.judge([node], k)
         return self._counted[node, k]
 
     def judge(self, nodes: Sequence[Node], k: int) -> None:
-        """Count the classes of some nodes by all that is demanded of one."""
+        """Evaluate the classes of some nodes against all checks."""
         missing = [node for node in dict.fromkeys(nodes) if (node, k) not in self._counted]
         if not self.asks_more:
             self.count(missing)
@@ -115,7 +115,7 @@ class LatticeStatistics:
                 self._suppressed[node, k] = suppressed
 
     def suppressed(self, nodes: Sequence[Node], k: int) -> dict[Node, Suppressed]:
-        """What the records have that some nodes suppress."""
+        """Statistics of the suppressed records of some nodes."""
         self.judge(nodes, k)
         missing = [node for node in nodes if (node, k) not in self._suppressed]
         for node in missing:
@@ -129,15 +129,15 @@ class LatticeStatistics:
         return {node: self._suppressed[node, k] for node in nodes}
 
     def violating_beside(self, node: Node) -> list[str]:
-        """The classes of the set at a node that violate a demand beside another table, by their
-        places: a SELECT for each such table."""
+        """One SELECT for each reference or earlier release with a check: the classes of a node, by
+        their places, that violate it."""
         return self._questions.violating_beside(node)
 
     # --- what can be lost -------------------------------------------------------------------
 
     @cached_property
     def columns(self) -> tuple[ColumnCosts, ...]:
-        """The quasi-identifiers of which something can be lost."""
+        """The quasi-identifiers that can lose information."""
         lossy = self._questions.lossy
         portions = self._questions.portions() if lossy else {}
         return tuple(
@@ -155,7 +155,7 @@ class LatticeStatistics:
     def costs(
         self, metric: MetricName, k: int, max_suppressed: int, weights: Mapping[str, float]
     ) -> Costs:
-        """What each node costs by a metric."""
+        """The costs of nodes by a metric."""
         if metric in ("discernibility", "average_class_size"):
             return ClassCosts(
                 metric,
@@ -176,7 +176,7 @@ class LatticeStatistics:
         )
 
     def metrics(self, node: Node, k: int, weights: Mapping[str, float]) -> Metrics:
-        """What a release of a node would lose by every metric."""
+        """Every metric of a release at this node."""
         suppressed, counted = self.suppressed([node], k)[node], self.counted(node, k)
         by_name = [self.sets.quasi_identifiers[each.place].name for each in self.columns]
 
@@ -209,7 +209,7 @@ class LatticeStatistics:
     # --- within -----------------------------------------------------------------------------
 
     def _least_size(self, k: int) -> int:
-        """How many records a class must have at least."""
+        """Minimum class size for this k over all checks on sizes."""
         return class_size(self.bounds[k].checks) or 1
 
     def _row(self, node: Node) -> Row:
@@ -218,7 +218,7 @@ class LatticeStatistics:
 
     @cached_property
     def _at_once(self) -> int:
-        """How many nodes are judged at once, whose sets are kept for that."""
+        """Number of nodes evaluated per batch, limited by the size of their materialised sets."""
         if self.sets.are_spread_by_node:
             return 1
         classes = int(self._row(self.lattice.bottom)["kanon_classes"])
@@ -260,7 +260,7 @@ class LatticeStatistics:
 
 
 class _SizesOf(Mapping[Node, Sizes]):
-    """The sizes at the nodes that were looked at, for one k."""
+    """The sizes at the evaluated nodes for one k, as a mapping."""
 
     def __init__(self, nodes: LatticeStatistics, k: int) -> None:
         self._nodes, self._k = nodes, k
@@ -277,7 +277,7 @@ class _SizesOf(Mapping[Node, Sizes]):
 
 @dataclass(frozen=True)
 class NodeEvaluator:
-    """What is found at nodes by the demands of one k."""
+    """Evaluates nodes against the checks for one k."""
 
     nodes: LatticeStatistics
     k: int
@@ -302,7 +302,7 @@ class NodeEvaluator:
         return {node: self.of.cost(node, suppressed[node]) for node in nodes}
 
     def known(self) -> dict[Node, NodeCounts]:
-        """What is found at all nodes that were looked at."""
+        """The counts of all nodes evaluated so far."""
         return self._all_found(self.nodes.looked_at)
 
     def _all_found(self, nodes: Sequence[Node]) -> dict[Node, NodeCounts]:
@@ -321,8 +321,8 @@ class NodeEvaluator:
         return NodeCounts(violating if prunes else below, violating, self._satisfies(counted))
 
     def _is_no_class(self, counted: ClassCounts) -> bool:
-        """Whether what is suppressed might be no class that may stay: it is too small, or leaves
-        someone too small a crowd together with an earlier release."""
+        """Whether the class of suppressed records might violate a check: it is too small, or a
+        crowd across an earlier release might be."""
         return counted.violating < self.k or bool(crowds_demanded(self.nodes.sets.bound))
 
     def _satisfies(self, counted: ClassCounts) -> bool:

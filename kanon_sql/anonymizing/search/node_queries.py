@@ -1,8 +1,8 @@
-"""What is asked of the nodes of a lattice, several in one statement: how large their classes are,
-which violate a demand, and what these lose.
+"""SQL queries on lattice nodes, several nodes per statement: class sizes, violating classes, and
+the loss of suppressed records.
 
-Every question reads one set, in which each combination of raw values has its place at every level,
-so that a node is a choice of columns to group by.
+Every query reads one set with the place of each raw value at every level, so that a node is a
+choice of GROUP BY columns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SEARCHED = f"{PRIVATE}searched_set_at_all_levels"
 
 @dataclass(frozen=True)
 class _Asked:
-    """A node as a statement on its sizes reads it."""
+    """A node in a statement about class sizes."""
 
     number: int
     set: str
@@ -41,41 +41,43 @@ class _Asked:
 
 
 class _StandsFor(NamedTuple):
-    """A quasi-identifier of which it is asked what its labels stand for."""
+    """A quasi-identifier with what is needed to compute how much each of its labels covers."""
 
     place: int
     values: str
     highest: int
     leaves: str | None
-    """The table of how many leaves lie under each label, where a hierarchy lists them."""
+    """The relation with the number of leaves under each label, if a hierarchy lists them."""
 
 
 class Judged(NamedTuple):
-    """What some nodes' classes are by all demands: their sizes, and what the violating ones
-    have."""
+    """Results of evaluating nodes against all checks: class sizes and statistics of the suppressed
+    records."""
 
     sizes: dict[Node, Row]
     suppressed: dict[Node, Suppressed]
     lacking: frozenset[Node]
-    """Those that have too few of some class of a reference, if that is demanded."""
+    """Nodes that keep too few records of some class of a reference, if a check limits that."""
 
 
 @dataclass(frozen=True)
 class NodeQueries:
-    """The questions on the nodes of one lattice, by the highest level of each quasi-identifier."""
+    """The queries on the nodes of one lattice; `highest` is the highest level of each
+    quasi-identifier."""
 
     sets: FrequencySets
     highest: Levels
 
     @property
     def lossy(self) -> list[QuasiIdentifier]:
-        """The quasi-identifiers of which something can be lost."""
+        """The quasi-identifiers that can lose information."""
         return [
             each for each in self.sets.quasi_identifiers if each.levels.height and each.leaves > 1
         ]
 
     def sizes(self, nodes: Sequence[Node], below: Sequence[int], saying: str) -> dict[Node, Row]:
-        """How large the classes of some nodes are, and how many lie below some sizes."""
+        """Class size aggregates of some nodes, with the numbers of classes and records below each
+        size."""
         asked = [
             _Asked(number, *found, self._columns(node))
             for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True))
@@ -88,7 +90,7 @@ class NodeQueries:
         return {nodes[int(row["kanon_node"])]: row for row in rows}
 
     def small(self, nodes: Sequence[Node], size: int) -> dict[Node, Suppressed]:
-        """What those classes of some nodes have that are below a size."""
+        """Statistics of the records in classes below a size, for some nodes."""
         asked = []
         for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True)):
             levels = [node[each.place - 1] for each in self.lossy]
@@ -104,7 +106,8 @@ class NodeQueries:
         )
 
     def judged(self, nodes: Sequence[Node], k: int, below: Sequence[int]) -> Judged:
-        """Count some nodes' classes by all demands, and what the violating ones have, at once."""
+        """Evaluate some nodes against all checks in one go: class sizes, and statistics of the
+        violating classes."""
         keys = [each.key for each in self.sets.quasi_identifiers]
         lossy = [each.place - 1 for each in self.lossy]
         asked = [
@@ -161,9 +164,9 @@ class NodeQueries:
         return Judged({nodes[int(row["kanon_node"])]: row for row in rows}, suppressed, lacking)
 
     def violating_beside(self, node: Node) -> list[str]:
-        """The classes of the set at a node of which a reference has too few people, or in which
-        someone has too small a crowd together with an earlier release, by their places: a SELECT
-        for each reference and release."""
+        """One SELECT for each reference and earlier release: the classes of a node, by their
+        places, that have too few people in the reference, or in which someone's crowd across both
+        releases is too small."""
         keys = [each.key for each in self.sets.quasi_identifiers]
         names = (each.name for each in self.sets.quasi_identifiers)
         found = self.sets.at(dict(zip(names, node, strict=True))).name
@@ -173,7 +176,7 @@ class NodeQueries:
         ]
 
     def portions(self) -> dict[int, list[list[Portion]]]:
-        """The records of each quasi-identifier by its place, at each level by what they lose."""
+        """By place of each quasi-identifier and by level: its records grouped by loss."""
         found: dict[int, list[list[Portion]]] = {
             each.place: [[] for _ in range(self.highest[each.name] + 1)] for each in self.lossy
         }
@@ -194,7 +197,7 @@ class NodeQueries:
     # --- within -----------------------------------------------------------------------------
 
     def _columns(self, node: Node) -> list[str]:
-        """What the set at all levels is grouped by."""
+        """The columns by which the set at all levels is grouped for a node."""
         return [
             f"{each.key}_{level}"
             for each, level in zip(self.sets.quasi_identifiers, node, strict=True)
@@ -202,7 +205,8 @@ class NodeQueries:
         ]
 
     def _lost(self, nodes: Sequence[Node], suppressed: str) -> dict[Node, Suppressed]:
-        """What suppressed classes have, each of which has its node's number."""
+        """Statistics of suppressed classes by node; `suppressed` is SQL whose rows carry the node's
+        number."""
         rows = self.sets.ask(
             "lost_by_nodes",
             "What do the suppressed records lose?",
@@ -223,7 +227,7 @@ class NodeQueries:
         }
 
     def _labels(self, each: QuasiIdentifier) -> str:
-        """Keep what each label of a quasi-identifier stands for."""
+        """Materialise how much each label of a quasi-identifier covers."""
         name = f"{PRIVATE}labels_of_levels_{each.place}"
         if self.sets.keeps(name):
             return name
@@ -239,7 +243,7 @@ class NodeQueries:
         return _StandsFor(each.place, each.values, highest, self._leaves(each, highest))
 
     def _leaves(self, each: QuasiIdentifier, highest: int) -> str | None:
-        """Keep how many leaves lie under each label, where a hierarchy lists them."""
+        """Materialise the number of leaves under each label, if a hierarchy lists them."""
         name, table = f"{PRIVATE}leaves_of_levels_{each.place}", each.levels.table
         if not table or not highest:
             return None
@@ -270,7 +274,8 @@ class NodeQueries:
 
     @cached_property
     def _set(self) -> str:
-        """The set that sizes are read off: it holds the people, and no sensitive value."""
+        """The set from which class sizes are computed: with the entity, without sensitive
+        values."""
         return self.sets.at_all_levels(_LEVELS, self.highest, self.sets.by_people)
 
     @cached_property
@@ -279,7 +284,7 @@ class NodeQueries:
 
     @cached_property
     def _searched_set(self) -> str:
-        """The set with all that a demand reads."""
+        """The set with every column that a check reads."""
         if len(self.sets.searched_beside) == len(self.sets.by_people):
             return self._set
         return self.sets.at_all_levels(_SEARCHED, self.highest, self.sets.searched_beside)

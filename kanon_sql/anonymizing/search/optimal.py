@@ -1,11 +1,10 @@
-"""Optimal full-domain generalisation: of the nodes that satisfy the demands, the one that costs
-least, or all that are minimal.
+"""Optimal full-domain generalisation: finds the cheapest node that satisfies, or all minimal ones.
 
-Bisects what is still open of the lattice, some nodes at a time: each is chosen so that much is
-ruled out whether it satisfies or not. A node is ruled out only where its records that violate a
-monotone demand are too many (then so are those of all below it), where no less than the best
-could be lost there, or where a lower one has the same classes and so loses no more; so the answer
-is exact whatever is demanded. What a node holds is asked of whoever calls.
+Bisects the open part of the lattice, a batch of nodes at a time; each is chosen so that many nodes
+are ruled out whether it satisfies or not. A node is ruled out in three cases only: too many of its
+records violate a monotone check, as then in all nodes below it; its lower bound exceeds the best
+cost; or a lower node has the same classes and so no larger loss. The result is therefore exact for
+any checks. Callbacks evaluate the nodes.
 
 After Samarati 2001 (TKDE 13(6)), LeFevre, DeWitt, Ramakrishnan 2005 (SIGMOD) and El Emam et al.
 2009 (JAMIA 16(5)), none of which minimises a metric that suppression makes non-monotone.
@@ -22,81 +21,81 @@ from typing import Protocol
 from kanon_sql.anonymizing.search.lattice import Lattice, Node
 
 AT_ONCE = 16
-"""How many nodes are asked for in one question."""
+"""Number of nodes evaluated per statement."""
 TIE = 1e-12
-"""By how much costs that are taken as equal may differ, of the cost or of 1."""
+"""Relative tolerance (absolute below 1) within which costs are equal."""
 _COSTED = 8
-"""Of how many nodes that may be the best it is asked at once what they cost."""
+"""Number of candidates whose costs are computed per statement."""
 _SAMPLED = 48
-"""Among how many nodes the next one is looked for, before its neighbours are."""
+"""Number of nodes sampled for the next one, before hill climbing among neighbours."""
 _FLAGS = bytes.maketrans(b"01", b"\0\1")
 
 
 @dataclass(frozen=True)
 class NodeCounts:
-    """What was counted at a node."""
+    """Counts of violating records at a node."""
 
     necessary: int
-    """How many records lie in classes that fail a demand which no coarser class fails for it."""
+    """Records in classes that fail a monotone check; every finer node has at least as many."""
     violating: int
-    """How many records lie in violating classes; where the necessary ones are too many already,
-    these may be all that were counted."""
+    """Records in violating classes. If `necessary` is above the limit already, other checks may not
+    have been counted."""
     satisfies: bool
-    """Whether the node may be released, those records left out."""
+    """Whether the node can be released without those records."""
 
 
 class CostBounds(Protocol):
-    """What each node costs at least, before and after some are looked at. Lower is better."""
+    """Lower bounds of node costs, before and after some nodes are evaluated. Lower is better."""
 
     def base(self, lattice: Lattice) -> Sequence[float]:
-        """What every node costs at least, in the order of the lattice."""
+        """Lower bound of the cost of every node, in the order of the lattice."""
 
     def more(self, node: Node, suppressed: int) -> float:
-        """How much more than its base a node costs at least, if it or any finer one suppresses
-        so many records."""
+        """Lower bound of the cost above the base for a node and every finer one, if it suppresses
+        this many records."""
 
     def more_below(self, node: Node, cost: float) -> float:
-        """How much more than its base every finer node costs at least, where this one satisfies
-        and costs so much."""
+        """Lower bound of the cost above the base for every finer node, given the cost of this
+        satisfying node."""
 
     def least_above(self, node: Node) -> float:
-        """What a node that was looked at and every coarser one cost at least."""
+        """Lower bound of the cost of an evaluated node and of every coarser one."""
 
     def value(self, cost: float) -> float:
-        """What is lost, as people are told: it grows with the cost."""
+        """The loss to report for a cost; increasing in the cost."""
 
 
 class Evaluator(Protocol):
-    """Counts what nodes hold, each at most once."""
+    """Evaluates nodes, each at most once."""
 
     def found(self, nodes: Sequence[Node]) -> Mapping[Node, NodeCounts]:
-        """What each of some nodes holds."""
+        """The counts of each node."""
 
     def costs(self, nodes: Sequence[Node]) -> Mapping[Node, float]:
-        """What each of some satisfying nodes costs; one that costs nothing defined is left out."""
+        """The cost of each satisfying node; nodes whose cost is undefined are left out."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search is."""
+    """Progress of a search."""
 
     open: int
-    """How many nodes may still cost less than the best."""
+    """Number of nodes that may still cost less than the best."""
     best: float | None
     bound: float | None
-    """What is proved: no node loses less. None where none is left."""
+    """Proven lower bound of the loss of any node. None if no node is left."""
 
 
 @dataclass(frozen=True)
 class OptimalNode:
-    """The best node that was found, and what is proved of it."""
+    """The best node found, and what is proven about it."""
 
     node: Node | None
-    """None where no node satisfies, or none was found in time."""
+    """None if no node satisfies, or none was found in time."""
     lost: float | None
-    """What it loses."""
+    """Its loss."""
     bound: float | None
-    """No node that satisfies loses less; the same, where the node is proved the best."""
+    """Lower bound of the loss of any satisfying node; equals `lost` if the node is proven best."""
     proved: bool
     """Whether every node that might cost less was ruled out."""
 
@@ -111,11 +110,11 @@ def optimal(
     known: Iterable[tuple[Node, NodeCounts]] = (),
     is_over: Callable[[Progress], bool] = lambda progress: False,
 ) -> OptimalNode:
-    """The node that costs least of those that satisfy; of several the one that suppresses least,
-    then the lowest, then the first by its levels.
+    """The cheapest satisfying node. Ties go to the fewest suppressed records, then the lowest node,
+    then the first by its levels.
 
-    Ends where at most the share `gap` of the best cost might be saved, or as soon as `is_over`
-    says so between two questions. `known` are nodes that were looked at before.
+    Ends when at most the share `gap` of the best cost could still be saved, or when `is_over`
+    returns true between two statements. `known` are nodes evaluated earlier.
     """
     search = _Search(lattice, costs, explorer, max_suppressed)
     search.learn(dict(known))
@@ -136,7 +135,7 @@ def minimal(
     known: Iterable[tuple[Node, NodeCounts]] = (),
     is_over: Callable[[Progress], bool] = lambda progress: False,
 ) -> tuple[tuple[Node, ...], bool]:
-    """The nodes that satisfy and have no finer one that does, and whether these are all."""
+    """The satisfying nodes without a satisfying finer one, and whether the list is complete."""
     search = _Minimal(lattice, _Heights(), explorer, max_suppressed)
     search.learn(dict(known))
     while search.open and not is_over(search.progress):
@@ -146,7 +145,7 @@ def minimal(
 
 @dataclass(frozen=True)
 class _Best:
-    """A node that satisfies, in the order in which nodes that cost the same are preferred."""
+    """A satisfying node, with its rank among nodes of the same cost."""
 
     suppressed: int
     height: int
@@ -159,8 +158,8 @@ class _Best:
 
 
 class _Search:
-    """What is still open of a lattice. A set of nodes is a whole number with a bit for each, in
-    the order of what they cost at least."""
+    """The open nodes of a lattice. Sets of nodes are integers used as bit sets, with bits in order
+    of the base cost."""
 
     def __init__(
         self, lattice: Lattice, costs: CostBounds, explorer: Evaluator, max_suppressed: int
@@ -192,7 +191,7 @@ class _Search:
         )
 
     def worth_asking(self, gap: float) -> int:
-        """The open nodes, unless none of them could save more than the share `gap`."""
+        """The open nodes, or none if no node could save more than the share `gap`."""
         if not self._bests or gap <= 0:
             return self.open
         least = self._costs.value(self._cost) * (1 - gap)
@@ -202,7 +201,7 @@ class _Search:
         self.learn(self._explorer.found(nodes))
 
     def learn(self, found: Mapping[Node, NodeCounts]) -> None:
-        """Rule out what these nodes rule out, and see whether one of them is the best."""
+        """Rule out nodes by these counts, and update the best node."""
         for node, each in found.items():
             self.open &= ~(1 << self._rank_of(node))
             if each.necessary > self._budget:
@@ -215,8 +214,8 @@ class _Search:
         self._rule_out()
 
     def batch(self, worth: int) -> list[Node]:
-        """The nodes to look at next: three of four such that they rule out many others either
-        way, and one of four that satisfies for certain and might cost least."""
+        """The next nodes to evaluate: three in four chosen to rule out many nodes either way, one
+        in four the node with the lowest bound among those sure to satisfy the suppression limit."""
         chosen: list[Node] = []
         unsure, sure = worth & ~self._sure, worth & self._sure
         while len(chosen) < AT_ONCE and (unsure or sure):
@@ -241,7 +240,7 @@ class _Search:
     # --- within -----------------------------------------------------------------------------
 
     def _bound(self) -> float:
-        """What no node costs less than."""
+        """Lower bound of the cost of all nodes."""
         if not self.open:
             return self._cost
         return min(self._cost, min(map(self._least_at, _ranks(self.open))))
@@ -250,7 +249,7 @@ class _Search:
         return self._least[rank] + self._more[rank]
 
     def _raise(self, node: Node, suppressed: int) -> None:
-        """Say what coarser and finer nodes cost at least, as this one was looked at."""
+        """Raise the lower bounds of coarser and finer nodes by the counts of this one."""
         least = self._costs.least_above(node)
         if least > self._base[0]:
             for rank in _ranks(self.open & self._sets.above(node)):
@@ -263,7 +262,7 @@ class _Search:
                 self._more[rank] = max(self._more[rank], more)
 
     def _choose(self, found: Mapping[Node, NodeCounts]) -> None:
-        """See what those cost that might be the best, the most promising first."""
+        """Compute the costs of nodes that may be the best, lowest bounds first."""
         least = {
             node: self._least_of(node, each.violating)
             for node, each in found.items()
@@ -284,17 +283,17 @@ class _Search:
                     ]
 
     def _least_of(self, node: Node, suppressed: int) -> float:
-        """What a node that was looked at costs at least."""
+        """Lower bound of the cost of an evaluated node."""
         least = self._base[self._rank_of(node)] + self._costs.more(node, suppressed)
         return max(least, self._costs.least_above(node))
 
     @property
     def _worst_that_ties(self) -> float:
-        # Twice the tolerance: a bound is a sum of floats, too.
+        # Twice the tolerance, because a bound is a sum of floats as well.
         return self._cost + 2 * _tie(self._cost)
 
     def _rule_out(self) -> None:
-        """Close what costs more than the best."""
+        """Close the nodes whose lower bound exceeds the best cost."""
         worst = self._worst_that_ties
         if worst == math.inf:
             return
@@ -305,8 +304,8 @@ class _Search:
         self.open &= ~_set_of(closed)
 
     def _most_telling(self, among: int) -> Node:
-        """A node that many others follow from, whether it satisfies or not: found among some that
-        lie far apart, and then uphill among neighbours."""
+        """A node that rules out many others whether it satisfies or not: the best of a spread
+        sample, improved by hill climbing among neighbours."""
         best = max(self._spread(among), key=lambda rank: (self._tells(among, rank), -rank))
         told = self._tells(among, best)
         while True:
@@ -321,14 +320,14 @@ class _Search:
             best, told = better, now
 
     def _tells(self, among: int, rank: int) -> int:
-        """How many nodes are ruled out at least: those below it if it doesn't satisfy, those that
-        cost no less if it does."""
+        """Minimum number of nodes that evaluating this one rules out: those below it if it fails,
+        those with no lower cost if it satisfies."""
         node = self._node(rank)
         below = (among & self._sets.below(node)).bit_count()
         return min(below, (among >> rank).bit_count())
 
     def _spread(self, among: int) -> Iterator[int]:
-        """Some of the ranks of a set, far apart."""
+        """Some ranks of a set, spread evenly."""
         length = among.bit_length()
         first = _lowest(among)
         step = max(1, (length - first) // _SAMPLED)
@@ -344,7 +343,7 @@ class _Search:
 
 
 class _Heights:
-    """Nothing is minimised: nodes stand in the order of their height."""
+    """Cost bounds for a search without a metric: nodes are ordered by height."""
 
     def base(self, lattice: Lattice) -> Sequence[float]:
         return [float(sum(node)) for node in lattice.nodes()]
@@ -363,7 +362,7 @@ class _Heights:
 
 
 class _Minimal(_Search):
-    """A search in which a node that satisfies rules out those above it."""
+    """A search in which a satisfying node rules out those above it."""
 
     def __init__(
         self, lattice: Lattice, costs: CostBounds, explorer: Evaluator, max_suppressed: int
@@ -382,7 +381,7 @@ class _Minimal(_Search):
                 self.open &= ~self._by_level.above(node)
 
     def minimal(self) -> Iterator[Node]:
-        """The satisfying nodes none of whose levels could be lowered for another of them."""
+        """The satisfying nodes with no other satisfying node at or below each of their levels."""
         known = 0
         for node in self._satisfying:
             known |= 1 << self._rank_of(node)
@@ -401,7 +400,7 @@ def _tie(cost: float) -> float:
 
 
 def _lowest(nodes: int) -> int:
-    """The first rank in a set that has one."""
+    """The lowest rank in a non-empty set."""
     return (nodes & -nodes).bit_length() - 1
 
 
@@ -412,6 +411,6 @@ def _ranks(nodes: int) -> Iterator[int]:
 
 
 def _set_of(flags: bytearray) -> int:
-    """The set of the places that are marked."""
+    """The bit set of the flagged positions."""
     digits = bytes(flags)[::-1].translate(bytes.maketrans(b"\0\1", b"01"))
     return int(digits, 2) if digits else 0

@@ -1,4 +1,5 @@
-"""Which levels a release gets: found by Datafly, or the best there are and how that was proved."""
+"""The optimal search for one table: runs it within a deadline and reports its proof or remaining
+gap."""
 
 from __future__ import annotations
 
@@ -16,17 +17,17 @@ from kanon_sql.results.release import MetricName, MinimalNode, Search
 from kanon_sql.results.release import Suppressed as SuppressedAs
 
 MOST_NODES = 2_000_000
-"""How many nodes a lattice may have that is searched whole."""
+"""Maximum number of nodes in a lattice for the optimal search."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """When a search ends with the best that it has found, if it has found any."""
+    """The time at which a search ends with the best node so far, if there is one."""
 
     at: float | None = None
-    """In seconds of the monotonic clock; None where it may take as long as it takes."""
+    """In seconds of the monotonic clock; None without a limit."""
     found_one: Callable[[], None] = field(default=lambda: None)
-    """Is told once there is something to end with."""
+    """Callback once a satisfying node is found."""
 
     def is_over(self, progress: Progress) -> bool:
         if progress.best is not None:
@@ -36,16 +37,16 @@ class Deadline:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The best levels for one k, and how the search for them ended."""
+    """The best levels for one k, and the statistics of the search."""
 
     node: Node
-    """The top, where no node satisfies."""
+    """The top node if no node satisfies."""
     satisfies: bool
     search: Search
 
 
 class OptimalSearch:
-    """The search for the best levels of one table, for one k or several."""
+    """The search for the best levels of one table, for one or more values of k."""
 
     def __init__(
         self,
@@ -64,8 +65,8 @@ class OptimalSearch:
         refuse_large(nodes.lattice)
 
     def best(self, k: int, max_suppressed: int) -> SearchResult:
-        """The levels that lose least. Raises `EngineError` where the time is over before any are
-        found that satisfy."""
+        """The levels with the least loss. Raises `EngineError` if time runs out before a satisfying
+        node is found."""
         explorer = self._explorer(k, max_suppressed)
         try:
             outcome = optimal(
@@ -87,7 +88,7 @@ class OptimalSearch:
         )
 
     def minimal(self, k: int, max_suppressed: int) -> tuple[MinimalNode, ...]:
-        """All minimal nodes that satisfy, with what each loses."""
+        """All minimal satisfying nodes, with their metrics."""
         explorer = self._explorer(k, max_suppressed)
         found, _ = minimal(
             self.nodes.lattice, explorer, max_suppressed, known=explorer.known().items()
@@ -125,7 +126,7 @@ class OptimalSearch:
         )
 
     def _saying(self) -> str:
-        """How far the search is, in words."""
+        """Progress of the search as text."""
         progress = self._progress
         if progress is None:
             return ""
@@ -145,7 +146,7 @@ class OptimalSearch:
 
 
 def refuse_large(lattice: Lattice) -> None:
-    """Raise `InputError` for a lattice of more nodes than are searched."""
+    """Raise `InputError` for a lattice with too many nodes."""
     if lattice.size <= MOST_NODES:
         return
     tallest = max(lattice.ladders, key=lambda each: each.highest)
@@ -158,7 +159,7 @@ def refuse_large(lattice: Lattice) -> None:
 
 
 def as_metric(metric: MetricName, lost: float) -> float:
-    """What a metric says of so much lost: precision is what is left."""
+    """The metric's value for a loss; precision is 1 - loss."""
     match metric:
         case "precision":
             return 1 - lost
@@ -168,7 +169,7 @@ def as_metric(metric: MetricName, lost: float) -> float:
 
 
 def gap_of(lost: float | None, bound: float | None) -> float | None:
-    """Which share of what is lost might be saved, at most."""
+    """Upper bound of the share of the loss that a better node could save."""
     if lost is None or bound is None:
         return None
     return max(0.0, (lost - bound) / lost) if lost else 0.0

@@ -1,4 +1,4 @@
-"""What whoever asks for a release would rather keep: levels pinned or bounded, and weights."""
+"""The user's preferences for a release: levels that are fixed or bounded, and weights."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from kanon_sql.plan.question import ResolvedQuestion
 
 @dataclass(frozen=True)
 class Preferences:
-    """How far each quasi-identifier may be generalised, and what its loss weighs."""
+    """Upper bounds of the levels of each quasi-identifier, and the weights of their losses."""
 
     at_most: Mapping[str, int]
-    """The highest level of those that are bounded; 0 keeps the raw value."""
+    """The highest allowed level of each bounded quasi-identifier; 0 keeps the raw value."""
     weights: Mapping[str, float]
-    """The weight of those that weigh something else than 1."""
+    """The weights that differ from 1."""
 
     def highest(self, name: str, height: int) -> int:
-        """The highest level that a quasi-identifier may have, of so many.
+        """The highest allowed level of a quasi-identifier whose hierarchy has this height.
 
-        Raises `SpecError` for a bound above the top, which would bound nothing.
+        Raises `SpecError` for a bound above the top level, which would have no effect.
         """
         bound = self.at_most.get(name, height)
         if bound > height:
@@ -35,15 +35,15 @@ class Preferences:
         return bound
 
     def bounded(self, attribute: Attribute) -> Attribute:
-        """The same quasi-identifier with no level above the highest that it may have."""
+        """The attribute without the levels above its highest allowed one."""
         highest = self.highest(attribute.name, attribute.height)
         return Attribute(attribute.name, attribute.distinct[: highest + 1])
 
 
 def preferences_of(wanted: ReleaseOptions, bound: ResolvedQuestion) -> Preferences:
-    """What the spec says of each quasi-identifier, and over it what was asked of the release.
+    """The preferences in the spec, overridden by the options of the release.
 
-    Raises `SpecError` for a column that is no quasi-identifier, or that is named twice.
+    Raises `SpecError` for a column that is not a quasi-identifier or is named twice.
     """
     names = [each.name for each in bound.quasi_identifiers]
     at_most: dict[str, int] = {}
@@ -73,7 +73,7 @@ def _by_name(parameter: str, given: Mapping[str, Any], names: list[str]) -> dict
 
 
 def _each_once(parameter: str, given: Iterable[str], names: list[str]) -> list[str]:
-    """The quasi-identifiers of these names, as the table spells them."""
+    """The quasi-identifiers of these names, in the table's spelling; a duplicate is an error."""
     found = [_quasi_identifier(parameter, name, names) for name in given]
     twice = next((name for place, name in enumerate(found) if name in found[:place]), None)
     if twice is not None:

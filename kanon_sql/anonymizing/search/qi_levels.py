@@ -1,4 +1,4 @@
-"""Levels of quasi-identifiers, and the labels that records have at them."""
+"""Levels of quasi-identifiers, and the SQL of labels at each level."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Row
 
 Levels = Mapping[str, int]
-"""A node of the lattice: the level of each quasi-identifier."""
+"""A lattice node: the level of each quasi-identifier."""
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A quasi-identifier with how many different values it has at each level, the raw one first."""
+    """A quasi-identifier with its number of distinct values at each level, the raw one first."""
 
     name: str
     distinct: Sequence[int]
@@ -27,22 +27,24 @@ class Attribute:
 
 
 PRIVATE = "kanon_private_"
-"""What every kept name begins with, so that it is never taken for a table of the user's."""
+"""Prefix of every temporary relation, so that none collides with a table of the user's."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """The SQL of a label, and the table to join for it, if there is one."""
+    """The SQL of a label, and the relation to join for it, if any."""
 
     sql: str
     joined: JoinedLabels | None = None
     exact: str | None = None
-    """Whether it is the label of the value itself, where that may be rounded."""
+    """SQL that tests whether the label is that of the exact value, where the value may be
+    rounded."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """From the place at one level to that at another, as a table of values has it."""
+    """A change from the place at one level to the place at another, looked up in a table of
+    values."""
 
     values: str
     start: int
@@ -51,7 +53,7 @@ class Move:
 
 @dataclass(frozen=True)
 class ReleasedLevel:
-    """The level at which the values of a table are shown."""
+    """The level at which the values of a table are released."""
 
     values: str
     level: int
@@ -59,7 +61,8 @@ class ReleasedLevel:
 
 @dataclass(frozen=True)
 class QuasiIdentifier:
-    """A quasi-identifier with its levels, its place in the sets, and what its values are like."""
+    """A quasi-identifier with its levels, its position in the sets, and aggregates of its
+    values."""
 
     column: BoundColumn
     levels: ColumnLevels
@@ -85,18 +88,20 @@ class QuasiIdentifier:
 
     @property
     def leaves(self) -> int:
-        """The leaves of the hierarchy: the values it lists, else those of the table."""
+        """Number of leaves: the values listed by the hierarchy, else the distinct values of the
+        table."""
         table = self.levels.table
         return len(table.labels(1)) if table else self.attribute.distinct[0]
 
     def nested(self, level: int) -> bool:
-        """Whether in this table each label of a level follows from the one below."""
+        """Whether, in this table, each label of a level is determined by the label below it."""
         return level == 1 or bool(
             self.in_short[f"kanon_edges_{level}"] == self.in_short[f"kanon_labels_{level - 1}"]
         )
 
     def climbs(self, start: Levels, end: Levels) -> bool:
-        """Whether a set at one level can be rolled up to another: every step there is nested."""
+        """Whether a set at one level can be rolled up to another: every level in between is
+        nested."""
         low, high = start[self.name], end[self.name]
         return low <= high and all(map(self.nested, range(low + 1, high + 1)))
 
@@ -105,7 +110,7 @@ class QuasiIdentifier:
 
 
 def kept_labels(place: int, level: int) -> str:
-    """What the labels of a large hierarchy are kept as."""
+    """Name of the temporary table with the labels of a large hierarchy."""
     return f"{PRIVATE}labels_{place}_{level}"
 
 
@@ -118,9 +123,10 @@ def label_of(
     portable: bool = False,
     start: str | None = None,
 ) -> Label:
-    """What a raw value becomes at a level, in the sets and in the views alike; `value` is its own
-    expression. The labels of a large hierarchy are `kept` under a name, or else stand in the SQL,
-    which may be `portable`. The start of an interval may have the name `start`."""
+    """The label of a raw value at a level, for the sets and the views alike; `value` is the SQL
+    expression of the value. The labels of a large hierarchy are joined from the temporary table
+    `kept`, or else written into the SQL, which may be `portable`. The lower end of an interval may
+    use the expression `start`."""
     if not levels.is_joined(level):
         return Label(levels.sql(level, value, start), exact=levels.exact_sql(level, value))
     name = f"kanon_hierarchy_{level}"
@@ -131,16 +137,16 @@ def label_of(
 
 
 def label_of_any(levels: ColumnLevels, level: int, kept: str) -> Label:
-    """What a raw value becomes that may not be the table's; NULL where it has no label. The labels
-    of a large hierarchy are `kept` under a name."""
+    """The label of a raw value that need not occur in the table; NULL if it has none. The labels of
+    a large hierarchy are joined from the temporary table `kept`."""
     if levels.is_joined(level):
         return label_of(levels, level, "kanon_raw", kept)
     return Label(levels.sql_of_any(level, "kanon_raw"))
 
 
 def at_level(each: QuasiIdentifier, level: int) -> BoundColumn:
-    """A quasi-identifier at a level as the records have it; the labels of a large hierarchy are
-    read where they are kept."""
+    """A quasi-identifier's column at a level, computed from the records; the labels of a large
+    hierarchy are joined from their temporary table."""
     if not level:
         return each.column
     if not each.levels.is_joined(level):

@@ -1,5 +1,5 @@
-"""The references of a search by the places of the table's values: how many people of each class of
-a node they have, looked at through the same levels."""
+"""References in the search, encoded by the places of the table's values: counts the people of a
+reference in each class of a node, at the same levels."""
 
 from __future__ import annotations
 
@@ -31,34 +31,37 @@ from kanon_sql.sql.macros import render
 
 @dataclass(frozen=True)
 class NodeOfSet:
-    """A node as the statements on several of them read it."""
+    """A node in a statement about several nodes."""
 
     number: int
     levels: Node
     set: str = ""
     places: Sequence[int] = ()
-    """Of which of the levels something is asked."""
+    """Indices of the levels that the statement reads."""
 
 
 @dataclass(frozen=True)
 class ReferenceSets:
-    """Each reference that a search looks at, by its places at every level up to the highest."""
+    """Each reference that a search reads, by its places at every level up to the highest."""
 
     sets: FrequencySets
     highest: Levels
 
     def violating(self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet]) -> list[str]:
-        """A SELECT for each reference: the classes of a kept set that have too few people there.
+        """One SELECT for each reference: the classes of a materialised set with too few people in
+        it.
 
-        `keys` tell its classes apart: the places, and before them the node where it has several.
+        `keys` identify a class: the places, preceded by the node number if the set has several
+        nodes.
         """
         return list(self._violating(set, keys, nodes))
 
     def lacking(
         self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet], violating: str
     ) -> list[str]:
-        """A SELECT for each reference of which a class may not be too rare in the release: the
-        nodes that have it too rarely, or not at all, once the violating classes are left out."""
+        """One SELECT for each reference with a lower bound on presence: the nodes at which a class
+        of the reference is too rare or absent in the release, once the violating classes are
+        removed."""
         return list(self._lacking(set, keys, nodes, violating))
 
     # --- within -----------------------------------------------------------------------------
@@ -93,7 +96,7 @@ class ReferenceSets:
 
     @property
     def _demands(self) -> dict[str, list[BoundCheck]]:
-        """What is demanded beside each reference."""
+        """The checks on each reference, by its name."""
         found: dict[str, list[BoundCheck]] = {}
         for each in reference_demands(self.sets.bound):
             found.setdefault(reference_of(self.sets.bound, each).name, []).append(each)
@@ -110,7 +113,7 @@ class ReferenceSets:
 
     @cached_property
     def _kept(self) -> dict[str, str]:
-        """What each reference is kept as."""
+        """The temporary relation of each reference, by name."""
         references = self.sets.bound.references
         return {
             name: self._keep(place, references[name])
@@ -160,7 +163,7 @@ class ReferenceSets:
     def _values(
         self, place: int, found: str, reference: BoundReference, each: QuasiIdentifier
     ) -> str:
-        """Keep the values that a reference has of a quasi-identifier, with their places."""
+        """Materialise the reference's values of a quasi-identifier, with their places."""
         raw = self.sets.keep(
             f"{PRIVATE}referred_values_{place}_{each.place}",
             f"Which values of {each.name} has {reference.table.name}?",

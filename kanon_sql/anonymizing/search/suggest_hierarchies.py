@@ -1,4 +1,4 @@
-"""Which levels would keep more of a quasi-identifier that has none but `*`: of numbers or dates."""
+"""Suggests hierarchies for numeric or date quasi-identifiers whose only level is `*`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kanon_sql.sql.quoting import DIALECT
 
 WIDTHS = (5, 50, 500, 5_000, 50_000, 500_000, 5_000_000)
 MOST_LABELS = 25
-"""How many intervals the narrowest ones are at most."""
+"""Maximum number of intervals at the narrowest suggested level."""
 _DATES = "date:month,year,5y,suppress"
 
 
 def builders(sets: FrequencySets, levels: Levels) -> dict[str, str]:
-    """For each quasi-identifier that was suppressed for want of levels, some that would suit its
-    values, as a hierarchy is named; of texts that are neither numbers nor dates none."""
+    """A suggested hierarchy, in spec syntax, for each quasi-identifier that was generalised to `*`
+    for lack of levels. Text that is neither numeric nor a date gets none."""
     return dict(_builders(sets, levels))
 
 
@@ -35,10 +35,10 @@ def _builders(sets: FrequencySets, levels: Levels) -> Iterator[tuple[str, str]]:
 
 
 def _of_values(sets: FrequencySets, each: QuasiIdentifier) -> str | None:
-    """The levels for values of which every one is a number, or a date."""
+    """The suggested levels if every value is a number or every value is a date."""
     kind = family(each.column.type)
     if kind not in ("number", "text") or sets.dialect != DIALECT:
-        # Elsewhere a text that is no number may be more than no label.
+        # Other dialects may reject text that is not numeric instead of giving it no label.
         return None
     widths = [_label(each, {"width": width}) for width in WIDTHS]
     sql = render(

@@ -1,5 +1,4 @@
-"""What is demanded of all classes of a node together, and what decides it: how many they are, and
-how many records they hold."""
+"""Checks on all classes of a node together that the number of classes and of records decide."""
 
 from __future__ import annotations
 
@@ -19,34 +18,34 @@ _ENDLESS = 2**62
 
 @dataclass(frozen=True)
 class AtMost:
-    """What may be of all classes that are kept: so many classes a record, or such a share of the
-    records in classes below some size."""
+    """Upper bound on the kept classes: on classes per record, or on the share of records in classes
+    below a size."""
 
     most: Fraction
     below: int | None = None
 
     def holds(self, counted: ClassCounts) -> bool:
-        """Whether it does; where nothing is kept there is nothing to be found."""
+        """Whether the bound holds; it does if no record is kept."""
         found = counted.classes if self.below is None else counted.below[self.below]
         return found <= self.most * counted.kept
 
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """The classes of a node by what is demanded."""
+    """Counts of a node's classes after all checks."""
 
     violating: int
-    """How many records lie in violating classes."""
+    """Records in violating classes."""
     kept: int
-    """How many records lie in the others."""
+    """Records in passing classes."""
     classes: int
-    """How many others there are."""
+    """Number of passing classes."""
     squares: int
     all_squares: int
     below: Mapping[int, int]
-    """How many kept records lie in classes below some sizes."""
+    """Number of kept records in classes below each size."""
     lacks: bool = False
-    """Whether too few of some class of a reference are kept, where that is demanded."""
+    """Whether too few records of some class of a reference are kept, if a check limits that."""
 
     @property
     def sizes(self) -> Sizes:
@@ -54,23 +53,22 @@ class ClassCounts:
 
 
 def bounds_of_all(bound: ResolvedQuestion) -> list[AtMost]:
-    """The demands on all classes together that their sizes decide."""
+    """The bounds of all gating checks on all classes together."""
     return [each for check in bound.checks if check.gates for each in bounds_of(bound, check)]
 
 
 def searched_beside(bound: ResolvedQuestion) -> list[BoundCheck]:
-    """The demands that an optimal search looks for beside those that any class fails or not by
-    itself: of all classes together, of what a reference has of each, and of who shares the
-    classes of two releases."""
+    """The gating checks of an optimal search that are not decided class by class: those on all
+    classes together, on presence in a reference, on crowds across two releases, and estimates."""
     of_all = [check for check in bound.checks if check.gates and bounds_of(bound, check)]
     crowds = [check for check in bound.checks if check.gates and is_about_crowds(check)]
     return [*of_all, *reference_demands(bound), *crowds, *estimates_searched(bound)]
 
 
 def bounds_of(bound: ResolvedQuestion, check: BoundCheck) -> list[AtMost]:
-    """What a check demands of all classes together, if their sizes decide that."""
+    """The bounds that a check sets on all classes together, if class sizes decide it."""
     if bound.entity:
-        # People are counted once, with the smallest of their classes.
+        # People are counted once, in the smallest of their classes.
         return []
     found = []
     match check.model:
@@ -85,5 +83,5 @@ def bounds_of(bound: ResolvedQuestion, check: BoundCheck) -> list[AtMost]:
 
 
 def _first_size_not_above(threshold: Fraction) -> int:
-    """The smallest class whose members' chance is no more than a threshold."""
+    """The smallest class size whose risk 1/size is at most the threshold."""
     return -(-threshold.denominator // threshold.numerator) if threshold else _ENDLESS

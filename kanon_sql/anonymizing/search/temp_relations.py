@@ -1,5 +1,5 @@
-"""What a search keeps on its way, and asks of it: as rows in the embedded engine, or where nothing
-may be kept as definitions that each question carries along."""
+"""The temporary relations of a search: tables in the embedded engine, or CTEs repeated in each
+statement where nothing may be materialised."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kanon_sql.sql.tables import Row
 
 
 class NodeQuery(NamedTuple):
-    """A question on what is kept."""
+    """A query on temporary relations."""
 
     name: str
     question: str
@@ -24,10 +24,10 @@ class NodeQuery(NamedTuple):
 
 
 class TempRelations:
-    """What is kept of one table and its references, each under a name.
+    """The temporary relations of one table and its references, by name.
 
-    `ask` asks the engine that it is kept in, and `records` the one that the records are in, where
-    that is another.
+    `ask` is the session of the engine that holds them, `records` that of the engine with the
+    records if it is another one.
     """
 
     def __init__(self, bound: ResolvedQuestion, ask: Session, records: Session | None = None) -> None:
@@ -38,40 +38,41 @@ class TempRelations:
 
     @property
     def hold_records(self) -> bool:
-        """Whether the records lie where the sets are kept as rows, so that views of them can read
-        the sets."""
+        """Whether the records are in an engine that materialises the sets, so that views of the
+        records can read the sets."""
         return self._records.engine.keeps_rows
 
     @property
     def are_rows(self) -> bool:
-        """Whether what is kept is kept as rows, to be read as often as it takes."""
+        """Whether temporary relations are materialised, so that reading one again is cheap."""
         return self._ask.engine.keeps_rows
 
     @property
     def dialect(self) -> str:
-        """That of the engine that the sets are in."""
+        """SQL dialect of the engine that holds the sets."""
         return self._ask.engine.dialect
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-        """Keep rows that are at hand."""
+        """Materialise rows given in memory."""
         self._ask.engine.keep_rows(name, columns, rows)
         self._kept.append(name)
         return name
 
     def keep_view(self, name: str, question: str, sql: str) -> str:
-        """Let later questions on the sets read one by its name."""
+        """Create a temporary view for later queries on the sets."""
         self._ask.keep_view(self._step(name, question, sql))
         self._kept.append(name)
         return name
 
     def keep_view_of_records(self, name: str, question: str, sql: str) -> str:
-        """The same of questions on the records."""
+        """Create a temporary view for later queries on the records."""
         self._records.keep_view(self._step(name, question, sql))
         self._kept.append(name)
         return name
 
     def keep(self, name: str, question: str, sql: str) -> str:
-        """Keep the rows of one more question, or the question where no rows are kept."""
+        """Materialise the result of a query, or keep the query as a CTE where the engine
+        materialises nothing."""
         self._ask.keep(self._step(name, question, sql))
         self._kept.append(name)
         return name
@@ -79,8 +80,8 @@ class TempRelations:
     def keep_beside(
         self, name: str, question: str, sql: str, columns: Sequence[BoundColumn]
     ) -> str:
-        """Keep the rows of a question on another table than that of the records, which lies beside
-        it, and of which the columns are these."""
+        """Materialise a query on another table in the engine of the records, with these columns;
+        its rows are fetched if the sets are in another engine."""
         if self._records is self._ask:
             return self.keep(name, question, sql)
         fetch(self._records, self._ask, self._step(name, question, sql), columns)
@@ -95,22 +96,23 @@ class TempRelations:
         self._kept.append(name)
 
     def keeps(self, name: str) -> bool:
-        """Whether something is kept under this name."""
+        """Whether a temporary relation of this name exists."""
         return name in self._kept
 
     def forget(self, name: str) -> None:
-        """Let go of what is kept."""
+        """Drop a temporary relation."""
         self._ask.engine.forget(name)
         self._kept.remove(name)
 
     def ask(self, name: str, question: str, sql: str) -> list[Row]:
-        """The rows of one question on what is kept."""
+        """The rows of one query on temporary relations."""
         return self._ask.rows(self._step(name, question, sql))
 
     def ask_each(self, questions: Sequence[NodeQuery]) -> list[Row]:
-        """The one row of each of some questions on what is kept, which all have the same columns.
+        """The single row of each of several queries with the same columns.
 
-        They are one statement where each would count the sets anew, and one would not.
+        They are combined into one statement if each would compute the sets again and the combined
+        one would not.
         """
         engine = self._ask.engine
         if engine.keeps_rows or TRAITS[engine.dialect].rereads or len(questions) < 2:
