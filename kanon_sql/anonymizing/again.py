@@ -1,4 +1,4 @@
-"""The same release once more, for whoever wants its records as a data frame."""
+"""Repeats a release to return its records as a data frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def made_again(
     engine: Any,
     limits: Mapping[str, Any],
 ) -> Callable[[Form], Any] | None:
-    """What makes the same release once more and gives its records; None for a warehouse, out of
+    """A callback that repeats the release and returns its records; None for a database server, from
     which no records are fetched."""
     if not is_embedded(engine if engine is not None else spec.tables[0].connect):
         return None
@@ -47,11 +47,11 @@ def made_again(
 
 
 _OF_A_FILE: dict[str, Any] = {"views": (), "views_without_values": None, "release": None}
-"""What of a release depends on where it goes."""
+"""The fields of a release that depend on its output file."""
 
 
 def _alike(first: AnonymizationResult, second: AnonymizationResult) -> bool:
-    """Whether two releases were made in the same way, and have the same figures."""
+    """Whether two releases have the same levels or recoding, and the same figures."""
     same = replace(second.anonymization, **_OF_A_FILE)
     return are_alike(replace(first.anonymization, **_OF_A_FILE), same) and are_alike(
         [(each.summary, each.checks) for each in first.tables],

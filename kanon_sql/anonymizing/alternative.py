@@ -1,5 +1,5 @@
-"""What a release is compared with: the levels for the whole table that lose least, and those at
-which Datafly would have stopped if a little more were suppressed."""
+"""Alternatives to compare a release with: the full-domain levels with the least loss, and the
+levels at which Datafly would have stopped with a little more suppression."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kanon_sql.spec.models.sizes import KAnonymity
 
 MOST_NODES = 50_000
 MOST_COMBINATIONS = 200_000
-"""Up to so many nodes, of so many combinations of values, the comparison takes moments."""
+"""Limits, with `MOST_NODES`, up to which the comparison takes moments."""
 
 
 def one_level_for_all(
@@ -27,9 +27,9 @@ def one_level_for_all(
     max_suppressed: int,
     combinations: int,
 ) -> MinimalNode | None:
-    """The node of least loss under the same bounds, with what it loses. None where there is none,
-    or where finding it may take longer than the recoding: of large tables, and of demands on more
-    than the number of records."""
+    """The node with the least loss under the same bounds, with its metrics. None if there is none,
+    or if finding it might take longer than the recoding: for large tables, and for checks other
+    than k-anonymity in records."""
     demanded = [check.model for check in sets.bound.checks if check.gates]
     if sets.bound.entity or not all(isinstance(model, KAnonymity) for model in demanded):
         return None
@@ -50,9 +50,9 @@ def stopped_earlier(
     k: int,
     combinations: int,
 ) -> MinimalNode | None:
-    """The levels at which Datafly would have stopped, had all been allowed to be suppressed that
-    violate a demand before its last step. None where there is no such step, of large tables, where
-    no rows are kept to count it from, and where something beside the table is demanded."""
+    """The levels at which Datafly would have stopped if all records that violate a check before its
+    last step could have been suppressed. None without such a step, for large tables, where nothing
+    is materialised to count it from, and for checks against another table."""
     if path.reached_top or not path.steps or not sets.are_rows or combinations > MOST_COMBINATIONS:
         return None
     if reference_demands(sets.bound) or crowds_demanded(sets.bound):

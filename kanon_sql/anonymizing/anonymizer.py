@@ -1,5 +1,5 @@
-"""From a table that identifies people to one that may be published: searches the levels, builds
-the release, audits it again, and only then puts it in place."""
+"""Turns a table into a release: searches the levels, builds the release, audits it, and only then
+puts it in place."""
 
 from __future__ import annotations
 
@@ -63,14 +63,15 @@ def anonymize(
     tell: Tell | None = None,
     writes: Sequence[Path] = (),
 ) -> AnonymizationResult:
-    """Generalise and suppress the one table of `spec` until its demands hold, and audit that.
+    """Generalise and suppress the single table of `spec` until its checks hold, and audit the
+    result.
 
-    A release that fails its audit is not written, unless `wanted.force` is set. What is
-    read is never written. `tell` is told each step as it is taken. `writes` are the files
-    that are to be written beside the release.
+    A release that fails its audit is not written, unless `wanted.force` is set. The input is never
+    written to. `tell` is a callback for each step. `writes` are further files to be written with
+    the release.
 
-    Raises `SpecError` or `InputError` for what can't be asked, `EngineError` where the engine
-    fails; then nothing is written.
+    Raises `SpecError` or `InputError` for an invalid request, `EngineError` if the engine fails;
+    nothing is written then.
     """
     asked = the_table(spec)
     k = _demanded_k(asked)
@@ -117,9 +118,10 @@ def _telling(result: AnonymizationResult, warnings: Sequence[str]) -> Anonymizat
 
 
 def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> ExpectedTable:
-    """What `anonymize` would run for certain, and what is known of its search. Nothing runs.
+    """The statements that `anonymize` would certainly run, and the size of its search. Runs
+    nothing.
 
-    Raises what `anonymize` would before it asks anything.
+    Raises the errors that `anonymize` raises before its first query.
     """
     asked = the_table(spec)
     _demanded_k(asked)
@@ -158,7 +160,7 @@ def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> E
 
 
 def _expected_height(levels: ColumnLevels, preferred: Preferences, *, masked: bool) -> int:
-    """How many levels a search may raise a quasi-identifier by, those of a mask left out."""
+    """Upper bound of the steps a search may raise a quasi-identifier by, except those of a mask."""
     if masked:
         return levels.with_longest(1).height - 1
     if levels.needs_longest:
@@ -167,7 +169,7 @@ def _expected_height(levels: ColumnLevels, preferred: Preferences, *, masked: bo
 
 
 def _refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for what is only for a warehouse, or only for the embedded engine."""
+    """Raise `SpecError` for options that need a database server, or need the embedded engine."""
     if database.keeps_rows and wanted.pull_frequencies:
         raise SpecError(
             f"{option('pull_frequencies')} is for a table in a warehouse; this one is read by "
@@ -179,7 +181,7 @@ def _refuse_what_it_can_t(database: Engine, wanted: ReleaseOptions) -> None:
 
 
 def refuse_local_in_place(database: Engine, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for a local recoding where nothing may be kept."""
+    """Raise `SpecError` for a local recoding where nothing may be materialised."""
     if wanted.algorithm == "local" and not (database.keeps_rows or wanted.pull_frequencies):
         raise SpecError(
             f"local recoding splits classes round by round, over rows that {database.name} may not "
@@ -197,8 +199,8 @@ def _records_stay(wanted: ReleaseOptions, database: str) -> SpecError:
 
 
 def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for what no driver could make possible, before one is asked for, and
-    `InputError` for a table whose records can't be put together anew."""
+    """Raise `SpecError` for options that no driver could support, before one is imported, and
+    `InputError` for a DuckDB relation, whose session allows no temporary relations."""
     if frame_name(asked.source) == RELATION_KIND:
         raise InputError(
             "a DuckDB relation is read in its own session, where nothing is kept. Pass its "
@@ -213,7 +215,8 @@ def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOpti
 def cancelled_too(
     engine: Engine | None, timeout: float | None, expired: threading.Event
 ) -> Iterator[Callable[[], None]]:
-    """Hold the engine that frequencies are fetched into, if there is one, to the same limit."""
+    """Apply the same time limit to the engine that frequencies are fetched into, if there is
+    one."""
     if engine is None:
         yield lambda: None
         return
@@ -224,8 +227,8 @@ def cancelled_too(
 def deadline_of(
     wanted: ReleaseOptions, timeout: float | None, *lifts: Callable[[], None]
 ) -> Deadline:
-    """When an optimal search ends with the best that it found: what comes after it may take its
-    time then, and is not stopped."""
+    """The deadline at which an optimal search ends with its best node. Once it has one, the time
+    limits are lifted, so that the rest of the run is not cancelled."""
     if timeout is None or wanted.algorithm != "optimal":
         return Deadline()
 
@@ -237,7 +240,7 @@ def deadline_of(
 
 
 def the_table(spec: AuditSpec) -> TableSpec:
-    """The one table that a release is made of. Raises `SpecError`."""
+    """The single table to release. Raises `SpecError`."""
     if len(spec.tables) > 1:
         raise SpecError(
             f"a release is made of one table, and the spec has {len(spec.tables)}. Give each its "
@@ -271,7 +274,7 @@ def _refuse_what_cannot_be_released(plan: Plan, wanted: ReleaseOptions) -> None:
 
 
 def _made(making: ReleaseJob, new: Path | None) -> ReleaseOutcome:
-    """The release, whose records are written to `new`."""
+    """The release, with its records written to `new`."""
     before = answered(making.plan, making.session())
     if before.status == "no_data":
         return ReleaseOutcome(_without_data(before, making.wanted), None)
@@ -285,7 +288,7 @@ def _made(making: ReleaseJob, new: Path | None) -> ReleaseOutcome:
 
 
 def _without_data(before: TableResult, wanted: ReleaseOptions) -> AnonymizationResult:
-    """What is said of a table without records: nothing was searched."""
+    """The result for a table without records: nothing was searched."""
     by_class = wanted.algorithm == "local"
     levels = dict.fromkeys(before.quasi_identifiers, 0)
     nothing = Metrics(None, None, None, None, None, None, None, {})

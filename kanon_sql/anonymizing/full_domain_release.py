@@ -1,5 +1,5 @@
-"""A release in which each quasi-identifier has one level for all records: its levels are searched,
-it is built, and audited again."""
+"""A full-domain release: each quasi-identifier has one level for all records. Searches the levels,
+builds the release and audits it."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def released_at_levels(
 def _levels_found(
     making: ReleaseJob, sets: FrequencySets, allowed: int
 ) -> tuple[SearchPath, dict[str, Any], list[str]]:
-    """The levels of the release, what the result says of how they were found, and the classes
-    there that a reference has too few people of."""
+    """The levels of the release, the result's fields on how they were found, and SELECTs of the
+    classes at these levels that violate a check against another table."""
     if making.wanted.algorithm == "datafly":
         attributes = [making.preferred.bounded(each) for each in sets.attributes]
         path = datafly(
@@ -167,7 +167,7 @@ def _levels_found(
 
 
 def _shown(sets: FrequencySets, levels: Levels) -> ShownAt:
-    """The quasi-identifiers that are shown at a level, with that."""
+    """The generalised quasi-identifiers with their levels."""
     return {
         each.name: (each.levels, level)
         for each in sets.quasi_identifiers
@@ -176,8 +176,8 @@ def _shown(sets: FrequencySets, levels: Levels) -> ShownAt:
 
 
 def _at_best(made: dict[str, Any], lost: Metrics) -> dict[str, Any]:
-    """What is said of a search, where the bound of the best levels is what they lose: to the last
-    digit, however it was added up."""
+    """The search's fields with the bound set to the reported loss if the levels are proven optimal,
+    so that both agree to the last digit whatever the order of summation."""
     search: Search | None = made.get("search")
     if search is None or not search.optimal:
         return made
@@ -187,7 +187,7 @@ def _at_best(made: dict[str, Any], lost: Metrics) -> dict[str, Any]:
 
 
 def _straight(sets: FrequencySets, levels: Levels) -> list[Taken]:
-    """The way from the raw values to some levels, one quasi-identifier at a time."""
+    """The steps from the raw values to these levels, one quasi-identifier at a time."""
     return [
         Taken(each.name, levels[each.name], each.attribute.distinct[0], 0)
         for each in sets.quasi_identifiers

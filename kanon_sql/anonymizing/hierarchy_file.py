@@ -1,4 +1,4 @@
-"""Begins a hierarchy file: the values of a column, each with what a builder makes of it.
+"""Writes a first hierarchy file: the distinct values of a column with their labels by a builder.
 
 The file is for editing by hand. It holds the values of a table, rare ones too, so it is personal
 data, and only its owner may read it.
@@ -29,7 +29,7 @@ from kanon_sql.sql.statement import Statement
 
 Rows = list[list[str]]
 TOP = "*"
-"""What every value is in the last column, where its levels end before."""
+"""The label of every value in the last column, appended if the builder's levels end below it."""
 
 
 def new_hierarchy(
@@ -43,11 +43,11 @@ def new_hierarchy(
     timeout: float | None = None,
     watch: Watch | None = None,
 ) -> int:
-    """Write the values of the one quasi-identifier of `spec` into `output`, a CSV file without a
-    header, each with its label at every level and `*` at the end; gives how many there are.
+    """Write the values of the single quasi-identifier of `spec` to `output`, a CSV file without a
+    header, each with its label at every level and `*` at the end; returns the number of values.
 
     Raises `SpecError` without `show_values`, and for values that no file can hold; `InputError` for
-    values that the builder has no label for, or where there are none.
+    values without a label by the builder, or a column without values.
     """
     if not show_values:
         raise SpecError(
@@ -100,7 +100,7 @@ def _rows(ask: Any, engine: Engine, bound: ResolvedQuestion) -> Rows:
 
 def _statement(bound: ResolvedQuestion, column: BoundColumn, levels: ColumnLevels) -> Statement:
     raw = identifier("kanon_raw")
-    # The last level of a builder that ends in suppress is the top that every row gets.
+    # If a builder ends with suppress, its last level is the top that every row gets anyway.
     labels = [levels.sql(level, raw) for level in range(1, levels.height + 1)]
     return step(
         bound,
@@ -113,7 +113,7 @@ def _statement(bound: ResolvedQuestion, column: BoundColumn, levels: ColumnLevel
 
 
 def _text(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as a CSV file has them."""
+    """The rows as CSV."""
     file = io.StringIO(newline="")
     csv.writer(file, lineterminator="\n").writerows(rows)
     return file.getvalue()

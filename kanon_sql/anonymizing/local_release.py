@@ -1,5 +1,5 @@
-"""A release in which each class has levels of its own: its records are recoded, it is built, and
-audited again."""
+"""A release by local recoding: each class has its own levels. Recodes the records, builds the
+release and audits it."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _chain(making: ReleaseJob, recoded: RecodedSets) -> RecodedChain:
 
 
 def _keep(making: ReleaseJob, recoded: RecodedSets, chain: RecodedChain) -> None:
-    """Let the release be read under the name that a run gives it."""
+    """Create the temporary views of the release in the run."""
     sets = recoded.sets
     if sets.hold_records:
         recoded.keep_recodings()

@@ -1,4 +1,4 @@
-"""Releases of data frames that nobody said the table of: their views can't be run yet."""
+"""Releases of data frames without a table name, whose views cannot be run yet."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kanon_sql.spec.spec import TableSpec
 
 
 def is_nameless(table: TableSpec) -> bool:
-    """Whether it is a data frame that nobody said the table of."""
+    """Whether the source is a data frame without a table name."""
     return not table.name and frame_name(table.source) in FRAMES
 
 
 def views_of_no_table(made: Anonymization, table: TableSpec) -> Anonymization:
-    """The same release, whose views say that they can't be run yet."""
+    """The same release, with a note in its views that they cannot be run yet."""
     note = (
         f"-- A {frame_name(table.source)} is no table. Say which one it will be, as in "
         'name="patients",\n-- and these views can be run.\n'
@@ -35,7 +35,8 @@ def views_of_no_table(made: Anonymization, table: TableSpec) -> Anonymization:
 
 
 def require_name(table: TableSpec, wanted: ReleaseOptions) -> None:
-    """Raise for views of a data frame that no one could run: a frame is no table by itself."""
+    """Raise `SpecError` if views are written for a data frame without a table name: nobody could
+    run them."""
     if wanted.writes_views and is_nameless(table):
         raise SpecError(
             f"the views read a table, and a {frame_name(table.source)} is none. Say what the table "

@@ -1,4 +1,4 @@
-"""What a local recoding for one k would lose."""
+"""The loss of a local recoding for one k."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from kanon_sql.results.tradeoff import Point
 def recoded_point(
     sets: FrequencySets, preferred: Preferences, k: int, *, records: int, max_suppressed: int
 ) -> Point:
-    """The recoding for a k, with what it loses; without a loss where even the tops won't do."""
+    """The local recoding for one k, with its metrics; without metrics if even the top levels
+    fail."""
     with sets.with_k(k):
         recoding = local_recoding(
             sets,

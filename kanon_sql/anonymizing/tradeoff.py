@@ -1,4 +1,4 @@
-"""What each k would cost: one search of the lattice for all of them."""
+"""Loss of the best release for each of several values of k, from one search of the lattice."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
     from kanon_sql.report.document import Block
 
 KS = (2, 3, 5, 8, 11, 15, 20, 50)
-"""The sizes of classes that are looked at where nobody says which."""
+"""The default values of k."""
 
 
 @dataclass(frozen=True, repr=False)
 class TradeoffResult:
-    """What each k would cost. Prints itself as the command does."""
+    """The loss for each k. Its string form is the command's output."""
 
     tradeoff: Tradeoff
     version: str
     asked: str | None = field(default=None, kw_only=True, compare=False)
-    """The command that wrote it into a file; None where there is none."""
+    """The command that wrote it to a file; None if none did."""
 
     @property
     def status(self) -> str:
@@ -69,7 +69,7 @@ class TradeoffResult:
         return EXIT_CODES[self.tradeoff.status]
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as the JSON has it: plain values."""
+        """The result as plain values, as in the JSON."""
         return {
             "kanon_sql": self.version,
             "status": self.status,
@@ -81,7 +81,7 @@ class TradeoffResult:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def page(self) -> Iterator[Block]:
-        """The costs in words and figures, for any writer of `kanon_sql.report`."""
+        """The losses in words and figures, for any writer of `kanon_sql.report`."""
         from kanon_sql.report import tradeoff
 
         return tradeoff.page(self.tradeoff)
@@ -92,11 +92,11 @@ class TradeoffResult:
         return terminal.write(self.page())
 
     def __repr__(self) -> str:
-        """One line; `print` and notebooks show the whole."""
+        """One line; `print` and notebooks show everything."""
         return in_a_line(self, self.status, [f"k {each.k}" for each in self.tradeoff.points])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython shows in a terminal."""
+        """Terminal output in IPython."""
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
@@ -113,11 +113,11 @@ class TradeoffResult:
         min_cell: int = 10,
         force: bool = False,
     ) -> str | None:
-        """Write the page of what each k costs; without a `path`, give it as text.
+        """Write the page of the loss for each k; without a `path`, return it as text.
 
-        It is the page that `kanon-sql report` makes of the result's JSON. Raises `SpecError` for a
-        file that is there, unless `force` is given, that can't be written or that ends with
-        something else than .html.
+        It is the page that `kanon-sql report` writes from the result's JSON. Raises `SpecError` for
+        a file that exists, unless `force` is set, that cannot be written, or whose name does not
+        end with .html.
         """
         from kanon_sql.report.signed.inputs import given, page_of_costs
 
@@ -127,7 +127,8 @@ class TradeoffResult:
         return given(page, path, force=force)
 
     def chart(self, name: str = "cost") -> dict[str, Any]:
-        """What each k costs as a Vega-Lite dictionary. Raises `SpecError` for another name."""
+        """The loss for each k as a Vega-Lite dictionary. Raises `SpecError` for another chart
+        name."""
         from kanon_sql.report.signed.costs import cost_chart
         from kanon_sql.results.stored import costs_of
 
@@ -148,10 +149,10 @@ def tradeoff(
     watch: Watch | None = None,
     writes: Sequence[Path] = (),
 ) -> TradeoffResult:
-    """The best levels for each of some k, and what each loses. Nothing is released.
+    """The best levels for each k, with their losses. Nothing is released.
 
-    Raises `SpecError` or `InputError` for what can't be asked, `EngineError` where the engine
-    fails or the time is over before levels are found.
+    Raises `SpecError` or `InputError` for an invalid request, `EngineError` if the engine fails or
+    time runs out before levels are found.
     """
     ks = _sizes(ks)
     if wanted.algorithm == "datafly":
@@ -227,7 +228,7 @@ def _weigh(
     before: TableResult,
     deadline: Deadline,
 ) -> Tradeoff:
-    """What each k costs, by one search for the best levels or a recoding for each."""
+    """The loss for each k, by one optimal search or by one local recoding each."""
     records, metric = before.summary.records or 0, wanted.metric or "loss"
     found = Tradeoff("", "", records, metric, allowed, wanted.algorithm, (), None)
     if wanted.algorithm == "optimal":
@@ -259,7 +260,7 @@ def _best_levels(
         gap=wanted.share_of_gap,
         deadline=deadline,
     )
-    # A larger k rules out more, and what was counted for it answers the others.
+    # A larger k rules out more nodes, and its counts serve the smaller ones.
     by_k = {k: choice.best(k, allowed) for k in sorted(ks, reverse=True)}
     return Curve(
         tuple(_point(nodes, k, by_k[k], preferred.weights) for k in ks),
@@ -268,7 +269,8 @@ def _best_levels(
 
 
 def _is_soon_searched(sets: FrequencySets, preferred: Preferences, combinations: int) -> bool:
-    """Whether what a recoding is compared with takes no longer than the recoding."""
+    """Whether the optimal search to compare with is small enough to take no longer than the
+    recoding."""
     choices = math.prod(
         preferred.highest(each.name, each.levels.height) + 1 for each in sets.quasi_identifiers
     )
@@ -291,7 +293,7 @@ def _warnings(bound: ResolvedQuestion, wanted: ReleaseOptions) -> Iterator[str]:
 
 
 def _sizes(ks: Sequence[int]) -> tuple[int, ...]:
-    """The sizes asked for, ascending, each once."""
+    """The values of k, ascending and distinct."""
     for k in ks:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise SpecError(f"k must be whole numbers, 1 or more; found {found_instead(k)}.")
@@ -301,7 +303,7 @@ def _sizes(ks: Sequence[int]) -> tuple[int, ...]:
 
 
 def _asking(spec: AuditSpec, k: int) -> AuditSpec:
-    """The same question, with a demand of k in place of those that it may have."""
+    """The spec with a check of this k in place of its own k-anonymity checks."""
 
     def other(check: Any) -> bool:
         return not isinstance(check, KAnonymity)
@@ -332,7 +334,7 @@ def _point(nodes: LatticeStatistics, k: int, chosen: SearchResult, weights: Any)
 
 
 def _search(found: Sequence[SearchResult], looked_at: int) -> Search:
-    """The searches for all k as one: proved where all are, and as far off as the farthest."""
+    """The searches for all k as one: optimal if all are proven, with the largest gap."""
     with_levels = [each.search for each in found if each.satisfies]
     gaps = [each.gap for each in with_levels]
     return Search(

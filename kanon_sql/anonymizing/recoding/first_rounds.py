@@ -1,7 +1,7 @@
-"""The first rounds of a local recoding, on fewer combinations than there are.
+"""Speeds up the first rounds of a local recoding by running them on fewer combinations.
 
-As long as no class has come down to a low level, one value can stand for all that have the same
-label there: in all that the rounds read they are alike.
+Until a class is split down to a low level, one value can represent all values with the same label
+there, because the rounds treat them alike.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentif
 from kanon_sql.sql.macros import render
 
 MANY = 500_000
-"""From so many combinations on the first rounds have a set of their own."""
+"""Number of combinations from which the first rounds have a smaller set of their own."""
 FEWER = 4
-"""How many times fewer its combinations must be."""
+"""Minimum factor by which that set must be smaller."""
 
 
 class _StandIns(NamedTuple):
-    """The key of a quasi-identifier, and the table of its stand-ins, if it has any."""
+    """The key of a quasi-identifier, and the table of its representative values, if any."""
 
     key: str
     table: str | None
 
 
 class FirstRounds:
-    """The set that the first rounds read, which is that of the raw values where it has few
-    combinations; and the way back to these."""
+    """The set that the first rounds read, and the mapping back to raw values. With few combinations
+    it is the set of raw values itself."""
 
     def __init__(self, sets: FrequencySets, starts: Levels) -> None:
         self._sets = sets
@@ -45,8 +45,8 @@ class FirstRounds:
         return any(self._floors)
 
     def end_with(self, gone_to: Sequence[range]) -> bool:
-        """Whether parts went so low that values which were alike have to be told apart; those of
-        each quasi-identifier went to these levels."""
+        """Whether a split reached a level at which represented values must be distinguished;
+        `gone_to` are the levels that the splits reached in each quasi-identifier."""
         pairs = zip(self._floors, gone_to, strict=True)
         return any(floor and floor in levels for floor, levels in pairs)
 
@@ -61,7 +61,7 @@ class FirstRounds:
         )
 
     def told_apart(self, members: str, *, with_next: bool = False) -> str:
-        """Some members by the raw values that others stood for, as a question."""
+        """SQL that expands members to the raw values they represent."""
         return render(
             "members_told_apart",
             members=members,
@@ -79,10 +79,10 @@ class FirstRounds:
 
 
 def _floors(sets: FrequencySets, starts: Levels) -> list[int]:
-    """The level of each quasi-identifier at which values are alike until a class comes down to it;
-    0 for all where that would not save much."""
+    """For each quasi-identifier, the level whose labels represent values until a class is split
+    down to it; 0 for all if that would not save much."""
     raw, attributes = [0] * len(sets.quasi_identifiers), sets.attributes
-    # What a demand reads beside makes a set larger by as much as nobody knows.
+    # The further columns that checks read enlarge a set by an unknown factor.
     if sets.searched_beside or math.prod(each.distinct[0] for each in attributes) < MANY:
         return raw
     [row] = sets.ask(

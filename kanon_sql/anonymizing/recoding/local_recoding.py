@@ -1,9 +1,9 @@
-"""Local recoding: each class goes down its hierarchies by itself, as far as its checks allow.
+"""Local recoding: splits each class down its hierarchies independently, as far as the checks allow.
 
-Top-down specialisation with a staying rest, after Fung, Wang and Yu 2005 and LeFevre, DeWitt and
-Ramakrishnan 2006; the rule for the rest is this project's own. Everything is read off the
-frequency set of the raw values, so that the order of the records can't matter; a round is a
-handful of statements over what is kept beside it.
+Top-down specialisation in which a rest stays behind, after Fung, Wang and Yu 2005 and LeFevre,
+DeWitt and Ramakrishnan 2006; the rule for the rest is this project's own. Everything is computed
+from the frequency set of raw values, so the order of the records cannot matter. A round is a
+handful of statements over temporary tables.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 
 _LARGEST = 2**120
-"""Below it sums of weighted gains stay, so that they are compared as they are."""
+"""Upper bound of sums of weighted gains, so that they fit a hugeint and compare exactly."""
 _SMALL = 2**63
-"""And below it they need no more than 64 bits."""
+"""Upper bound below which they fit into 64 bits."""
 _MOST_AT_ONCE = 64
-"""How many states of one rest are judged in one statement."""
+"""Maximum number of states of one rest that a statement evaluates."""
 _CLASS = ("kanon_class",)
 _CHILD = ("kanon_class", "kanon_qi", "kanon_place")
 _REST = ("kanon_class", "kanon_qi", "kanon_taken")
@@ -34,7 +34,8 @@ _REST = ("kanon_class", "kanon_qi", "kanon_taken")
 
 @dataclass(frozen=True)
 class RecodingRound:
-    """One round: how many classes could be split when it began, how many were, and into what."""
+    """One round: the number of splittable classes at its start, of classes split, and of their
+    parts."""
 
     number: int
     classes: int
@@ -44,24 +45,24 @@ class RecodingRound:
 
 @dataclass(frozen=True)
 class Recoding:
-    """What the rounds came to, and what the engine calls it."""
+    """The result of the rounds, and the names of its temporary relations."""
 
     starts: Levels
-    """The level at which each quasi-identifier began."""
+    """The starting level of each quasi-identifier."""
     rounds: tuple[RecodingRound, ...]
-    """The last one is that in which no class could be split."""
+    """In the last one no class could be split."""
     starting_levels: str
-    """The classes before the first round that hold, with their levels."""
+    """The passing classes before the first round, with their levels."""
     splits: tuple[str, ...]
-    """What each round made of the classes that it split: a row for each part."""
+    """The splits of each round, one row per part."""
     class_levels: str
-    """The classes that are released, with their levels."""
+    """The released classes, with their levels."""
     descents: str
-    """What every value becomes at every level."""
+    """The label of every value at every level."""
     members: str
-    """The combinations of raw values, each with its class; NULL where it is suppressed."""
+    """The combinations of raw values, each with its class; NULL if suppressed."""
     records_violating: int
-    """How many records are in classes that fail a check before the first round."""
+    """Number of records in classes that fail a check before the first round."""
     fails: bool
     """Whether these are more than may be suppressed, so that there is no release."""
 
@@ -80,20 +81,20 @@ def local_recoding(
     least_suppressed: int = 0,
     tell: Callable[[RecodingRound], None] = lambda done: None,
 ) -> Recoding:
-    """Split the classes of a table round by round, until the checks let none be split further.
+    """Split the classes of a table round by round, until the checks allow no further split.
 
-    Every quasi-identifier begins at its level of `starts`. Where that makes several classes, those
-    that fail a check are suppressed whole, if they have `max_suppressed` records at most, and none
-    or `least_suppressed` at least. `weights` say how much the loss of a quasi-identifier counts, 1
-    where none is given.
+    Every quasi-identifier begins at its level in `starts`. If that gives several classes, the ones
+    that fail a check are suppressed whole, provided that they have at most `max_suppressed` records
+    in total, and either none or at least `least_suppressed`. `weights` are the weights of losses by
+    quasi-identifier, 1 by default.
     """
     rounds = _Rounds(sets, starts, _factors(sets, records, weights), records)
     return rounds.run(range(least_suppressed, max_suppressed + 1), tell)
 
 
 def _factors(sets: FrequencySets, records: int, weights: Mapping[str, Fraction]) -> list[int]:
-    """What makes gains of different quasi-identifiers comparable: whole numbers in the ratio of
-    weight / (leaves - 1). Sums of whole numbers are exact, so that a tie is a tie."""
+    """Integer factors in the ratio weight / (leaves - 1) that make gains of different
+    quasi-identifiers comparable. Integer sums are exact, so ties are detected exactly."""
     leaves = [each.leaves for each in sets.quasi_identifiers]
     shares = [
         weights.get(each.name, Fraction(1)) / (many - 1) if many > 1 else Fraction(0)
@@ -108,8 +109,8 @@ def _factors(sets: FrequencySets, records: int, weights: Mapping[str, Fraction])
 
 
 class _Level(NamedTuple):
-    """A level of a quasi-identifier: the table of its values, and where a file lists the leaves,
-    that of the leaves under each label."""
+    """A level of a quasi-identifier: the table of its values, and the table of leaf counts under
+    each label if a hierarchy file lists the leaves."""
 
     qi: int
     level: int
@@ -118,7 +119,7 @@ class _Level(NamedTuple):
 
 
 class _Moved(NamedTuple):
-    """To which levels above 0 parts went in a quasi-identifier."""
+    """The levels above 0 that splits reached in a quasi-identifier."""
 
     place: int
     key: str
@@ -127,8 +128,8 @@ class _Moved(NamedTuple):
 
 
 class _Split(NamedTuple):
-    """What a round made of its classes: the table that tells, of how many, into how many, and at
-    which levels parts went in each quasi-identifier, if in any."""
+    """The splits of a round: their relation, the number of classes split and of parts, and the
+    range of levels reached in each quasi-identifier, possibly empty."""
 
     name: str
     classes: int
@@ -137,7 +138,7 @@ class _Split(NamedTuple):
 
 
 class _Rounds:
-    """The rounds of one table, each over the classes that the one before it made."""
+    """The rounds of one table, each over the classes of the previous one."""
 
     def __init__(
         self, sets: FrequencySets, starts: Levels, factors: Sequence[int], records: int
@@ -158,7 +159,7 @@ class _Rounds:
         )
 
     def run(self, allowed: range, tell: Callable[[RecodingRound], None]) -> Recoding:
-        """The rounds, one after the other; so many records may be suppressed, or none."""
+        """Run the rounds. The number of suppressed records must be 0 or in `allowed`."""
         live = self._started()
         failing = self._failing(live)
         violating = self._records_of(failing)
@@ -223,7 +224,7 @@ class _Rounds:
     # --- the start and the end --------------------------------------------------------------
 
     def _all_descents(self) -> str:
-        """Keep what every value becomes at every level that it may be shown at."""
+        """Materialise the label of every value at every level that may be released."""
         levels = [
             _Level(place, level, each.values, leaves_under(self._sets, each, level))
             for place, each in enumerate(self._sets.quasi_identifiers, start=1)
@@ -233,7 +234,7 @@ class _Rounds:
         return self._keep("descents", question, render("descents", levels=levels))
 
     def _started(self) -> str:
-        """Keep the combinations by the classes that there are at first."""
+        """Materialise the combinations with their starting classes."""
         sql = render(
             "starting_members",
             records=self._first_rounds.records(),
@@ -245,7 +246,7 @@ class _Rounds:
         return self._keep("members_at_first", "Which combinations are alike at first?", sql)
 
     def _failing(self, members: str) -> str:
-        """Keep the classes of the first ones that fail a check."""
+        """Materialise the starting classes that fail a check."""
         violating = self._sets.violating_among(_CLASS, members)
         return self._keep("failing_classes", "Which of them fail a check?", violating)
 
@@ -265,7 +266,7 @@ class _Rounds:
         return kept
 
     def _told_apart(self, finished: str) -> str:
-        """Keep finished members of the first rounds by their raw values."""
+        """Materialise finished members of the first rounds by their raw values."""
         question = "Which combinations were alike in the first rounds?"
         sql = self._first_rounds.told_apart(finished)
         told_apart = self._sets.keep(f"{finished}_told_apart", question, sql)
@@ -277,7 +278,8 @@ class _Rounds:
         return self._keep("class_levels", "At which levels is each class?", sql)
 
     def _all_members(self, parted: Sequence[str]) -> str:
-        """Without what a demand reads beside, each combination is in one row of one of these."""
+        """The combinations of all rounds. Without further columns, each combination is one row of
+        one of these relations, so that a view suffices."""
         sql = render(
             "recoded_combinations", parted=parted, keys=self._keys, several=bool(self._carried)
         )
@@ -288,7 +290,7 @@ class _Rounds:
     # --- a round ----------------------------------------------------------------------------
 
     def _split(self, number: int, live: str, levels: str, first: int) -> _Split:
-        """Keep what becomes of each class that can be split."""
+        """Materialise the splits of a round."""
         judged = (
             self._going_by_rest(number, live, levels)
             if self._carried
@@ -330,7 +332,7 @@ class _Rounds:
         )
 
     def _going_by_rest(self, number: int, live: str, levels: str) -> str:
-        """The children that go, where each rest has to be judged by what is in it."""
+        """SQL of the children to split off if each rest must be checked by its contents."""
         children = self._keep(
             f"children_{number}",
             "Into what can each class be split?",
@@ -357,8 +359,8 @@ class _Rounds:
         return render("going_by_rest", ranked=ranked, held=held)
 
     def _held(self, number: int, children: str, ranked: str) -> list[str]:
-        """Keep how many children each rest takes back until it holds; one that never does is left
-        out. Each look judges the next few states of every rest that is still open."""
+        """Materialise the number of children that each rest takes back until it passes; rests that
+        never pass are left out. Each iteration evaluates the next few states of every open rest."""
         question = "Which rests are still to be judged?"
         sql = render("rests_to_judge", ranked=ranked, k=self._sets.least_records)
         asked = self._keep(f"rests_to_judge_{number}_0", question, sql)

@@ -1,7 +1,7 @@
-"""What a local recoding releases: its records as they are shown, and what that lost.
+"""The released classes of a local recoding, and its information loss.
 
-Everything is counted on the frequency set and the classes that the rounds ended with; the records
-are read again only to be written.
+Everything is computed from the frequency set and the final classes; the records are read again only
+to be written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 
 RECODINGS = f"{PRIVATE}recodings"
-"""What each combination of raw values is shown as."""
+"""The released values of each combination of raw values."""
 _TEXTS = f"{PRIVATE}label_texts"
 _SHOWN = f"{PRIVATE}shown_classes"
 
@@ -37,21 +37,21 @@ class _LevelOfValues(NamedTuple):
 
 @dataclass(frozen=True)
 class RecodedSets:
-    """The frequency set of a table with the class that each combination ended in."""
+    """The frequency set of a table with the final class of each combination."""
 
     sets: FrequencySets
     recoding: Recoding
 
     @cached_property
     def suppression(self) -> Suppression:
-        """What is left out, and the classes that are released, in short."""
+        """The suppressed records, and aggregates of the released classes."""
         sql = render("shown_classes_in_short", shown=self._shown, keys=self._keys)
         [classes] = self.sets.ask("released_classes", "How many classes are released?", sql)
         return Suppression(self.recoding.suppressed, 0, classes)
 
     @cached_property
     def levels_by_records(self) -> dict[str, dict[int, int]]:
-        """How many released records ended at which level of each quasi-identifier."""
+        """Number of released records at each level of each quasi-identifier."""
         return {
             each.name: {
                 int(row["kanon_level"]): int(row["kanon_records"])
@@ -62,11 +62,12 @@ class RecodedSets:
 
     @property
     def generalised(self) -> frozenset[str]:
-        """The quasi-identifiers of which some record is shown above its raw value."""
+        """The quasi-identifiers generalised in at least one record."""
         return frozenset(name for name, levels in self.levels_by_records.items() if any(levels))
 
     def keep_recodings(self) -> None:
-        """Keep what each combination of raw values is shown as, for the records to be read by."""
+        """Materialise the released values of each combination of raw values, to join the records
+        with."""
         sql = render(
             "recodings",
             members=self.recoding.members,
@@ -77,7 +78,7 @@ class RecodedSets:
         self.sets.keep(RECODINGS, "What is each combination shown as?", sql)
 
     def losses(self) -> Iterator[Loss]:
-        """The loss of each quasi-identifier that has levels and more than one leaf."""
+        """The loss of each quasi-identifier with levels and more than one leaf."""
         for each in self.sets.quasi_identifiers:
             if not each.levels.height or each.leaves < 2:
                 continue
@@ -96,7 +97,8 @@ class RecodedSets:
             )
 
     def associations(self) -> Iterator[Association]:
-        """How strongly each quasi-identifier and each sensitive attribute go together."""
+        """Strength of association between each quasi-identifier and each sensitive attribute,
+        before and after the recoding."""
         bound = self.sets.bound
         for each in self.sets.quasi_identifiers:
             for place, sensitive in enumerate(bound.sensitive, start=1):
@@ -125,7 +127,7 @@ class RecodedSets:
 
     @cached_property
     def texts(self) -> str:
-        """The table of every label as a text."""
+        """The temporary table of every label as text."""
         levels = [
             _LevelOfValues(each.place, level, each.values, each.column.type)
             for each in self.sets.quasi_identifiers

@@ -1,8 +1,8 @@
-"""A local recoding as SQL: views that walk each record through the classes to its levels.
+"""A local recoding as SQL: views that assign each record to its class, and so to its levels.
 
-Where the classes are few, one `CASE` says which levels each has. Where they are many, there is a
-view for each round, which joins what the round made of each class. In a run that has kept what
-every combination is shown as, the records are joined with that instead.
+With few classes, one `CASE` gives the levels of each. With many, there is one view per round, which
+joins the round's splits to each class. In a run with materialised recodings, the records are joined
+to those instead.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column
 
 MOST_CASES = 64
-"""Up to so many classes stand in one CASE."""
+"""Maximum number of classes in one CASE."""
 LABELS = "labels"
 LEVELS = "levels"
 _LEVELS = "kanon_levels"
 
 
 class _LabelColumn(NamedTuple):
-    """A label that stands beside the records."""
+    """A label column added to the records."""
 
     name: str
     sql: str
@@ -43,14 +43,14 @@ class _LabelColumn(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """The label by which some classes are split, and how these say so."""
+    """The label by which some classes are split, and the mark of these classes."""
 
     mark: str
     name: str
 
 
 class _ShownAt(NamedTuple):
-    """The label that is shown at a level."""
+    """The label released at a level."""
 
     level: str
     name: str
@@ -58,8 +58,8 @@ class _ShownAt(NamedTuple):
 
 @dataclass(frozen=True)
 class _Published:
-    """A column of the release: with what it shows at which level, or where it is kept, the place
-    of its quasi-identifier."""
+    """A column of the release: with its label at each level, or, if recodings are materialised, the
+    place of its quasi-identifier."""
 
     name: str
     type: str
@@ -70,16 +70,16 @@ class _Published:
 
 @dataclass(frozen=True)
 class RecodedChain(ViewChain):
-    """The views of a release in which each class has levels of its own."""
+    """The views of a release in which each class has its own levels."""
 
     cuts: SplitTree | None = None
-    """How the classes were split; None where `no_views` says why it can't be shown."""
+    """The splits of the classes; None if `no_views` gives the reason why they cannot be written."""
     mixed: frozenset[str] = frozenset()
-    """The quasi-identifiers of which some record is shown above its raw value."""
+    """The quasi-identifiers generalised in at least one record."""
     reads: str | None = None
-    """What the first view reads, where it is not the table under its own name."""
+    """The relation that the first view reads, if not the table under its own name."""
     seed: str | None = None
-    """The table that has the cuts, where the views do not hold them themselves."""
+    """The table with the splits, if the views do not contain them."""
 
     @property
     def generalised(self) -> frozenset[str]:
@@ -95,7 +95,7 @@ class RecodedChain(ViewChain):
 
     @property
     def seed_rows(self) -> Iterator[tuple[int, str, str]]:
-        """What each round makes of each class, as a seed has it; nothing where one CASE does."""
+        """The parts of each class in each round, as rows of a seed; none if one CASE suffices."""
         if not self._is_short:
             for number, (_, rows) in enumerate(self._cuts.steps(), start=1):
                 yield from ((number, value, f"to {label}") for value, label in rows)
@@ -138,8 +138,8 @@ class RecodedChain(ViewChain):
 
     @property
     def _numbers(self) -> bool:
-        """Whether the records are numbered as they lie, since joins put them in another order. A
-        table of a database has no order to keep."""
+        """Whether the records are numbered in source order, because joins would change it. A table
+        of a database has no order to keep."""
         return self.keeps_order and TRAITS[self.dialect].embedded
 
     def _as_numbered(self, published: str) -> str:
@@ -149,7 +149,7 @@ class RecodedChain(ViewChain):
 
     @property
     def _carried(self) -> list[_Published]:
-        """What stands beside the columns until the records are in order."""
+        """The helper columns that stay until the records are in order."""
         return [_Published(NUMBER, "BIGINT")] if self._numbers else []
 
     @property
@@ -203,7 +203,7 @@ class RecodedChain(ViewChain):
 
     @property
     def published_as_text(self) -> frozenset[str]:
-        """The quasi-identifiers that are published as text: with `*`, all are."""
+        """The quasi-identifiers published as text; all of them if suppressed records become `*`."""
         if self.suppressed_as == "star":
             return frozenset(each.name for each in self.bound.quasi_identifiers)
         return self.generalised
@@ -215,7 +215,7 @@ class RecodedChain(ViewChain):
 
     @cached_property
     def _levels_shown(self) -> tuple[frozenset[int], ...]:
-        """The levels at which each quasi-identifier is shown."""
+        """The released levels of each quasi-identifier."""
         cuts = self._cuts
         width = cuts.digits
         return tuple(
@@ -299,7 +299,7 @@ class RecodedChain(ViewChain):
         return f"{digits} for each of {names}"
 
     def _labelled(self, looked_at: set[str], first: list[Case] | None = None) -> View:
-        """The records with every label that is looked at or shown."""
+        """The records with every label that a split or the release reads."""
         columns = []
         for each in self.quasi_identifiers:
             shown = self._levels_shown[each.place - 1]
@@ -334,8 +334,8 @@ class RecodedChain(ViewChain):
 
 
 def refuse_equality(bound: ResolvedQuestion) -> None:
-    """Raise `SpecError` where a release of mixed levels would be compared with a reference that is
-    at one level, or cell by cell."""
+    """Raise `SpecError` where a release of mixed levels would be compared with a reference at fixed
+    levels, or by equality of cells."""
     for reference in bound.references.values():
         if reference.levels:
             raise SpecError(
@@ -352,7 +352,7 @@ def refuse_equality(bound: ResolvedQuestion) -> None:
 
 
 def said_of_recoding(bound: ResolvedQuestion, chain: RecodedChain) -> Iterator[str]:
-    """What must be known of a release in which each class has levels of its own."""
+    """Warnings about a release in which each class has its own levels."""
     demands = list(dict.fromkeys(check.model.name() for check in sensitive_demands(bound)))
     if demands:
         yield (

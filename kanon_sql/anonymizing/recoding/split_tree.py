@@ -1,7 +1,7 @@
-"""The cuts of a local recoding: how the classes were split, as plain values that views are made of.
+"""The splits of a local recoding as plain values from which views are built.
 
-A class is told from the others by the labels at which it was split off. Its path is a list of
-them, so nothing of a value that never stood for a class of its own is in it.
+A class is identified by the labels at which it was split off. Its path is a list of them, so that
+it contains no value that did not separate a class.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import is_one_line
 
 MOST_PARTS = 50_000
-"""Of how many parts views are still made."""
+"""Maximum number of parts in views."""
 MOST_SEEDED = 1_000_000
-"""And how many may stand in a seed, which a dbt model reads."""
+"""Maximum number of parts in the seed of a dbt model."""
 OF_SEVERAL_LINES = NoViews(
     "A value that a class was split by has a line break in it, and a view has a line a value",
     "Replace the value",
@@ -29,13 +29,13 @@ OF_SEVERAL_LINES = NoViews(
 
 @dataclass(frozen=True)
 class Split:
-    """A class that another one was split into: by a label, or as the rest."""
+    """A part of a split class: the records with a label, or the rest."""
 
     of: int
     number: int
     qi: int
     level: int | None
-    """That of the label; None for the rest, which stays where it was."""
+    """Level of the label; None for the rest, which keeps its levels."""
     label: str | None
 
     @property
@@ -45,7 +45,7 @@ class Split:
 
 @dataclass(frozen=True)
 class LabelTest:
-    """A label that a record has in a quasi-identifier, which is counted from 1."""
+    """A test that a record has a label of a quasi-identifier; `qi` counts from 1."""
 
     qi: int
     level: int
@@ -58,7 +58,7 @@ class LabelTest:
 
 @dataclass(frozen=True)
 class Case:
-    """A record that fits them all has this value."""
+    """A value for the records that pass all conditions."""
 
     conditions: tuple[LabelTest, ...]
     value: str
@@ -66,24 +66,24 @@ class Case:
 
 @dataclass(frozen=True)
 class SplitTree:
-    """All classes of a recoding, from the first ones to those that are released."""
+    """All classes of a recoding, from the first ones to those released."""
 
     starts: tuple[int, ...]
-    """The level at which each quasi-identifier began."""
+    """The starting level of each quasi-identifier."""
     nested: tuple[bool, ...]
-    """Whether a label of each says which one it has at every level above."""
+    """For each quasi-identifier, whether a label determines the labels at every level above."""
     first: Mapping[int, tuple[LabelTest, ...]]
-    """The classes before the first round, by the labels that tell them apart."""
+    """The classes before the first round, with the labels that distinguish them."""
     rounds: tuple[tuple[Split, ...], ...]
 
     @property
     def are_few(self) -> bool:
-        """Whether views can hold them."""
+        """Whether the splits fit into views."""
         return sum(map(len, self.rounds)) <= MOST_PARTS
 
     @cached_property
     def parts(self) -> Mapping[int, tuple[Split, ...]]:
-        """What each class was split into: the children in their order, then the rest."""
+        """The parts of each split class: the children in order, then the rest."""
         return {
             of: tuple(parts)
             for each in self.rounds
@@ -92,15 +92,15 @@ class SplitTree:
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """The values that tell the classes apart."""
+        """The labels that distinguish the classes."""
         first = [each.label for conditions in self.first.values() for each in conditions]
         gone = [part.label for parts in self.rounds for part in parts]
         return frozenset(label for label in (*first, *gone) if label is not None)
 
     @cached_property
     def released(self) -> tuple[Case, ...]:
-        """The classes that are released, so that the first one that fits a record is its own: a
-        class stands before the rest that it was split off from."""
+        """The released classes, ordered so that the first match of a record is its class: a class
+        comes before the rest from which it was split off."""
         return tuple(
             case
             for number, conditions in self.first.items()
@@ -108,7 +108,7 @@ class SplitTree:
         )
 
     def value(self, number: int, levels: Sequence[int]) -> str:
-        """What a class is called in the views: by which label it is split, or its levels."""
+        """A class's value in the views: the label by which it is split, or its levels."""
         parts = self.parts.get(number)
         if parts is None:
             return self.spelled(levels)
@@ -123,12 +123,12 @@ class SplitTree:
 
     @staticmethod
     def mark(parts: Sequence[Split], levels: Sequence[int]) -> str:
-        """Which label a class is split by."""
+        """The quasi-identifier and level by which a class is split."""
         qi = parts[0].qi
         return f"{qi}.{levels[qi - 1] - 1}"
 
     def steps(self) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
-        """For each round which labels are looked at, and what each class becomes."""
+        """For each round, the labels that it reads and the new value of each class."""
         levels = dict.fromkeys(self.first, self.starts)
         for parts in self.rounds:
             looks: dict[str, None] = {}
@@ -145,7 +145,7 @@ class SplitTree:
     def _under(
         self, number: int, conditions: tuple[LabelTest, ...], levels: tuple[int, ...]
     ) -> Iterator[Case]:
-        """The released classes that a class was split into at last."""
+        """The released classes into which a class was finally split."""
         open_ = [(number, conditions, levels)]
         while open_:
             number, conditions, levels = open_.pop()
@@ -158,7 +158,7 @@ class SplitTree:
                 open_.append((part.number, self._narrowed(conditions, part), lower))
 
     def _narrowed(self, conditions: tuple[LabelTest, ...], part: Split) -> tuple[LabelTest, ...]:
-        """The conditions of a class, with that of a part; one that follows from it is left out."""
+        """The conditions of a class and of a part; a condition implied by the part's is dropped."""
         if part.level is None:
             return conditions
         kept = [each for each in conditions if each.qi != part.qi or not self.nested[part.qi - 1]]
@@ -166,19 +166,19 @@ class SplitTree:
 
 
 def lowered(levels: tuple[int, ...], part: Split) -> tuple[int, ...]:
-    """The levels of a part of a class at these levels."""
+    """The levels of a part, given the levels of its class."""
     if part.level is None:
         return levels
     return (*levels[: part.qi - 1], part.level, *levels[part.qi :])
 
 
 def label_name(qi: int, level: int) -> str:
-    """What the views call the label of a quasi-identifier at a level."""
+    """The views' column for the label of a quasi-identifier at a level."""
     return f"kanon_label_{qi}_{level}"
 
 
 def too_many(most: int) -> NoViews:
-    """Why the classes were split too often for anything to say how."""
+    """The reason that there are too many splits to write."""
     return NoViews(
         f"The classes were split into more than {most:,} parts, too many for "
         f"{'a seed' if most == MOST_SEEDED else 'views'}",
@@ -187,7 +187,7 @@ def too_many(most: int) -> NoViews:
 
 
 def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
-    """The cuts of a recoding, at most so many, or why there are no views of them."""
+    """The splits of a recoding, at most `most`, or the reason why there are no views."""
     sets, recoding = recoded.sets, recoded.recoding
     if recoding.splits:
         sql = render("parts_in_all", splits=list(recoding.splits))
@@ -226,8 +226,8 @@ def split_tree(recoded: RecodedSets, most: int) -> SplitTree | NoViews:
 
 
 def _rounds(recoded: RecodedSets, first: Iterable[int]) -> Iterator[tuple[Split, ...]]:
-    """What each round made of the classes. The database numbers parts as they come; here they are
-    counted in order, so that the same table has the same cuts."""
+    """The splits of each round. The database numbers parts in arbitrary order; here they are
+    renumbered in a fixed order, so that the same table gives the same splits."""
     counted = {number: number for number in first}
     numbers = count(max(counted, default=0) + 1)
     for splits in recoded.recoding.splits:

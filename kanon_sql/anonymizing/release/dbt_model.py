@@ -1,8 +1,8 @@
-"""A release as a model of a dbt project: its SQL, and the YAML with its roles and tests.
+"""A release as a dbt model: its SQL, and the YAML with its roles and tests.
 
-The levels are those that a search chose; `kanon_sql.generalized` builds the table at them, and the
-violating classes are left out by the same statement that the views have. The classes of a local
-recoding stand in one CASE where they are few, else in a seed that the model reads.
+The levels are those that the search chose; `kanon_sql.generalized` builds the table at them, and
+the same statement as in the views removes the violating classes. The classes of a local recoding
+are one CASE if they are few, otherwise a seed that the model reads.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SIGNED = "# Written by kanon-sql, which leaves this file alone once it is chang
 _SUPPRESS = "suppress"
 _READ = f"{PRIVATE}source"
 _SEEDED = f"{PRIVATE}cuts"
-"""What stands in SQL for what dbt refers to, until it is written."""
+"""Placeholders in SQL for the `ref()` calls of dbt."""
 SEED_COLUMNS = ("kanon_round", "kanon_value", "kanon_label")
 _TEXT = {"bigquery": "string", "databricks": "string", "spark": "string", "clickhouse": "String"}
 _NUMBER = {"clickhouse": "Int32", "bigquery": "int64"}
@@ -49,13 +49,13 @@ class DbtModel:
     sql: str
     yaml: str
     seed: str | None = None
-    """The CSV that the model reads, where its classes are many."""
+    """The CSV that the model reads if it has many classes."""
 
 
 def dbt_model(chain: ViewChain, name: str, source: str, levels: Mapping[str, int]) -> DbtModel:
-    """The model `name` that releases the model or seed `source`, which it reads by `ref`.
+    """The model `name` that releases the model or seed `source`, read by `ref`.
 
-    Raises `SpecError` for a question that a model or its tests can't ask.
+    Raises `SpecError` for a request that a model or its tests cannot express.
     """
     if chain.bound.where or chain.bound.spec.first:
         raise SpecError(
@@ -92,12 +92,12 @@ def dbt_model(chain: ViewChain, name: str, source: str, levels: Mapping[str, int
 
 
 def seed_name(model: str) -> str:
-    """What the seed of a model is called."""
+    """Name of a model's seed."""
     return f"{model}_cuts"
 
 
 def is_seed(text: str) -> bool:
-    """Whether a file begins as a seed that is written here does."""
+    """Whether a file begins like a seed written by this module."""
     return text.splitlines()[:1] == _as_csv(()).splitlines()
 
 
@@ -109,7 +109,7 @@ def _as_csv(rows: Iterable[tuple[int, str, str]]) -> str:
 
 
 def _seed_properties(seed: str, source: str, dialect: str) -> dict[str, Any]:
-    """What dbt must know of the seed: its types, which it would guess."""
+    """YAML properties of the seed, with column types that dbt would otherwise guess."""
     number, text = _NUMBER.get(dialect, "integer"), _TEXT.get(dialect, "varchar")
     return {
         "name": seed,
@@ -122,7 +122,7 @@ def _seed_properties(seed: str, source: str, dialect: str) -> dict[str, Any]:
 
 
 def is_unchanged(yaml: str) -> bool:
-    """Whether a model's YAML is as it was written here, with nothing of a person's in it."""
+    """Whether a model's YAML is as written by this module, without manual edits."""
     first, end, rest = yaml.partition("\n")
     return first + end == _signature(rest)
 
@@ -137,7 +137,7 @@ def _signature(properties: str) -> str:
 
 
 def _refuse_untestable(check: BoundCheck, *, is_mixed: bool) -> None:
-    """Say of a demand that no dbt test of one model can hold the release to it."""
+    """Raise `SpecError` for a check that no dbt test of a single model can express."""
     model = check.model
     if isinstance(model, ReferenceModel) and is_mixed:
         raise SpecError(
@@ -192,7 +192,7 @@ def _sql(chain: ViewChain, source: str, levels: Mapping[str, int]) -> str:
 
 
 def _sql_of_classes(chain: RecodedChain, source: str, seed: str | None) -> str:
-    """The views of a local recoding as sets of one statement, which reads what dbt refers to."""
+    """The views of a local recoding as CTEs of one statement that reads `ref()` relations."""
     read = replace(chain, is_single=True, no_views=None, reads=_READ, seed=seed and _SEEDED)
     [view] = read.views
     comment = [
@@ -210,7 +210,7 @@ def _sql_of_classes(chain: RecodedChain, source: str, seed: str | None) -> str:
 
 
 def _refuse_jinja(texts: Iterable[str]) -> None:
-    """Names and values stand in the model as SQL, where dbt would render what looks like Jinja."""
+    """Raise `SpecError` for names or values with Jinja delimiters, which dbt would render."""
     mark = next((mark for mark in ("{{", "{%", "{#") for text in texts if mark in text), None)
     if mark:
         raise SpecError(
@@ -233,7 +233,7 @@ def _comment(chain: ViewChain, source: str, levels: Mapping[str, int]) -> list[s
 
 
 def _spelled(each: QuasiIdentifier, level: int) -> Any:
-    """A hierarchy at a level, as `kanon_sql.generalized` takes it."""
+    """A hierarchy at a level, as an argument of `kanon_sql.generalized`."""
     if each.levels.label(level) == _SUPPRESS:
         return _SUPPRESS
     hierarchy = each.levels.hierarchy
@@ -259,7 +259,7 @@ def _spelled(each: QuasiIdentifier, level: int) -> Any:
 
 
 def _jinja(value: Any) -> str:
-    """A value as Jinja writes it."""
+    """A value as a Jinja literal."""
     match value:
         case None:
             return "none"
@@ -303,7 +303,7 @@ def _properties(chain: ViewChain, name: str, demanded: Sequence[BoundCheck]) -> 
 
 
 def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
-    """What the test of a check takes; every name is quoted, as it is in the model."""
+    """The arguments of a check's dbt test; column names are quoted, as in the model."""
     said = _parameters(check)
     known = [each.name for each in bound.quasi_identifiers]
     if said.pop("with_other_sensitive", False):
@@ -317,12 +317,12 @@ def _arguments(bound: ResolvedQuestion, check: BoundCheck) -> dict[str, Any]:
 
 
 def _parameters(check: BoundCheck) -> dict[str, Any]:
-    """What was said of a check, without what goes without saying."""
+    """The parameters of a check that differ from their defaults."""
     return check.model.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
 
 
 def name_of(source: str) -> str:
-    """What a project calls a file or a table.
+    """Name of a file or table in a dbt project.
 
     >>> name_of("data/patients.parquet"), name_of("main.visits")
     ('patients', 'visits')

@@ -1,4 +1,4 @@
-"""A release is written whole, or not at all."""
+"""Writes the files of a release atomically, all or none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEVELS_OF_THEIR_OWN = "Levels: each class has its own, so that a column shows s
 
 @contextmanager
 def new_file(wanted: ReleaseOptions) -> Iterator[Path | None]:
-    """The file beside the output that the release is first written to."""
+    """The temporary file next to the output to which the release is first written."""
     if wanted.output is None or not wanted.writes_records:
         yield None
         return
@@ -34,7 +34,7 @@ def new_file(wanted: ReleaseOptions) -> Iterator[Path | None]:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Say of a file that can't be written which one it is."""
+    """Raise `SpecError` naming the file if it cannot be written."""
     try:
         yield
     except OSError as error:
@@ -77,7 +77,7 @@ def delivered(
 
 
 def refuse_described(wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for a model that the project has, naming each of its files."""
+    """Raise `SpecError` for a dbt model that the project already has, naming each of its files."""
     if wanted.emit != "dbt-model" or wanted.output is None:
         return
     for seed in wanted.seeds:
@@ -102,7 +102,7 @@ def refuse_described(wanted: ReleaseOptions) -> None:
 
 
 def _refuse_another_seed(seed: Path) -> None:
-    """Raise `SpecError` where the name of the seed is taken by what was not written here."""
+    """Raise `SpecError` if the seed's file exists and was not written by kanon-sql."""
     if not seed.exists():
         return
     try:
@@ -120,7 +120,8 @@ def _refuse_another_seed(seed: Path) -> None:
 def _with_seed_told(
     result: AnonymizationResult, wanted: ReleaseOptions, model: DbtModel
 ) -> AnonymizationResult:
-    """The result with warnings of what is private in the model's files, and where they belong."""
+    """The result with warnings about personal data in the model's files, and where the seed
+    belongs."""
     if wanted.algorithm != "local":
         return result
     [table] = result.tables
@@ -140,7 +141,7 @@ def _with_seed_told(
 def _with_description_kept(
     result: AnonymizationResult, wanted: ReleaseOptions
 ) -> AnonymizationResult:
-    """The result with a warning, where the YAML of the model is a person's."""
+    """The result with a warning if the model's YAML was edited by hand and is kept."""
     if not wanted.keeps_description:
         return result
     [table] = result.tables
@@ -152,7 +153,7 @@ def _with_description_kept(
 
 
 def _closing(result: AnonymizationResult) -> list[str]:
-    """What a file of views says of the release."""
+    """Comments of a views file on the levels and counts of the release."""
     found, summary = result.anonymization, result.tables[0].summary
     levels = "; ".join(
         f"{name} {level} ({found.labels[name]})" for name, level in (found.levels or {}).items()

@@ -1,4 +1,4 @@
-"""What is wanted of a release."""
+"""The options of a release."""
 
 from __future__ import annotations
 
@@ -28,40 +28,41 @@ METRIC_NAMES: tuple[MetricName, ...] = get_args(MetricName)
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """How a release is to be made, and where it goes. Raises `SpecError`."""
+    """How a release is made and where it is written. Raises `SpecError` for invalid options."""
 
     algorithm: Algorithm = "datafly"
     max_suppressed: int | str | None = None
-    """So many records, or `P%` of them; without it k for Datafly, and 0 for all others."""
+    """A number of records, or `P%` of them; by default k for Datafly, and 0 for the others."""
     metric: MetricName | None = None
-    """What an optimal search minimises; the loss without it."""
+    """The metric that an optimal search minimises; loss by default."""
     keep: tuple[str, ...] = ()
-    """The quasi-identifiers that stay as they are."""
+    """The quasi-identifiers that stay at their raw values."""
     at_most: Mapping[str, int] = field(default_factory=dict)
-    """The highest level that a quasi-identifier may have."""
+    """The highest allowed level of a quasi-identifier."""
     weights: Mapping[str, float] = field(default_factory=dict)
-    """What the loss of a quasi-identifier weighs; 1 without it."""
+    """The weight of a quasi-identifier's loss; 1 by default."""
     gap: str | None = None
-    """`P%`: an optimal search may end once no more than this share of what is lost could be
-    saved; without it it ends with a proof."""
+    """`P%`: an optimal search may end once at most this share of the loss could still be saved; by
+    default it ends with a proof of optimality."""
     minimal_nodes: bool = False
-    """Whether all levels are wanted that satisfy and could not be lowered."""
+    """Whether to list all minimal satisfying nodes."""
     suppressed: Suppressed = "remove"
     pull_frequencies: bool = False
-    """Whether a warehouse's frequency set is fetched, so that the search runs here."""
+    """Whether a database server's frequency set is fetched, so that the search runs in the embedded
+    engine."""
     output: Path | None = None
     dialect: str | None = None
-    """That of the views; the engine's own without it."""
+    """SQL dialect of the views; the engine's own by default."""
     emit: Emitted = "views"
-    """What a .sql file holds."""
+    """Content of a .sql file."""
     view_name: str | None = None
-    """What the views are called, or begin with; after the table without it."""
+    """Name or prefix of the views; derived from the table's by default."""
     single_view: bool = False
-    """Whether the views are one, with the steps as sets within it."""
+    """Whether to write a single view, with the steps as its CTEs."""
     keep_order: bool = False
-    """Whether the release stays in the order of its source, which links it to other releases."""
+    """Whether the release keeps the order of its source, which links it to other releases."""
     untouched: Unassigned | None = None
-    """What becomes of the columns that no part was given to; what the spec says without it."""
+    """How unassigned columns are treated; as in the spec by default."""
     force: bool = False
 
     def __post_init__(self) -> None:
@@ -124,20 +125,20 @@ class ReleaseOptions:
 
     @property
     def files(self) -> list[Path]:
-        """Every file that will be written for certain."""
+        """The files that are always written."""
         if self.output is None:
             return []
         return [self.output, *([self.properties] if self.emit == "dbt-model" else [])]
 
     @property
     def seeds(self) -> list[Path]:
-        """The seed that is written too, if the classes are many."""
+        """The seed that is also written if there are many classes."""
         return [self.seed] if self.emit == "dbt-model" and self.algorithm == "local" else []
 
     @cached_property
     def seed(self) -> Path:
-        """Where the seed of a dbt model is written: with the seeds of its project, or where there
-        is none around it, beside the model."""
+        """Path of a dbt model's seed: in the seeds folder of its project or, outside of a project,
+        next to the model."""
         assert self.output is not None
         folder = seeds_around(self.output) or self.output.parent
         if not self.output.is_absolute():
@@ -152,12 +153,12 @@ class ReleaseOptions:
 
     @property
     def properties(self) -> Path:
-        """Where the YAML of a dbt model is written: beside what a person wrote, which stays."""
+        """Path of the model's YAML: next to a description edited by hand, which is kept."""
         return Path(f"{self.described}.new") if self.keeps_description else self.described
 
     @property
     def keeps_description(self) -> bool:
-        """Whether there is a description that a person wrote or changed."""
+        """Whether a description that was written or edited by hand exists."""
         try:
             return not is_unchanged(self.described.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -166,7 +167,7 @@ class ReleaseOptions:
             return True
 
     def allowed(self, *, records: int, k: int) -> int:
-        """How many records may be suppressed, of so many."""
+        """Maximum number of suppressed records, for a table of this many."""
         unsaid = k if self.algorithm == "datafly" else 0
         asked = unsaid if self.max_suppressed is None else self.max_suppressed
         if re.fullmatch(r"[0-9]+", str(asked)):
@@ -180,7 +181,7 @@ class ReleaseOptions:
         return int(Fraction(records) * Fraction(percent[1]) / 100)
 
     def _refuse_metric(self) -> None:
-        """Raise `SpecError` for a metric that is none, or that nothing is chosen by."""
+        """Raise `SpecError` for an unknown metric, or one that the algorithm does not use."""
         if self.metric is None:
             return
         if self.metric not in METRIC_NAMES:
@@ -201,11 +202,12 @@ class ReleaseOptions:
 
     @property
     def share_of_gap(self) -> float:
-        """The gap as a share; 0 where only a proof will do."""
+        """The gap as a share; 0 if a proof is required."""
         return 0.0 if self.gap is None else _share(self.gap)
 
     def _refuse_search(self) -> None:
-        """Raise `SpecError` for what only an optimal search has, or a gap that is none."""
+        """Raise `SpecError` for options of the optimal search with another algorithm, or an invalid
+        gap."""
         if self.gap is not None:
             _share(self.gap)
         for name, given in (("gap", self.gap is not None), ("minimal_nodes", self.minimal_nodes)):
@@ -239,7 +241,7 @@ class ReleaseOptions:
 
 
 def _share(gap: str) -> float:
-    """The share that `P%` says. Raises `SpecError` for one that isn't between 0% and 100%."""
+    """The share given as `P%`. Raises `SpecError` unless it is between 0% and 100%."""
     percent = re.fullmatch(r"([0-9]+(\.[0-9]+)?) ?%", str(gap))
     if percent is None or not 0 < Fraction(percent[1]) < 100:
         raise SpecError(

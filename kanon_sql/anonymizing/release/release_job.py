@@ -1,5 +1,5 @@
-"""What it takes to make a release, whichever way its levels are found: what was asked, what is
-audited, and what is said of it."""
+"""The job of making one release, with any algorithm: the request, the audit of the release, its
+consistency tests and its warnings."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ from kanon_sql.sql.tables import Column, Table, find
 from kanon_sql.sql.redaction import without_texts
 
 Tell = Callable[[GeneralizationStep], None]
-"""Is told each step as it is taken."""
+"""Callback for each generalisation step."""
 
 
 ShownAt = Mapping[str, tuple[ColumnLevels, int | None]]
-"""The quasi-identifiers that a release shows labels of, each with its level, unless every class has
-its own."""
+"""The generalised quasi-identifiers of a release with their levels; the level is None if each class
+has its own."""
 
 
 class ReleaseOutcome(NamedTuple):
-    """A release that was made: what is said of it, and its views, where there is one."""
+    """The result of a release, and its views, if there is a release."""
 
     result: AnonymizationResult
     chain: ViewChain | None
@@ -86,7 +86,7 @@ class ReleaseJob:
     preferred: Preferences
     engine: Engine
     here: Engine | None
-    """What frequencies are fetched into, where they are."""
+    """The embedded engine into which frequencies are fetched, if they are."""
     expired: threading.Event
     watch: Watch | None
     tell: Tell
@@ -98,8 +98,8 @@ class ReleaseJob:
         return self.plan.bound
 
     def also_searched(self, bound: ResolvedQuestion) -> ReleaseJob:
-        """The same with more demands, which levels are searched by; the release is judged by what
-        was asked."""
+        """The job with additional checks for the search; the release is audited against the
+        original ones."""
         return replace(self, plan=replace(self.plan, bound=bound))
 
     @property
@@ -108,12 +108,12 @@ class ReleaseJob:
 
     @property
     def untouched(self) -> Untouched:
-        """The columns that go out as they are, before it is known who is alone in them."""
+        """The columns released unchanged, before the records unique in them are counted."""
         return Untouched(tuple(each.name for each in self._untouched_columns))
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """The columns that no release has."""
+        """The columns left out of the release."""
         return dropped_columns(self.bound, untouched=self.unassigned == "drop")
 
     @property
@@ -144,7 +144,7 @@ class ReleaseJob:
             )
 
     def audited_at(self, sets: FrequencySets, levels: Levels) -> TableResult:
-        """The audit of the table at some levels, none of its records left out."""
+        """The audit of the table at these levels, without suppression."""
         bound = self.bound
         found = {each.name: each.levels for each in sets.quasi_identifiers}
         facts = replace(
@@ -165,8 +165,8 @@ class ReleaseJob:
         left_out: Suppression,
         shown: ShownAt,
     ) -> tuple[TableResult, Untouched]:
-        """The audit of the release, which is written to `new`, and what goes out as it is beside
-        its quasi-identifiers. Raises unless the release has what was counted."""
+        """The audit of the release, which is written to `new`, and the columns released unchanged.
+        Raises if the release differs from the counts of the search."""
         published = self._published(chain, new)
         after = self._reading_the_output(self._audited(published, shown), new)
         untouched = replace(self.untouched, alone=self._alone(chain, published))
@@ -175,7 +175,7 @@ class ReleaseJob:
         return after, untouched
 
     def statements(self, chain: ViewChain | None) -> tuple[str, ...]:
-        """What creates the views of the release, as they were run."""
+        """The statements that create the views of the release, as they were run."""
         return chain.statements(self.engine.in_own_words) if chain else ()
 
     def without_values(
@@ -237,27 +237,27 @@ class ReleaseJob:
 
     @property
     def _untouched_columns(self) -> tuple[Column, ...]:
-        """The columns without a part that go out as they are."""
+        """The unassigned columns that are released unchanged."""
         return () if self.unassigned == "drop" else self.bound.roles.unassigned
 
     def _published(self, chain: ViewChain, new: Path | None) -> Table:
-        """The release as a table: the file that is written, where there is one."""
+        """The release as a table: the written file, if there is one."""
         if new is None or not isinstance(self.engine, Hub):
             return replace(chain, kept=self.engine.keeps_rows).published
         self.engine.write(RELEASED if chain.keeps_order else IN_ORDER, new)
         return self.engine.table(str(new))
 
     def _reading_the_output(self, after: TableResult, new: Path | None) -> TableResult:
-        """The audit with the release under the name that it is put in place by, so that whoever
-        runs its statements finds it."""
+        """The audit with the final path of the release in its SQL, so that its statements can be
+        run again."""
         if new is None or self.wanted.output is None:
             return after
         read, put = literal(str(new)), literal(str(self.wanted.output))
         return replace(after, sql={name: sql.replace(read, put) for name, sql in after.sql.items()})
 
     def _alone(self, chain: ViewChain, table: Table) -> int:
-        """How many records (people, where there is an entity) are alone in the quasi-identifiers
-        and what is untouched together."""
+        """Number of records (of people, with an entity) that are unique in the quasi-identifiers
+        and unchanged columns together."""
         names = [each.name for each in self.bound.quasi_identifiers]
         names += [each.name for each in self._untouched_columns]
         columns = [find(name, table) for name in names]
@@ -274,7 +274,7 @@ class ReleaseJob:
         return int(self.session().row(asked)["kanon_alone"])
 
     def _audited(self, table: Table, shown: ShownAt) -> TableResult:
-        """The audit of the release. A reference is looked at through the same levels."""
+        """The audit of the release. References are generalised to the same levels."""
         bound = self.bound
         writes = self.wanted.output is not None and self.wanted.writes_records
         named = self.wanted.output.name if writes and self.wanted.output else self.name
@@ -298,7 +298,7 @@ class ReleaseJob:
             isinstance(check.model, ReferenceModel) and check.model.match == "exact"
             for check in reference_demands(bound)
         ):
-            # Nothing but equal cells match, so the reference has to be at the same levels itself.
+            # Only equal cells match, so the reference itself must be at the same levels.
             levels = {name: level for name, (_, level) in shown.items() if level is not None}
             return answered(plan_audit(self._beside_levels(released, levels)), self.session())
         shown_at = {name: level for name, (_, level) in shown.items() if level is not None}
@@ -308,7 +308,8 @@ class ReleaseJob:
 
     @staticmethod
     def _beside_levels(released: ResolvedQuestion, levels: Levels) -> ResolvedQuestion:
-        """The question of a release with its references at some levels, where they have none."""
+        """The question with its references generalised to these levels, unless they have their
+        own."""
         references = {
             name: each if each.levels else replace(each, levels=levels)
             for name, each in released.roles.references.items()
@@ -318,7 +319,7 @@ class ReleaseJob:
     def _refuse_another_count(
         self, before: TableResult, after: TableResult, suppressed: int
     ) -> None:
-        """Raise unless every record is in the release or was suppressed."""
+        """Raise unless every record was either released or suppressed."""
         kept = suppressed if self.wanted.suppressed == "star" else 0
         if (before.summary.records or 0) - suppressed + kept != after.summary.records:
             raise EngineError(
@@ -329,8 +330,8 @@ class ReleaseJob:
     def _refuse_other_classes(
         self, before: TableResult, after: TableResult, left_out: Suppression
     ) -> None:
-        """Raise unless the release has the classes that were counted: beside them there may be one
-        of the suppressed records."""
+        """Raise unless the release has the counted classes, plus at most one of suppressed
+        records."""
         counted, found = int(left_out.classes["kanon_classes"]), after.summary.classes or 0
         starred = self.wanted.suppressed == "star" and left_out.records > 0
         if found in (counted, counted + starred):
@@ -350,11 +351,11 @@ class ReleaseJob:
 
 
 def name_of_release(bound: ResolvedQuestion, wanted: ReleaseOptions) -> str:
-    """What the release is called, and its views begin with."""
+    """Name of the release, and prefix of its views."""
     return wanted.view_name or view_name(name_of(bound.spec.name or bound.table.name))
 
 
 def refuse_names(bound: ResolvedQuestion, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` for views whose names the table has taken."""
+    """Raise `SpecError` for view names that the database already uses."""
     shipped = wanted.writes_views and wanted.emit == "views"
     refuse_taken_names(bound, name_of_release(bound, wanted), shipped=shipped)

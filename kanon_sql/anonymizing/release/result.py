@@ -1,4 +1,4 @@
-"""A release that prints itself, with the audit of what was released."""
+"""The result of a release, with the audit of what was released."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class ReleasedTable:
-    """The records of a release in the order of what they publish.
+    """The records of a release, ordered by their published values.
 
-    Nothing of them is kept: asked for them, the release is made again of the same data and
-    audited again, so that no record goes out that was not looked at. Decimals are `float64` in
-    pandas, which has no such type.
+    No record is held in memory. On request the release is repeated on the same data and audited
+    again, so that no unaudited record is returned. Decimals are `float64` in pandas, which has no
+    such type.
     """
 
     def __init__(self, result: AnonymizationResult) -> None:
@@ -29,9 +29,9 @@ class ReleasedTable:
     def to_pandas(self) -> Any:
         """A pandas DataFrame.
 
-        This and its siblings raise `PrivacyViolation` where nothing may be published,
-        `EngineError` where the data is not what it was, `InputError` for a result that was read
-        from a file or whose release stays in a warehouse, and `MissingDriverError`.
+        Like the other conversions it raises `PrivacyViolation` if nothing may be published,
+        `EngineError` if the data changed, `InputError` for a result that was read from a file or
+        whose release stays in a database server, and `MissingDriverError`.
         """
         return self._as("pandas")
 
@@ -66,19 +66,20 @@ class ReleasedTable:
 
 @dataclass(frozen=True, repr=False)
 class AnonymizationResult(ReleaseFindings, AuditResult):
-    """The audit of a release, and how the release was made. `tables` holds the one release."""
+    """The audit of a release, and how the release was made. `tables` holds the single release."""
 
     made_again: Callable[[Form], Any] | None = field(default=None, compare=False, repr=False)
-    """Makes the release of the same data, audited anew, and gives it in some form."""
+    """Callback that repeats the release on the same data, audits it, and returns its records in a
+    form."""
 
     @property
     def release(self) -> ReleasedTable:
-        """The records that may be published, as a table."""
+        """The publishable records, as a table."""
         return ReleasedTable(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What goes elsewhere: never the data that the release was made of, nor values of a
-        hierarchy's file."""
+        """The pickled state, without the data of the release and without values of a hierarchy
+        file."""
         made = self.anonymization
         told = replace(made, views=(), views_without_values=made.views_for_reading)
         return {**vars(self), "made_again": None, "anonymization": told}

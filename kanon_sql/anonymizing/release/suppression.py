@@ -1,8 +1,8 @@
-"""Which records a release leaves out: those of violating classes, and what step 4 adds to them.
+"""Suppression: records of violating classes, and those that step 4 of Datafly adds.
 
-Everything is counted on the frequency sets. The views of the chain say the same in SQL that can be
-shipped; where the records lie beside the kept sets, they are made to read the classes that are
-known already, and in a warehouse they are asked as they are shipped.
+Everything is counted on the frequency sets. The views of the chain express the same in SQL that can
+be shipped. In an engine that holds both records and sets, the run's views read the classes already
+materialised; in a database server, the shipped views are queried.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ VIOLATING = f"{PRIVATE}{view_names.VIOLATING}"
 DONORS = f"{PRIVATE}{view_names.DONORS}"
 RELEASED = f"{PRIVATE}{view_names.RELEASE}"
 IN_ORDER = f"{PRIVATE}{view_names.IN_ORDER}"
-"""The release as its file has it."""
+"""The release in the order of its file."""
 DONATED = f"{PRIVATE}donated_records"
 DONATED_PLACES = f"{PRIVATE}donated_places"
 
 
 @dataclass(frozen=True)
 class Suppression:
-    """What is left out of a release, and its classes in short."""
+    """The suppressed records of a release, and aggregates of its classes."""
 
     records: int
-    """How many records are left out, those of step 4 included."""
+    """Number of suppressed records, those of step 4 included."""
     step4: int
     classes: Row
 
@@ -47,7 +47,7 @@ class _AtLevel:
 
 
 def nothing_suppressed(sets: FrequencySets, levels: Levels) -> Suppression:
-    """Keep the classes at a node as they are."""
+    """Materialise the classes of a node without suppression."""
     _keep_classes(sets, levels)
     sets.keep_view(MARKED, "Which records are kept?", render("records_as_marked", records=RECORDS))
     return Suppression(0, 0, _classes_in_short(sets))
@@ -61,10 +61,9 @@ def suppress(
     in_step4: bool,
     beside: Sequence[str] = (),
 ) -> tuple[Suppression, ViewChain]:
-    """Leave out the violating classes, and with `in_step4` as many records more as it takes for
-    those left out to be at least k. The chain that comes back says whether it took some, and its
-    last view can be read. `beside` are SELECTs of classes that go for another reason than what
-    the table itself has of them."""
+    """Suppress the violating classes and, with `in_step4`, as many further records as needed for at
+    least k suppressed ones. The returned chain says whether there were any; its last view can be
+    queried. `beside` are SELECTs of classes that violate a check against another table."""
     keys = [each.key for each in sets.quasi_identifiers]
     counted = replace(chain, kept=True, dialect=sets.dialect)
     _keep_classes(sets, levels)
@@ -100,7 +99,7 @@ def suppress(
 
 
 def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
-    """Keep the classes of a node, by their places and as they are published."""
+    """Materialise the classes of a node, by their places and with their published values."""
     of_places = render(
         "classes_of_places",
         set=sets.at(levels).name,
@@ -120,7 +119,7 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
 
 
 def _keep_donated(sets: FrequencySets, chain: ViewChain) -> None:
-    """Keep what step 4 leaves out, by the places of the raw values."""
+    """Materialise the records suppressed in step 4, by the places of their raw values."""
     sets.keep_view_of_records(
         DONATED,
         "Which records go in step 4?",

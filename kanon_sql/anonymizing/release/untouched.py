@@ -1,4 +1,4 @@
-"""What becomes of columns that a release leaves as they are."""
+"""Handling of unassigned columns in a release."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kanon_sql.spec.spec import Unassigned
 
 
 def what_becomes_of_untouched(bound: ResolvedQuestion, wanted: ReleaseOptions) -> Unassigned:
-    """What becomes of the columns that no part was given to."""
+    """How the release treats unassigned columns: warn, drop or error."""
     return wanted.untouched or bound.spec.unassigned
 
 
@@ -27,7 +27,7 @@ def refuse_untouched(bound: ResolvedQuestion, wanted: ReleaseOptions) -> None:
 
 
 def said_of(untouched: Untouched, bound: ResolvedQuestion) -> Iterator[str]:
-    """What goes out as it is, although nobody said so."""
+    """A warning that names the unassigned columns released unchanged."""
     if not untouched.columns:
         return
     them = "it" if len(untouched.columns) == 1 else "them"
@@ -46,11 +46,11 @@ def said_of(untouched: Untouched, bound: ResolvedQuestion) -> Iterator[str]:
 
 
 def _listed(columns: Sequence[str]) -> str:
-    """The names of columns, the first of many."""
+    """The first column names, with the number of the remaining ones."""
     shown = [f'"{name}"' for name in columns[:_SHOWN_COLUMNS]]
     more = len(columns) - len(shown)
     return ", ".join([*shown, *([f"and {more:,} more"] if more else [])])
 
 
 _SHOWN_COLUMNS = 12
-"""How many columns a sentence names."""
+"""Maximum number of columns named in a sentence."""

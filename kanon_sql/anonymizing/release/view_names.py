@@ -1,4 +1,5 @@
-"""What the views of a release are called, and the names that nothing of the user's may have."""
+"""Names of a release's views, and the reserved names that the user's tables and columns may not
+have."""
 
 from __future__ import annotations
 
@@ -15,19 +16,19 @@ NUMBERED = "numbered_records"
 RELEASE = "release"
 IN_ORDER = "release_in_order"
 LONGEST_NAME = 40
-"""How many characters the name of a release may have: Postgres cuts off those of a view's after 63,
-and what stands after it must stay."""
+"""Maximum length of a release's name: Postgres truncates view names to 63 bytes, and the suffix
+must survive."""
 _STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED}|labels|levels|round_\d+)"
 _BESIDE = re.compile(r"kanon_(label_\d+_\d+|class_\d+|levels)", re.IGNORECASE)
-"""What the views of a local recoding call what travels beside the columns."""
+"""The helper columns in the views of a local recoding."""
 PUBLISHED = "published_records"
 RAW = "kanon_raw_"
 NUMBER = "kanon_number"
-"""What the place of a record in an order is called."""
+"""The column with a record's position in an order."""
 
 
 def view_name(name: str) -> str:
-    """What the release of a table or file of this name is called.
+    """Name of the release of a table or file.
 
     >>> view_name("patients"), view_name("2025 visits"), view_name("patients_release")
     ('patients_release', '_2025_visits_release', 'patients_release')
@@ -40,9 +41,9 @@ def view_name(name: str) -> str:
 
 
 def refuse_taken_names(bound: ResolvedQuestion, name: str, *, shipped: bool) -> None:
-    """Raise `SpecError` for a column that is called as the views call one of their own, or for a
-    table that would be taken for one of the views of the release `name`: for lack of a schema,
-    or where the views are `shipped`, to be created beside it and whatever else is stored there."""
+    """Raise `SpecError` for a column whose name the views reserve, or for a table that would be
+    confused with a view of the release `name`: because it has no schema, or because the views are
+    `shipped`, to be created next to it and to the other tables stored there."""
     table = bound.table
     ours = re.compile(rf"{re.escape(name)}(_{_STEPS})?|{PRIVATE}.*", re.IGNORECASE)
     for each in (table, *(other.table for other in bound.beside)):

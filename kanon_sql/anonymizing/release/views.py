@@ -1,7 +1,7 @@
-"""A release as SQL: a chain of views from the records as they lie to what may be published.
+"""A release as SQL: a chain of views from the source records to the publishable ones.
 
-Knows the templates, touches no database. The views are what is shipped and what is run: the file
-that is written holds the rows of the last one.
+Uses the templates and no database. The same views are shipped and run: the written file has the
+rows of the last one.
 """
 
 from __future__ import annotations
@@ -35,89 +35,89 @@ from kanon_sql.sql.tables import Column, Table, find
 
 
 class Ordered(NamedTuple):
-    """A column that records are put in order by."""
+    """A column of an ORDER BY."""
 
     name: str
     type: str
 
 
 class NoViews(NamedTuple):
-    """Why no views can make a release, and what would help."""
+    """The reason that no views can express a release, and a remedy."""
 
     why: str
     help: str
 
 
 START = "kanon_start"
-"""What the start of an interval is called in a view."""
+"""The column for the lower end of an interval in a view."""
 
 
 @dataclass(frozen=True)
 class View:
-    """One view of the chain: its name, what it is in a sentence or two, and its SELECT."""
+    """One view of the chain: its name, its description in a sentence or two, and its SELECT."""
 
     name: str
     words: tuple[str, ...]
     sql: str
     is_personal: bool = True
-    """Whether it shows what may not be published."""
+    """Whether it shows data that must not be published."""
 
     def statement(self, in_own_words: Callable[[str], str], dialect: str) -> str:
-        """What creates the view, in the words of an engine of this dialect."""
+        """The CREATE VIEW statement; `in_own_words` transpiles the SQL to the engine's dialect."""
         create = TRAITS[dialect].create_view
         return f"{create} {self.name} as\n{folded(in_own_words(self.sql), dialect)}"
 
 
 @dataclass(frozen=True)
 class ViewChain:
-    """The views of one release, each reading only those before it."""
+    """The views of one release, each reading only earlier ones."""
 
     bound: ResolvedQuestion
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     steps: tuple[GeneralizationStep, ...]
     k: int
-    """How many records those suppressed must be, if there are any."""
+    """Minimum number of suppressed records, if there are any."""
     class_size: int
-    """How many each class must keep."""
+    """Minimum size of every released class."""
     suppressed_as: Suppressed
     has_donors: bool
-    """Whether records are suppressed in step 4."""
+    """Whether step 4 suppresses records."""
     name: str
-    """What the release is called, and what the names of the other views begin with."""
+    """Name of the release, and prefix of the other views' names."""
     dropped: tuple[str, ...] = ()
     """The columns that are not published."""
     keeps_order: bool = False
-    """Whether the records stay in the order of their source."""
+    """Whether the records stay in source order."""
     is_single: bool = False
-    """Whether what is shipped is one view, with the others in it."""
+    """Whether a single view with the others as CTEs is shipped."""
     kept: bool = False
-    """Whether the views are for this run: under names of their own, with the labels of large
-    hierarchies kept beside them."""
+    """Whether the views are temporary views of this run: under private names, with the labels of
+    large hierarchies in temporary tables."""
     dialect: str = DIALECT
     algorithm: Algorithm = "datafly"
-    """How the levels were found."""
+    """The algorithm that found the levels."""
     no_views: NoViews | None = None
-    """Why there is nothing to ship, where that is so."""
+    """The reason that no views are shipped, if there is one."""
 
     @property
     def can_be_modelled(self) -> bool:
-        """Whether enough is known of it for a model of a dbt project."""
+        """Whether the chain can be written as a dbt model."""
         return True
 
     @property
     def values(self) -> frozenset[str]:
-        """What stands in the views and is of the data, and of no file."""
+        """The data values in the SQL of the views, other than those of hierarchy files."""
         return frozenset()
 
     def named(self, what: str) -> str:
-        """What a view is called: where it is kept for a run, as no table of the user's is."""
+        """Name of a view; temporary views have a private prefix that no user table has."""
         if self.kept:
             return f"{PRIVATE}{what}"
         return self.name if what == RELEASE else f"{self.name}_{what}"
 
     @property
     def records(self) -> tuple[View, ...]:
-        """The records as they lie, and at each step."""
+        """The source records, and the records after each step."""
         return tuple(self._generalised())
 
     @property
@@ -138,8 +138,8 @@ class ViewChain:
 
     @property
     def _beside_reference(self) -> Iterator[str]:
-        """The classes of which a reference has too few people: only where levels are searched that
-        keep them."""
+        """SELECTs of the classes with too few people in a reference; only for the optimal search,
+        which takes them into account."""
         if self.algorithm != "optimal":
             return
         by_name = {each.name: each for each in self.quasi_identifiers}
@@ -150,7 +150,7 @@ class ViewChain:
 
     @property
     def donors(self) -> tuple[View, ...]:
-        """What step 4 suppresses besides."""
+        """The views of the records that step 4 suppresses additionally."""
         if not self.has_donors:
             return ()
         columns = list(self.released.quasi_identifiers)
@@ -174,7 +174,8 @@ class ViewChain:
         )
 
     def donor_classes(self, also: Sequence[str]) -> str:
-        """How many records each class gives; `also` are more columns of the classes."""
+        """SQL of the number of records that each class donates; `also` are further columns of the
+        classes."""
         return render(
             "donor_classes",
             classes=self.named(CLASSES),
@@ -207,7 +208,7 @@ class ViewChain:
 
     @property
     def release(self) -> View:
-        """What may be published, in no order."""
+        """The publishable records, unordered."""
         what = "are *" if self.suppressed_as == "star" else "are left out"
         return View(
             self.named(RELEASE),
@@ -228,8 +229,8 @@ class ViewChain:
 
     @property
     def shipped_release(self) -> View:
-        """What may be published, as it is shipped: in the order of itself, unless that of the
-        source is kept."""
+        """The publishable records in the order of their published values, unless source order is
+        kept."""
         release = self.release
         if self.keeps_order:
             words = "In the order of their source, which links them to other releases of it."
@@ -246,11 +247,11 @@ class ViewChain:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the last view puts the records in an order."""
+        """Whether the last view has an ORDER BY."""
         return not self.keeps_order and TRAITS[self.dialect].orders_views
 
     def in_order(self, published: str) -> str:
-        """What may be published, in the order of itself."""
+        """SQL of the publishable records ordered by their published values."""
         return render(
             "records_in_published_order",
             published=published,
@@ -263,26 +264,26 @@ class ViewChain:
 
     @property
     def published_order(self) -> tuple[Column | BoundColumn, ...]:
-        """What a release is in the order of: the quasi-identifiers, then the other columns."""
+        """The columns that a release is ordered by: the quasi-identifiers, then the others."""
         columns = {each.name: each for each in self.published.columns}
         first = [each.name for each in self.bound.quasi_identifiers]
         return tuple(columns[name] for name in dict.fromkeys([*first, *columns]))
 
     @property
     def views(self) -> tuple[View, ...]:
-        """What is shipped, in the order in which it can be created."""
+        """The shipped views, in order of creation."""
         if self.is_single:
             return (self._all_in_one,)
         return (*self.before_release, self.shipped_release)
 
     @property
     def before_release(self) -> tuple[View, ...]:
-        """Those that the last one stands on."""
+        """The views that the last one depends on."""
         return (*self.records, self.violating, *self.donors)
 
     @property
     def _all_in_one(self) -> View:
-        """The release with the views before it as sets of its own."""
+        """The release as one view, with the earlier views as CTEs."""
         refuse_single_view(self.dialect)
         before, last = self.before_release, self.shipped_release
         sets = [(view.name, view.sql) for view in before]
@@ -298,18 +299,19 @@ class ViewChain:
 
     @property
     def views_to_run(self) -> tuple[View, ...]:
-        """Those that a run defines: the classes are known where it has kept them."""
+        """The views that a run creates: those of classes are not needed if the run has materialised
+        them."""
         if not self.kept:
             return (*self.before_release, self.release)
         return (*self.records, *([self.numbered] if self.has_donors else []), self.release)
 
     def statements(self, in_own_words: Callable[[str], str]) -> tuple[str, ...]:
-        """What creates each view, in the words of an engine."""
+        """The CREATE VIEW statements, in the engine's dialect."""
         return tuple(view.statement(in_own_words, self.dialect) for view in self.views)
 
     @property
     def published(self) -> Table:
-        """The last view as a table to ask of."""
+        """The last view as a table to query."""
         texts = self.generalised
         if self.suppressed_as == "star":
             texts |= {each.name for each in self.bound.quasi_identifiers}
@@ -331,12 +333,12 @@ class ViewChain:
 
     @property
     def generalised(self) -> frozenset[str]:
-        """The quasi-identifiers that are published as labels."""
+        """The quasi-identifiers published as labels."""
         return frozenset(step.attribute for step in self.steps)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns that are published, in the order of the table; a label is a text."""
+        """The published columns, in table order; a label is text."""
         return tuple(
             replace(each, type="VARCHAR") if each.name in self.generalised else each
             for each in self.bound.table.columns
@@ -345,7 +347,7 @@ class ViewChain:
 
     @property
     def released(self) -> ResolvedQuestion:
-        """The same question of the records at the levels of the release."""
+        """The question on the records at the levels of the release."""
         quasi_identifiers = tuple(
             replace(each, type="VARCHAR") if each.name in self.generalised else each
             for each in self.bound.quasi_identifiers
@@ -360,8 +362,8 @@ class ViewChain:
 
     @property
     def raw(self) -> dict[str, Column]:
-        """What travels along, by the name that it has in the table: the raw values of what is
-        generalised, and for step 4, which looks at all columns, the identifiers."""
+        """Columns carried along with their raw values, by name in the table: the generalised ones,
+        and, for step 4, which orders by all columns, the unpublished ones."""
         published = {column.name for column in self.columns}
         return {
             column.name: column
@@ -370,13 +372,13 @@ class ViewChain:
         }
 
     def raw_name(self, column: BoundColumn) -> str:
-        """What the views call the raw value of a column."""
+        """Name of a column's raw value in the views."""
         return f"{RAW}{column.name}" if column.name in self.raw else column.name
 
     @property
     def _source(self) -> str:
-        """What the first view reads: of a data frame, which is in no database, the table of the
-        name that it was given."""
+        """The relation that the first view reads; for a data frame, which is in no database, the
+        table name given by the user."""
         table, name = self.bound.table, self.bound.spec.name
         if name and table.name in FRAMES and not self.kept:
             return identifier(name)
@@ -389,7 +391,7 @@ class ViewChain:
 
     @property
     def raw_records(self) -> View:
-        """The records as they lie, with the raw values of what is generalised."""
+        """The source records, with the raw values of generalised columns."""
         bound = self.bound
         return View(
             self.named("step_0"),
@@ -439,14 +441,15 @@ class ViewChain:
             reached[step.attribute] = step.to_level
 
     def _start(self, levels: ColumnLevels, level: int, value: str) -> str | None:
-        """Where an interval begins, to be found once, unless a column is called as it would be."""
+        """SQL of the lower end of an interval, computed once as a column, unless its name is
+        taken."""
         taken = {column.name.casefold() for column in self.columns}
         return None if START in taken else levels.start_sql(level, value)
 
     def _words(
         self, number: int, step: GeneralizationStep, level: int, levels: ColumnLevels
     ) -> tuple[str, ...]:
-        """What a generalisation does; and of one that was chosen step by step, what was before."""
+        """The description of a generalisation step; for Datafly with the counts before it."""
         done = (
             f"Generalisation {number}: {step.attribute} from level {level} ({levels.label(level)}) "
             f"to level {step.to_level} ({step.label})."
@@ -461,7 +464,7 @@ class ViewChain:
 
 
 def refuse_single_view(dialect: str) -> None:
-    """Raise `SpecError` where a set can't define others, as the views do."""
+    """Raise `SpecError` for a dialect that does not allow WITH within WITH."""
     if not TRAITS[dialect].nests_with:
         raise SpecError(
             f"WITH can't stand within WITH in {dialect}, so a release is no single view there. "
@@ -470,8 +473,8 @@ def refuse_single_view(dialect: str) -> None:
 
 
 def dropped_columns(bound: ResolvedQuestion, *, untouched: bool) -> tuple[str, ...]:
-    """The columns that a release leaves out: the identifiers, and if `untouched` is true those
-    that no part was given to."""
+    """The columns that a release leaves out: the identifiers and, if `untouched`, the unassigned
+    ones."""
     identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
     left_out = {each.name for each in bound.roles.unassigned} if untouched else set()
     return tuple(each.name for each in bound.table.columns if each.name in identifiers | left_out)

@@ -1,4 +1,4 @@
-"""The views of a release as a file that one can read and run."""
+"""The views of a release as a readable, runnable SQL file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FOUND_BY: dict[Algorithm, str] = {
 
 
 def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialect: str) -> str:
-    """The chain as a file: every view under what it is, ready to run.
+    """The chain as a SQL file: every view below a comment that describes it, ready to run.
 
     `run` are its statements in the chain's own dialect, as they were run.
     """
@@ -54,7 +54,7 @@ def as_text(chain: ViewChain, run: Sequence[str], closing: Sequence[str], dialec
 
 
 def _what_is_personal(views: Sequence[View], table: str) -> Iterator[str]:
-    """Which views nobody else may read, and how a second run is meant."""
+    """Comments on which views must not be published, and on replacing views in a second run."""
     *before, release = views
     if before:
         yield (
@@ -72,7 +72,7 @@ def _words_of(view: View) -> tuple[str, ...]:
 
 
 def _drops(views: Sequence[View]) -> str:
-    """What drops the views, for those who want it to."""
+    """Commented-out statements that drop the views."""
     release = views[-1]
     reads = ", which reads the others, " if len(views) > 1 else " "
     words = _comment(
@@ -82,7 +82,7 @@ def _drops(views: Sequence[View]) -> str:
 
 
 def _generated(chain: ViewChain) -> tuple[str, ...]:
-    """The statements in a dialect in which nothing was run."""
+    """The statements transpiled to a dialect in which nothing was run."""
     return chain.statements(lambda sql: translated(sql, chain.dialect))
 
 
@@ -96,7 +96,7 @@ def _as_executed(chain: ViewChain) -> str:
 
 
 def _demands(bound: ResolvedQuestion) -> Iterator[str]:
-    """The checks that gate, as an option would ask them."""
+    """The gating checks with their parameters."""
     for check in bound.checks:
         if check.gates:
             asked = check.model.model_dump(exclude_defaults=True, exclude_none=True)

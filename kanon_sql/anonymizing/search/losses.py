@@ -1,4 +1,4 @@
-"""What a release lost: the metrics of generalisation and suppression, read off frequency sets."""
+"""Information loss of a release: metrics of generalisation and suppression, from frequency sets."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from kanon_sql.sql.tables import Row
 
 @dataclass(frozen=True)
 class Loss:
-    """What one quasi-identifier lost, of which something could be lost at all."""
+    """Loss of one quasi-identifier that has something to lose."""
 
     name: str
     share_of_height: float
-    """The mean of level / height over all records."""
+    """Mean of level / height over all records."""
     loss: float
     bits: float
     most_bits: float
 
 
 def losses(sets: FrequencySets, levels: Levels) -> Iterator[Loss]:
-    """The loss of each quasi-identifier that has levels and more than one leaf."""
+    """The loss of each quasi-identifier with levels and more than one leaf."""
     lossy = [each for each in sets.quasi_identifiers if each.levels.height and each.leaves > 1]
     rows = sets.ask_each([_loss_of_values(sets, each, levels[each.name]) for each in lossy])
     for each, row in zip(lossy, rows, strict=True):
@@ -56,7 +56,7 @@ def metrics(
     suppressed: int,
     weights: Mapping[str, float] | None = None,
 ) -> Metrics:
-    """The metrics of a release. `classes` is the row that sums up its classes."""
+    """The metrics of a release. `classes` is the row with the aggregates of its classes."""
     released, count = int(classes["kanon_released"]), int(classes["kanon_classes"])
     bits, most = math.fsum(each.bits for each in lost), math.fsum(each.most_bits for each in lost)
     by_name = {each.name: each.loss for each in lost}
@@ -76,7 +76,8 @@ def metrics(
 
 
 def associations(sets: FrequencySets, bound: ResolvedQuestion, levels: Levels) -> Iterator[Association]:
-    """How strongly each quasi-identifier and each sensitive attribute go together."""
+    """Strength of association between each quasi-identifier and each sensitive attribute, before
+    and after generalisation."""
     pairs = [
         (each, place, sensitive)
         for each in sets.quasi_identifiers
@@ -117,7 +118,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def leaves_under(sets: FrequencySets, each: QuasiIdentifier, level: int) -> str | None:
-    """Keep how many leaves lie under each label of a level, where the hierarchy lists them."""
+    """Materialise the number of leaves under each label of a level, if the hierarchy lists them."""
     table = each.levels.table
     if not table or not level:
         return None
