@@ -1,1 +1,1 @@
-"""From a question to its verdicts: opens, plans, asks and judges; it never changes a table."""
+"""The audit of a spec: opens its tables, plans, queries and judges; it never changes a table."""

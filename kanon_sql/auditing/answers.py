@@ -1,4 +1,4 @@
-"""The rows of a plan that was run, and what is added up from them."""
+"""The rows of an executed plan, and sums over them."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from kanon_sql.auditing.unassigned import TellingApart
 from kanon_sql.sql.tables import Row
 
 Sizes = Sequence[Row]
-"""Rows of the classes step, one for each class size, smallest first."""
+"""Rows of the classes step, one per class size, ascending."""
 Counted = Sequence[tuple[int, int]]
-"""The size of the smallest class of so many people (records), smallest first."""
+"""Pairs (size of the smallest class, number of people or records), ascending."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The rows of every step of a plan that was run."""
+    """The rows of every step of an executed plan."""
 
     sizes: Sizes
     sensitive: Mapping[str, Sizes]
-    """The rows of each step that measures a sensitive attribute, by the step's name."""
+    """The rows of each step on a sensitive attribute, by the step's name."""
     distances: Mapping[str, Row]
     """The row of each distance step, by the step's name."""
     looks: Mapping[str, Row]
-    """The rows of the looks that were taken, by the step's name."""
+    """The rows of the optional steps that were run, by the step's name."""
     named_values: tuple[Row, ...]
     profiles: Sizes
-    """Rows of the profiles step, one for each number of people who share a profile, smallest
-    first; none without an entity."""
+    """Rows of the profiles step, one per number of people who share a profile, ascending; none
+    without an entity."""
     people: Sizes | None
-    """Rows of the people step, which is asked where people are in several classes."""
+    """Rows of the people step, which runs if someone is in more than one class."""
     people_of: Mapping[str, Row]
-    """What steps that are asked of classes say of people, by the step's name; a step that is not
-    here has every person in one class."""
+    """Figures of class steps counted in people, by the step's name; for a step that is missing
+    here, every person is in one class."""
     survey: Sequence[Row] | None
     matches: Mapping[str, Row]
     """The row of each reference step, by the step's name."""
     earlier: Mapping[str, Row]
     """The row of each step on an earlier release, by the step's name."""
     telling_apart: tuple[TellingApart, ...]
-    """The columns without a part that tell nearly all apart."""
+    """The unassigned columns that identify nearly all records."""
 
     @property
     def counted(self) -> Counted:
-        """Everyone once: people, or records where nobody says whose they are."""
+        """Everyone once: people, or records without an entity."""
         if self.people is not None:
             return [(int(row["kanon_size"]), int(row["kanon_people"])) for row in self.people]
         if self.profiles:
@@ -53,25 +53,25 @@ class Answers:
 
 
 def everyone(counted: Counted) -> int:
-    """How many people (records) there are: the denominator of every share."""
+    """Number of people (records): the denominator of every share."""
     return sum(count for _, count in counted)
 
 
 def people_of_profiles(profiles: Sizes) -> int:
-    """How many people there are, each of whom has one profile."""
+    """Number of people, each of whom has one profile."""
     return sum(int(row["kanon_size"]) * int(row["kanon_profiles"]) for row in profiles)
 
 
 def total(rows: Sizes, column: str) -> int:
-    """The sum of a column."""
+    """Sum of a column."""
     return sum(int(row[column]) for row in rows)
 
 
 def people_in(sizes: Sizes) -> int:
-    """The sum of the class sizes: people, where each is in one class, else their memberships."""
+    """Sum of the class sizes: people, if each is in one class, otherwise memberships."""
     return sum(int(row["kanon_size"]) * int(row["kanon_classes"]) for row in sizes)
 
 
 def smallest(sizes: Sizes) -> int:
-    """The size of the smallest class."""
+    """Size of the smallest class."""
     return int(sizes[0]["kanon_size"])

@@ -1,4 +1,4 @@
-"""Asks the question: runs a plan on an engine and reads the verdicts off the rows."""
+"""Runs an audit: executes a plan on an engine and computes the verdicts from its rows."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ def audit(
     watch: Watch | None = None,
     writes: Sequence[Path] = (),
 ) -> AuditResult:
-    """Audit every table of `spec` where it lies.
+    """Audit every table of `spec` in place.
 
-    `engine` is what `connect` accepts and stands in for each table's own `connect`. `timeout` is
-    in seconds, for each table. `watch` is told in words what each statement asks as it starts.
-    `writes` are the files that are to be written afterwards.
+    `engine` is anything that `connect` accepts and replaces each table's own `connect`. `timeout`
+    is in seconds per table. `watch` is a callback that receives the question of each statement when
+    it starts. `writes` are files to be written afterwards.
 
-    Raises `SpecError` or `InputError` before anything is asked, with the faults of all tables that
-    can't be opened or planned: an audit of the others alone would pass for the whole. A table on
-    which the engine fails has the status `error`; one that can't be opened within the time limit
-    raises `EngineError`.
+    Raises `SpecError` or `InputError` before the first query, with the errors of all tables that
+    cannot be opened or planned: an audit of the others alone would pass for a complete one. A table
+    on which the engine fails has the status `error`; one that cannot be opened within the time
+    limit raises `EngineError`.
     """
     refuse_no_time(timeout)
     with opening(engine, memory_limit, threads, timeout) as engine_of:
@@ -82,7 +82,7 @@ def audit(
 
 
 def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
-    """One sentence for each table of `spec`, once all its columns and checks are found to fit."""
+    """One sentence for each table of `spec`, once its columns and checks are valid."""
     sentences = []
     with Faults() as faults:
         for place in range(len(spec.tables)):
@@ -92,7 +92,7 @@ def validate(spec: AuditSpec, *, engine: Any = None) -> list[str]:
 
 
 def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
-    """What there is of one table, once everything that is asked of it can be."""
+    """A summary of one table, once its whole question is valid."""
     with opened(spec.tables[place], engine) as hub:
         plan = planned(spec, place, hub).plan
         try:
@@ -113,11 +113,10 @@ def _fits(spec: AuditSpec, place: int, engine: Any) -> str:
 def dry_run(
     spec: AuditSpec, *, engine: Any = None, writes: Sequence[Path] = ()
 ) -> tuple[ExpectedTable, ...]:
-    """What `audit` would run, and what each engine expects of it. No statement of it runs.
+    """The statements that `audit` would run, with each engine's estimates. None of them runs.
 
-    What must be known to write the statements is asked all the same: the columns, the length of
-    the longest value that a mask is for, and the rows of a hierarchy in a table, if a level of it
-    is asked.
+    Facts needed to write the statements are queried nevertheless: the columns, the longest value of
+    a masked column, and the rows of a hierarchy in a table if one of its levels is requested.
     """
     tables = []
     for place, table in enumerate(spec.tables):
@@ -129,7 +128,7 @@ def dry_run(
 
 
 def expected(plan: Plan, steps: Sequence[Statement], hub: Engine) -> ExpectedTable:
-    """What an engine expects of these steps on the tables of a plan. None of them runs."""
+    """An engine's estimates for these steps of a plan. None of them runs."""
     from kanon_sql.results.expected import ExpectedStep, ExpectedTable
 
     for step in steps:
@@ -143,7 +142,7 @@ def expected(plan: Plan, steps: Sequence[Statement], hub: Engine) -> ExpectedTab
 
 
 def _refuse_values_without_label(plan: Plan, hub: Engine) -> None:
-    """Raise unless every hierarchy can be read, is a clean tree and has what the table has."""
+    """Raise unless every hierarchy can be read, is a tree, and covers the table's values."""
     bound = plan.bound
     levels = column_levels(bound.roles, bound.facts)
     for column in bound.roles.quasi_identifiers:
@@ -171,7 +170,7 @@ def _audited(
 
 
 def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult:
-    """Run a plan and read the verdicts off the rows. Raises `InputError` or `EngineError`."""
+    """Run a plan and compute the verdicts from its rows. Raises `InputError` or `EngineError`."""
     for precondition in plan.preconditions:
         fault = precondition.fault(ask.row(precondition.step))
         if fault is not None:
@@ -198,7 +197,7 @@ def answered(plan: Plan, ask: Session, show_values: bool = False) -> TableResult
 
 
 def _answers(plan: Plan, ask: Session) -> Answers:
-    """Run every step, and refuse the answers if two of them did not see the same table."""
+    """Run every step, and raise if two of them did not see the same table."""
     sensitive = {read.step.name: ask.rows(read.step) for read in plan.sensitive}
     sizes = ask.rows(plan.classes) if plan.classes else next(iter(sensitive.values()))
     refuse_without_entity(plan.bound, sizes)
@@ -238,8 +237,8 @@ def _people_of(
     in_several: bool,
     ask: Session,
 ) -> Iterator[tuple[str, Row]]:
-    """Ask of people what classes can't say, because some are in several or their sizes aren't
-    known."""
+    """Run the steps counted in people where class counts do not suffice: some people are in more
+    than one class, or the class sizes are unknown."""
     for read in plan.sensitive:
         rows = sensitive[read.step.name]
         if read.people and people_in(rows) > everyone and _any_fails(rows):
@@ -259,7 +258,7 @@ def _people_of(
 
 
 def _any_fails(rows: Sequence[Row]) -> bool:
-    """Whether any class fails a check, or gives a value away."""
+    """Whether any class fails a check, or is homogeneous."""
     return any(
         row[column]
         for row in rows
@@ -271,7 +270,7 @@ def _any_fails(rows: Sequence[Row]) -> bool:
 def _looks(
     plan: Plan, sensitive: Mapping[str, list[Row]], ask: Session
 ) -> Iterator[tuple[str, Row]]:
-    """Take each look that there is a reason to take."""
+    """Run each optional step whose precondition holds."""
     read = {each.column.name: sensitive[each.step.name] for each in reversed(plan.sensitive)}
     for look in plan.looks:
         rows = read[look.column.name]
@@ -286,7 +285,8 @@ def _looks(
 
 
 def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
-    """The sensitive attributes that are numbers or dates by their type, or by all their texts."""
+    """The sensitive attributes that are numbers or dates, by type or because all their texts
+    parse."""
     spelled = {each.column.name: each.spellings for each in plan.looks if each.spellings}
     for column in plan.bound.sensitive:
         step = spelled.get(column.name)
@@ -297,13 +297,13 @@ def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
 
 
 def _said_why(bound: ResolvedQuestion) -> dict[str, str]:
-    """What the spec says of the quasi-identifiers."""
+    """The reasons given in the spec for its quasi-identifiers."""
     said = {each.name: bound.roles.hierarchy(each).why for each in bound.quasi_identifiers}
     return {name: why for name, why in said.items() if why}
 
 
 def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[Any]]:
-    """The bounds of the quasi-identifiers that are looked at above level 0."""
+    """The clip bounds of the quasi-identifiers above level 0."""
     hierarchies = {each.name: bound.roles.hierarchy(each) for each in bound.quasi_identifiers}
     return {
         name: list(each.clip)

@@ -1,4 +1,4 @@
-"""A comparison of two results that prints itself."""
+"""The comparison of two results, with its representations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Displayed, Diff):
-    """What changed from one result to the next. Prints itself as the command line does."""
+    """The changes from one result to the next. Its string form is the command's output."""
 
     def page(self) -> Iterator[Block]:
         """The comparison in words and figures, for any writer of `kanon_sql.report`."""
@@ -23,9 +23,9 @@ class Comparison(Displayed, Diff):
 
         return diff.page(self)
 
-    # IPython looks for it in the class that has a __repr__.
+    # IPython looks it up in the class that defines __repr__.
     _repr_pretty_ = Displayed._repr_pretty_
 
     def __repr__(self) -> str:
-        """One line; `print` and notebooks show the whole."""
+        """One line; `print` and notebooks show everything."""
         return f"<Comparison {self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}>"

@@ -1,4 +1,4 @@
-"""The SQL of an audit, to be read or run elsewhere: written, and not run."""
+"""Compiles an audit to SQL, to read it or to run it elsewhere, without running it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kanon_sql.sql.tables import Table
 
 @dataclass(frozen=True)
 class CompiledTable:
-    """The SQL of one table's audit: the text of each step by its name."""
+    """The SQL of one table's audit: the text of each step by name."""
 
     name: str
     steps: Mapping[str, str]
@@ -47,7 +47,7 @@ class CompiledTable:
 
 @dataclass(frozen=True)
 class CompiledAudit:
-    """The SQL that an audit would run, in the order in which it would. Prints itself whole."""
+    """The SQL that an audit would run, in order. Its string form is the complete text."""
 
     tables: tuple[CompiledTable, ...]
 
@@ -55,7 +55,7 @@ class CompiledAudit:
         return "\n\n\n".join(str(table) for table in self.tables)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: each statement, to be unfolded."""
+        """Notebook output: each statement, folded."""
         from kanon_sql.report import html
         from kanon_sql.report.document import Block, Folded, Heading
 
@@ -67,20 +67,20 @@ class CompiledAudit:
 
     @property
     def statements(self) -> list[str]:
-        """Every statement under its header."""
+        """Every statement, below its header comment."""
         return [text for table in self.tables for text in table.steps.values()]
 
     def only(self, step: str) -> CompiledAudit:
-        """The statement of this name, of each table that has it."""
+        """The statement of this name, for each table that has it."""
         tables = (table for table in self.tables if step in table.steps)
         return CompiledAudit(
             tuple(replace(table, steps={step: table.steps[step]}) for table in tables)
         )
 
     def until(self, name: str) -> CompiledAudit:
-        """Each statement that names this set, up to there: its rows are the answer.
+        """Each statement with a CTE of this name, truncated to return that CTE's rows.
 
-        Raises `SpecError` where no statement names such a set.
+        Raises `SpecError` if no statement has such a CTE.
         """
         tables = (_table_until(table, name) for table in self.tables)
         found = CompiledAudit(tuple(table for table in tables if table.steps))
@@ -101,7 +101,8 @@ class CompiledAudit:
 
     @property
     def files(self) -> dict[str, str]:
-        """A file a step by its path, numbered in order; of several tables in a folder each."""
+        """One file per step by path, numbered in order; with more than one table, in a folder
+        each."""
         folders = _names([table.name for table in self.tables])
         several = len(self.tables) > 1
         return {
@@ -112,7 +113,7 @@ class CompiledAudit:
 
 
 def _table_until(table: CompiledTable, name: str) -> CompiledTable:
-    """Only the statements that name the set, up to there."""
+    """Only the statements with this CTE, truncated there."""
     said = f"-- Until      {name}: its rows are shown, not the answer. They may be personal data."
     steps = {}
     for step, text in table.steps.items():
@@ -123,7 +124,7 @@ def _table_until(table: CompiledTable, name: str) -> CompiledTable:
 
 
 def _names(names: Sequence[str]) -> list[str]:
-    """Numbered names that every file system takes."""
+    """Numbered names that are valid in every file system."""
     width = max(2, len(str(len(names))))
     return [
         f"{number:0{width}}_{re.sub(r'[^A-Za-z0-9._-]+', '_', name)[:100]}"
@@ -142,13 +143,13 @@ def compile(
 ) -> CompiledAudit:
     """The SQL that `audit` would run, without running it.
 
-    The tables are opened, and a text file is read once to see that it can be; a table that is
-    named without a connection is taken to have the columns that the question names. `dialect` is
-    that of the engine without it. In another one a file stands for the table that is called after
-    it, or as `table` says. `quote="needed"` leaves plain names without quotes. `writes` are the
-    files that are to be written afterwards.
+    The tables are opened, and a text file is read once to test that it can be. A table without a
+    connection is assumed to have the columns that the question names. The default `dialect` is the
+    engine's; in another one, a file becomes the table of the same name, or the one named by
+    `table`. `quote="needed"` leaves plain names unquoted. `writes` are files to be written
+    afterwards.
 
-    Raises `SpecError` for what can't be written.
+    Raises `SpecError` if the SQL cannot be written.
     """
     if quote not in ("always", "needed"):
         raise SpecError(f"quote is always or needed; found {quote!r}.")
@@ -166,7 +167,7 @@ def compile(
 
 @dataclass(frozen=True)
 class _Written:
-    """How the SQL is to be written."""
+    """The options for writing SQL."""
 
     dialect: str | None
     quote: Quote
@@ -198,7 +199,7 @@ def _compiled(spec: AuditSpec, place: int, engine: Any, how: _Written) -> Compil
 
 
 def _is_named_alone(asked: TableSpec, source: Any, engine: Any) -> bool:
-    """Whether a table is only named: no file, and in no database that can be asked."""
+    """Whether a table is only a name: not a file, and without a database to query."""
     return (
         engine is None
         and asked.connect is None
@@ -220,13 +221,14 @@ def _as_executed(spec: AuditSpec, place: int, hub: Engine, quote: Quote) -> Comp
 
 
 Role = tuple[Literal["audited", "reference", "earlier"], str]
-"""What a table is in a question, and the name that the question has for it."""
+"""The role of a table in a question, and its name there."""
 
 
 def _tables(
     asked: TableSpec, hub: Engine | None, engine: Any, called: str | None
 ) -> Iterator[tuple[Role, Table]]:
-    """The table, its references and its earlier releases as they are there."""
+    """The table, its references and its earlier releases, as they are named in the target
+    database."""
     if hub is None:
         own = table_of_names(asked.source, named_columns(asked), called)
     else:
@@ -255,7 +257,7 @@ def _tables(
 
 
 def _plan_of(asked: TableSpec, tables: Mapping[Role, Table], dialect: str) -> Plan:
-    """The plan for tables of a database that nobody asks: nothing is read, not even a fact."""
+    """The plan for tables of a database without a connection: reads nothing, not even facts."""
     traits = TRAITS[dialect]
     there = {
         role: replace(table, exact=not traits.rounds, rereads=traits.rereads)
@@ -290,7 +292,7 @@ def _label(dialect: str) -> str:
 
 
 def _notes(bound: ResolvedQuestion, dialect: str) -> Iterator[tuple[str, str]]:
-    """What the SQL takes for granted of the tables there."""
+    """Assumptions of the SQL about the tables in the target database."""
     for table in bound.tables:
         unknown = all(not column.type for column in table.columns)
         types = (
@@ -302,7 +304,7 @@ def _notes(bound: ResolvedQuestion, dialect: str) -> Iterator[tuple[str, str]]:
 
 
 def _texts(bound: ResolvedQuestion, dialect: str) -> Iterator[Statement]:
-    """The step that finds out whether the database takes texts for one that differ."""
+    """The step that tests whether the database's collation treats different texts as equal."""
     columns = list(_text_columns(bound))
     if TRAITS[dialect].bytewise or not columns:
         return
@@ -318,7 +320,7 @@ def _texts(bound: ResolvedQuestion, dialect: str) -> Iterator[Statement]:
 
 
 def _text_columns(bound: ResolvedQuestion) -> Iterator[tuple[str, list[tuple[BoundColumn, str]]]]:
-    """What may be text, each with the columns whose values are compared with its own."""
+    """Columns that may be text, each with the columns that its values are compared with."""
     pairs: list[tuple[BoundColumn, list[tuple[BoundColumn, str]]]] = [
         (
             column,

@@ -1,4 +1,4 @@
-"""What a release and an earlier one of the same people say together: asked, and judged."""
+"""Composition with earlier releases: queries and verdicts on two releases of the same people."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from kanon_sql.sql.tables import Row
 
 
 def rows_with_earlier(plan: Plan, ask: Session) -> Iterator[tuple[str, Row]]:
-    """The rows of all steps on earlier releases, by the step's name; what is asked of people only
-    where some are in several pairs of classes.
+    """The rows of all steps on earlier releases, by the step's name; people are counted separately
+    only if someone is in more than one pair of classes.
 
-    Raises `InputError` where nobody is in both: a check on nobody must not hold.
+    Raises `InputError` if nobody is in both: a check on nobody must not hold.
     """
     for each in plan.earlier:
         crowds = {name: value for step in each.asked for name, value in ask.row(step).items()}
@@ -49,7 +49,7 @@ def _nobody_in_both(plan: Plan, each: EarlierStep, crowds: Row) -> str:
 
 
 def saw_the_same_people(plan: Plan, answers: Answers, people: int) -> bool:
-    """Whether the steps on earlier releases counted the same people, as all others did."""
+    """Whether the steps on earlier releases counted the same people as all other steps."""
     for each in plan.earlier:
         if each.name not in answers.earlier:
             continue
@@ -94,7 +94,7 @@ def _crowds(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResu
 
 
 def _of_one(row: Row, which: str) -> dict[str, int | None]:
-    """The people who are in one release only, and the fewest of them who share their classes."""
+    """The number of people in only one release, and the smallest number of them in a class."""
     k = row[f"kanon_{which}_k"]
     return {"people": int(row[f"kanon_{which}"]), "k": None if k is None else int(k)}
 
@@ -102,7 +102,7 @@ def _of_one(row: Row, which: str) -> dict[str, int | None]:
 def _candidates(check: BoundCheck, step: EarlierStep, answers: Answers) -> CheckResult:
     asked = next(each for each in step.candidates if each.column == check.column)
     row = answers.earlier[step.name]
-    # Of people all is said by the pairs, where each person is in one.
+    # If each person is in one pair of classes, the row of the pairs is already counted in people.
     of_people = answers.earlier.get(asked.people.name, row)
     violated = f"{_label(check, asked.checks)}_violated_{asked.place}"
     least = row[f"kanon_least_{asked.place}"]
@@ -137,8 +137,8 @@ def _verdict(
     violating: tuple[int, int] | None,
     details: Mapping[str, Any],
 ) -> CheckResult:
-    """The result of a check. What violates it are people, so that no records are counted; what did
-    not gate, and what says nothing, has neither a verdict nor violations."""
+    """The result of a check. Violations are counted in people, so there are no records. A check
+    that does not gate, or has no answer, has neither a verdict nor violations."""
     holds = None
     if violating is not None and demanded is not None and achieved is not None:
         holds = achieved >= demanded

@@ -1,8 +1,8 @@
-"""Estimates about people who are not in the table, from the class sizes of those who are.
+"""Estimates about the population, from the class sizes of a sample.
 
-How many are unique in the population, how large a class must be for k-map without a reference,
-and the risk of a record of a survey. Pure arithmetic. Each figure holds under a model of how the
-records were drawn, and must be labelled an estimate wherever it is shown.
+Population uniqueness, the class size required for k-map without a reference, and the risk of a
+survey record. Pure arithmetic. Each estimate assumes a model of how the records were sampled, and
+must be labelled an estimate wherever it is shown.
 
 SciPy is imported where it is used; `individual_risk` needs none.
 """
@@ -20,42 +20,42 @@ from kanon_sql.plan.resolve_checks import require
 from kanon_sql.sql.thresholds import SLACK
 
 COUNTABLE = 10**18
-"""More people than anyone could count; a class need not be larger."""
+"""Upper bound of the world's population; no class needs to be larger."""
 SizeCounts = Mapping[int, int]
-"""How many classes there are of each size."""
+"""Number of classes by size."""
 
 Test = Literal["zero_truncated_poisson", "poisson"]
 
 _ALMOST = 1e-9
-"""How near Pitman's alpha may come to 0 and 1, where the likelihood has no maximum inside."""
+"""Distance of Pitman's alpha from 0 and 1, where the likelihood has no interior maximum."""
 _ADDED = 1000
-"""How many terms of a sum are added one by one; the rest is integrated, right to 1e-14."""
+"""Number of terms summed directly; the tail is integrated, accurate to 1e-14."""
 _NOTHING = 745
-"""exp(-745) is the last that is not 0 as a float."""
+"""exp(-745) is the smallest that does not underflow to 0."""
 
 
 @dataclass(frozen=True)
 class UniquenessEstimates:
-    """The estimated share of the population that is alone in its class, by three estimators.
+    """The estimated share of the population that is unique in its class, by three estimators.
 
-    Each is a share of the population, from 0 to 1, or None where the estimator has no answer.
+    Each is a share of the population, from 0 to 1, or None if the estimator has no solution.
     """
 
     zayatz: float | None
     pitman: float | None
     snb: float | None
     small_fraction: bool
-    """Whether the table holds a tenth of the population or less."""
+    """Whether the sample is at most a tenth of the population."""
 
     @property
     def dankar(self) -> float | None:
-        """The estimate that the decision rule picks.
+        """The estimate selected by the decision rule.
 
-        Of a tenth of the population or less, Pitman's; of more, the lower of the slide negative
-        binomial and Zayatz's. Zayatz's where the other has no answer.
+        For a sample of at most a tenth of the population, Pitman's; otherwise the lower of the
+        slide negative binomial and Zayatz's. Zayatz's if the other has no solution.
 
-        Source: Dankar, El Emam, Neisa, Roffey, BMC Medical Informatics and Decision Making
-        12:66, 2012, the decision rule.
+        Source: Dankar, El Emam, Neisa, Roffey, BMC Medical Informatics and Decision Making 12:66,
+        2012, the decision rule.
 
         >>> UniquenessEstimates(0.36, 0.34, 0.32, small_fraction=True).dankar
         0.34
@@ -70,7 +70,8 @@ class UniquenessEstimates:
         return chosen if self.small_fraction else min(chosen, self.zayatz)
 
     def estimate(self, estimator: str) -> float | None:
-        """The share by `estimator`: dankar, zayatz, pitman or snb. Else raises `SpecError`."""
+        """The share by `estimator`: dankar, zayatz, pitman or snb. Raises `SpecError` for another
+        name."""
         match estimator:
             case "dankar":
                 return self.dankar
@@ -84,16 +85,16 @@ class UniquenessEstimates:
 
 
 def population_uniqueness(sizes: SizeCounts, population: int) -> UniquenessEstimates:
-    """Estimate the share of `population` people who are alone in their class.
+    """Estimate the share of `population` people who are unique in their class.
 
-    `sizes` are those of a simple random sample of them. A sample without uniques has the
-    estimate 0, and a sample of all its own share. An estimator whose equations have no
-    solution, or one that is no share above 0, gives None.
+    `sizes` are those of a simple random sample of the population. A sample without uniques gives 0,
+    and a sample of everyone its own share. An estimator gives None if its equations have no
+    solution, or one that is not a share above 0.
 
     Raises `SpecError` if `population` is less than the sample, or without SciPy.
 
-    Source: Dankar, El Emam, Neisa, Roffey, BMC Medical Informatics and Decision Making 12:66,
-    2012, methods and appendix; the estimators say theirs.
+    Source: Dankar, El Emam, Neisa, Roffey, BMC Medical Informatics and Decision Making 12:66, 2012,
+    methods and appendix; each estimator cites its own.
     """
     require("population_uniqueness")
     records = _records(sizes)
@@ -122,11 +123,12 @@ def _share(
 
 
 def zayatz(sizes: SizeCounts, population: int) -> float:
-    """Estimate the share of uniques as if the population's classes were as the sample's.
+    """Estimate the share of uniques, assuming that the population's class sizes are distributed as
+    the sample's.
 
-    That a class of i people has one of them in the sample has the hypergeometric chance
-    h(i) = i C(N-i, n-1) / C(N, n). The share is s_1^2 h(1) / (n sum of s_i h(i)) for s_i
-    classes of i people in the sample, of n people of N. `sizes` must have uniques.
+    A class of i people has exactly one of them in the sample with the hypergeometric probability
+    h(i) = i C(N-i, n-1) / C(N, n). The share is s_1^2 h(1) / (n sum of s_i h(i)) for s_i classes of
+    i people in a sample of n people out of N. `sizes` must have uniques.
 
     Source: Zayatz, Estimation of the percent of unique population elements on a microdata file
     using the sample, US Census Bureau, 1991.
@@ -134,9 +136,10 @@ def zayatz(sizes: SizeCounts, population: int) -> float:
     import numpy as np
 
     records, uniques = _records(sizes), sizes[1]
-    # A larger class can't have just one in the sample, or its chance is too small for a float.
+    # A larger class cannot have exactly one in the sample, or its probability underflows.
     largest = min(max(sizes), population - records + 1, 2 + _NOTHING * population // records)
-    # h(i) / h(1) is i times the product of 1 - (n-1)/(N-j) over j < i: no large logarithms.
+    # h(i) / h(1) is i times the product of 1 - (n-1)/(N-j) over j < i, which avoids large
+    # logarithms.
     one_more = np.log1p(-(records - 1) / (population - np.arange(1.0, largest)))
     chance = np.exp(np.concatenate(([0.0], np.cumsum(one_more))))
     seen_once = sum(
@@ -148,8 +151,8 @@ def zayatz(sizes: SizeCounts, population: int) -> float:
 def pitman(sizes: SizeCounts, population: int) -> float:
     """Estimate the share of uniques by Pitman's sampling formula, in its asymptotic form.
 
-    The share is Gamma(theta+1) / Gamma(theta+alpha) N^(alpha-1) at the likeliest parameters.
-    Raises `ArithmeticError` as `pitman_parameters` does.
+    The share is Gamma(theta+1) / Gamma(theta+alpha) N^(alpha-1) at the maximum-likelihood
+    parameters. Raises `ArithmeticError` as `pitman_parameters` does.
 
     Source: Hoshino, Applying Pitman's sampling formula to microdata disclosure risk assessment,
     Journal of Official Statistics 17(4), 2001.
@@ -161,10 +164,11 @@ def pitman(sizes: SizeCounts, population: int) -> float:
 
 
 def pitman_parameters(sizes: SizeCounts) -> tuple[float, float]:
-    """The likeliest theta and alpha of Pitman's formula, with 0 < alpha < 1, theta > -alpha.
+    """The maximum-likelihood theta and alpha of Pitman's formula, with 0 < alpha < 1, theta >
+    -alpha.
 
-    Raises `ArithmeticError` where the likelihood has no maximum inside these bounds: if all are
-    unique, or if it falls with alpha from 0 on.
+    Raises `ArithmeticError` if the likelihood has no interior maximum: if all are unique, or if it
+    decreases in alpha from 0 on.
 
     Source: Hoshino 2001 (see `pitman`), the likelihood equations.
     """
@@ -178,7 +182,7 @@ def pitman_parameters(sizes: SizeCounts) -> tuple[float, float]:
         raise ArithmeticError("the likelihood grows with theta without end")
 
     def likeliest_shift(alpha: float) -> float:
-        """The theta + alpha at which the likelihood is highest, given alpha."""
+        """The theta + alpha with the highest likelihood, given alpha."""
 
         def slope(log_shift: float) -> float:
             shift = math.exp(log_shift)
@@ -186,8 +190,8 @@ def pitman_parameters(sizes: SizeCounts) -> tuple[float, float]:
             by_record, _ = _reciprocals(shift + 1 - alpha, records - 1)
             return by_class / alpha - by_record
 
-        # The slope has one root: as functions of t, the Laplace transforms of which the two
-        # sums are, the first gains on the second. The bounds follow from comparing term by term.
+        # The slope has one root: the two sums are Laplace transforms of functions of t, of which
+        # the first gains on the second. The bounds follow from a termwise comparison.
         lowest = 1 / (1 / (1 - alpha) + 2 + math.log(records))
         highest = (classes - 1) * (records - 1) / (records - classes) + 2
         return math.exp(_root(slope, math.log(lowest), math.log(highest)))
@@ -202,10 +206,10 @@ def pitman_parameters(sizes: SizeCounts) -> tuple[float, float]:
 
 
 def slide_negative_binomial(sizes: SizeCounts, population: int) -> float:
-    """Estimate the share of uniques by a negative binomial, slid so that no class is empty.
+    """Estimate the share of uniques by a negative binomial, shifted so that no class is empty.
 
-    Of K classes, each with F - 1 distributed as NB(alpha, beta), K beta^alpha are unique.
-    Raises `ArithmeticError` as `snb_parameters` does.
+    Of K classes, each with F - 1 distributed as NB(alpha, beta), K beta^alpha are unique. Raises
+    `ArithmeticError` as `snb_parameters` does.
 
     Source: Chen & Keller-McNulty, Estimation of identification disclosure risk in microdata,
     Journal of Official Statistics 14(1), 1998.
@@ -218,15 +222,16 @@ def slide_negative_binomial(sizes: SizeCounts, population: int) -> float:
 
 
 def snb_parameters(once: float, twice: float, fraction: float) -> tuple[float, float]:
-    """The alpha and beta by which so many classes would have one and two people in the sample.
+    """The alpha and beta that give these shares of classes with one and with two people in the
+    sample.
 
-    `once` and `twice` are the shares of the population's classes that have, and `fraction`, below
-    1, is the share of people that were sampled. With q = 1 - fraction, d = q (1 - beta):
+    `once` and `twice` are these shares of the population's classes; `fraction`, below 1, is the
+    sampling fraction. With q = 1 - fraction, d = q (1 - beta):
 
         once  = fraction (beta / (1-d))^alpha (1 + alpha d / (1-d))
         twice = alpha beta^alpha fraction^2 (1-beta) (2 - (1-alpha) d) / (2 (1-d)^(alpha+2))
 
-    Raises `ArithmeticError` where no alpha > 0 and 0 < beta < 1 solve them.
+    Raises `ArithmeticError` if no alpha > 0 and 0 < beta < 1 solve them.
 
     Source: Chen & Keller-McNulty 1998 (see `slide_negative_binomial`), the moment equations.
     """
@@ -235,10 +240,10 @@ def snb_parameters(once: float, twice: float, fraction: float) -> tuple[float, f
     ratio = 2 * twice / (once * fraction)
 
     def given(logit: float) -> tuple[float, float, float]:
-        """Alpha, beta and the logarithm of once / fraction, where beta has this logit."""
+        """Alpha, beta and the logarithm of once / fraction, for the logit of beta."""
         beta, rest = 1 / (1 + math.exp(-logit)), 1 / (1 + math.exp(logit))
         d, kept = (1 - fraction) * rest, fraction + (1 - fraction) * beta
-        # twice / once is a quadratic equation for alpha that has one positive root.
+        # twice / once gives a quadratic equation for alpha with one positive root.
         linear, constant = 2 - d - ratio * kept * (1 - fraction), ratio * kept * kept / rest
         square_root = math.sqrt(linear * linear + 4 * d * constant)
         alpha = (
@@ -249,7 +254,7 @@ def snb_parameters(once: float, twice: float, fraction: float) -> tuple[float, f
         log_odds = math.log1p(-fraction * rest / kept) if beta > 0.5 else math.log(beta / kept)
         return alpha, beta, alpha * log_odds + math.log1p(alpha * d / kept)
 
-    # It grows with beta, so that there is one root or none.
+    # Monotone in beta, so that there is at most one root.
     logit = _root(lambda logit: given(logit)[2] - math.log(once / fraction), -700, 20)
     alpha, beta, _ = given(logit)
     return alpha, beta
@@ -258,10 +263,10 @@ def snb_parameters(once: float, twice: float, fraction: float) -> tuple[float, f
 def population_classes(sizes: SizeCounts, population: int) -> float:
     """Estimate the number of classes of the population: Shlosser's third estimator.
 
-    `sizes` must have uniques, and `population` be more than the sample.
+    `sizes` must have uniques, and `population` must exceed the sample.
 
-    Source: Haas & Stokes, Estimating the number of classes in a finite population, Journal of
-    the American Statistical Association 93, 1998 (Shlosser's estimator, modified).
+    Source: Haas & Stokes, Estimating the number of classes in a finite population, Journal of the
+    American Statistical Association 93, 1998 (Shlosser's estimator, modified).
     """
     import numpy as np
 
@@ -286,17 +291,17 @@ def population_classes(sizes: SizeCounts, population: int) -> float:
 
 
 def required_class_size(k: int, records: int, population: int, alpha: float, test: Test) -> int:
-    """The fewest people a class must have, to believe in k people of its kind in `population`.
+    """The minimum sample size of a class to conclude that it has k people in `population`.
 
-    Of a kind with k people, a sample of `records` people holds about Poisson(k n / N) many. A
-    class is too large for that if so many or more have a chance of at most `alpha` (lax by
-    the slack); `zero_truncated_poisson` counts only the kinds that the sample holds, as the classes
-    of a table do. From 1 to `k`: a class of k needs no test.
+    A class with k people in the population has about Poisson(k n / N) of them in a sample of
+    `records` people. The size is sufficient if this many or more have a probability of at most
+    `alpha` (plus the slack); `zero_truncated_poisson` conditions on classes that occur in the
+    sample, as those of a table do. From 1 to `k`: a class of k needs no test.
 
     Raises `SpecError` if `population` is less than `records`, or without SciPy.
 
-    Source: El Emam & Dankar, Protecting privacy using k-anonymity, Journal of the American
-    Medical Informatics Association 15(5), 2008, hypothesis tests D3 and D4.
+    Source: El Emam & Dankar, Protecting privacy using k-anonymity, Journal of the American Medical
+    Informatics Association 15(5), 2008, hypothesis tests D3 and D4.
     """
     require("k_map_estimate")
     from scipy.special import pdtrc
@@ -315,18 +320,18 @@ def required_class_size(k: int, records: int, population: int, alpha: float, tes
 
 
 def individual_risk(size: int, weight: float) -> float:
-    """The chance that a record of a survey is re-identified: the mean of 1 / F, given its class.
+    """Re-identification risk of a survey record: the mean of 1 / F, given its class.
 
-    `size` records of the class are in the survey and stand for `weight` people, the sum of their
-    weights. F, the people of the class in the population, is negative binomial at the sampled
-    fraction p = size / weight, which makes the risk (p / size) 2F1(1, 1; size + 1; 1 - p): from
-    1 / weight to 1 / size, and 1 / size if all were sampled. Right to 1e-13 of itself.
+    `size` records of the class are in the survey and represent `weight` people, the sum of their
+    weights. F, the people of the class in the population, is negative binomial with the sampling
+    fraction p = size / weight, which gives the risk (p / size) 2F1(1, 1; size + 1; 1 - p): between
+    1 / weight and 1 / size, and 1 / size if all were sampled. Accurate to a relative 1e-13.
 
     Raises `InputError` if `weight` is less than `size`, or is not a number.
 
     Source: Benedetti & Franconi, Statistical and technological solutions for controlled data
-    dissemination, New Techniques and Technologies for Statistics, 1998; the form above is
-    Euler's transformation of theirs.
+    dissemination, New Techniques and Technologies for Statistics, 1998; the form above is Euler's
+    transformation of theirs.
 
     >>> round(individual_risk(1, 215), 9)
     0.025096439
@@ -341,13 +346,13 @@ def individual_risk(size: int, weight: float) -> float:
     weight = max(weight, size)
     sampled, rest = size / weight, (weight - size) / weight
     if size < 32 and sampled < 0.5:
-        # From one size to the next, by parts: the odds are below 1, and errors fade.
+        # Recursion from one size to the next, by parts: the odds are below 1, so errors decay.
         odds = sampled / rest
         risk = -odds * math.log(sampled)
         for smaller in range(1, size):
             risk = odds * (1 / smaller - risk)
         return risk
-    # The hypergeometric series: terms above 0, and few of them where size or p is large.
+    # The hypergeometric series: positive terms, and few of them if size or p is large.
     risk = term = 1 / weight
     step = 0
     while term > 1e-17 * risk:
@@ -376,7 +381,7 @@ def _refuse_less_than(records: int, population: int) -> None:
 def _reciprocals(first: float, terms: int) -> tuple[float, float]:
     """The sums over j = 1 .. terms of 1 / (x+j) and of j / (x+j), where `first` is x + 1 > 0.
 
-    Their tails by Euler and Maclaurin, in forms that keep their digits where x is large.
+    Their tails by Euler and Maclaurin, in forms that avoid cancellation for large x.
     """
     import numpy as np
     from scipy.special import hyp2f1
@@ -389,7 +394,7 @@ def _reciprocals(first: float, terms: int) -> tuple[float, float]:
         begin, end = first + added, first + (terms - 1)
         growth = (terms - added - 1) / begin
         log_growth = math.log1p(growth)
-        # growth - log(1 + growth), which is about growth^2 / 2 where growth is small
+        # growth - log(1 + growth), about growth^2 / 2 for small growth
         excess = growth**2 / 2 * float(hyp2f1(1, 2, 3, -growth))
         bend = (begin**-2 - end**-2) / 12
         plain += log_growth + (1 / begin + 1 / end) / 2 + bend
@@ -399,7 +404,7 @@ def _reciprocals(first: float, terms: int) -> tuple[float, float]:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where `function` is 0, given that it changes its sign; raises `ArithmeticError` if not."""
+    """The root of `function`, which must change its sign; raises `ArithmeticError` otherwise."""
     from scipy.optimize import brentq  # type: ignore[import-untyped]
 
     if (function(low) > 0) == (function(high) > 0):

@@ -1,5 +1,5 @@
-"""What is read of the data before a question can be bound: hierarchies that lie in tables, and
-how long the values are that a mask is for."""
+"""Facts read from the data before a question is bound: hierarchies in tables, and the longest value
+of each masked column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row, Table
 
 HierarchyReading = Literal["read", "opened"]
-"""How hierarchies that lie in tables are looked at."""
+"""How hierarchies in tables are handled: all read, or those without a requested level only
+opened."""
 
 
 def read_facts(
@@ -32,14 +33,14 @@ def read_facts(
     hierarchies: HierarchyReading = "read",
     show_values: bool = False,
 ) -> DataFacts:
-    """What a bound question needs to know of the data, once every hierarchy that it names was
-    read. Those in tables of which no level is asked may only be `opened`.
+    """The facts of the data that a bound question needs, with every hierarchy in a table read. With
+    `opened`, only those with a requested level are read.
 
-    Raises `SpecError` for a hierarchy that has no levels or has faults, `InputError` for one that
-    can't be read.
+    Raises `SpecError` for a hierarchy without levels or with faults, `InputError` for one that
+    cannot be read.
     """
     sources, asked = hierarchy_sources(roles, every=True), hierarchy_sources(roles)
-    # An engine shuts off every file that is not named before its first query.
+    # An engine locks access to all files not named before its first query.
     tables = {name: engine.table(source) for name, source in sources.items()}
     rows = {
         name: hierarchy_rows(engine, sources[name], tables[name])
@@ -61,9 +62,9 @@ def read_facts(
 
 
 def facts_unread(roles: Roles) -> DataFacts:
-    """The facts of tables that nobody can look at: what the question itself says.
+    """The facts without access to the tables: those in the question itself.
 
-    Raises `SpecError` where a level that is asked needs more.
+    Raises `SpecError` if a requested level needs more.
     """
     for source in hierarchy_sources(roles).values():
         raise SpecError(
@@ -85,14 +86,14 @@ def facts_unread(roles: Roles) -> DataFacts:
 def longest_value(
     engine: Engine, table: Table, column: BoundColumn, relation: str | None = None
 ) -> int:
-    """The length of the longest value, by which a mask is as long for all: of the table's, or of
-    those of its records that are a `relation`."""
+    """Length of the longest value, to which a mask pads all: in the table, or in a `relation` of
+    some of its records."""
     [row] = _asked(engine, table, "longest_value", relation, column=column)
     return int(row["kanon_longest"])
 
 
 def _chosen(roles: Roles, column: BoundColumn) -> str:
-    """The records that a question is about."""
+    """The records that a question covers."""
     return render(
         "records",
         relation=roles.table.sql,
@@ -103,7 +104,7 @@ def _chosen(roles: Roles, column: BoundColumn) -> str:
 
 
 def hierarchy_rows(engine: Engine, name: str, table: Table) -> HierarchyTable:
-    """The hierarchy in a table: the raw value, then a column a level, all as text."""
+    """The hierarchy in a table: the raw value, then one column per level, all as text."""
     for column in table.columns:
         refuse_merging(column, table)
     rows = _asked(engine, table, "hierarchy_rows", columns=list(table.columns))
@@ -111,8 +112,8 @@ def hierarchy_rows(engine: Engine, name: str, table: Table) -> HierarchyTable:
 
 
 def _longest_referred(engine: Engine, roles: Roles) -> Iterator[tuple[str, dict[str, int]]]:
-    """A mask of a reference is as long as the longest value of either side: the release is masked
-    already, to the length of its own, and what can't be as long there must not match here."""
+    """Mask length for each reference: the longest value of either side. The release is masked to
+    its own longest value already, and a longer value of the reference must not match."""
     for name, reference in roles.references.items():
         yield (
             name,
@@ -127,7 +128,7 @@ def _longest_referred(engine: Engine, roles: Roles) -> Iterator[tuple[str, dict[
 
 
 def _longest_earlier(engine: Engine, roles: Roles) -> Iterator[tuple[str, dict[str, int]]]:
-    """An earlier release was masked to the length of its own longest value."""
+    """Mask length for each earlier release: its own longest value, to which it was masked."""
     for name, release in roles.earlier.items():
         yield (
             name,

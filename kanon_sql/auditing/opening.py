@@ -1,4 +1,4 @@
-"""Opens what holds the data, finds the columns of a question, and reads what must be known."""
+"""Opens the engine and tables of a question, resolves its columns, and reads the facts it needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kanon_sql.spec.spec import AuditSpec, TableSpec
 
 
 class OpenTable(NamedTuple):
-    """A table's question, complete, the engine that answers it, and the seconds it took."""
+    """A table's resolved question, its engine, and the seconds it took to open."""
 
     bound: ResolvedQuestion
     engine: Engine
@@ -39,11 +39,11 @@ def open_table(
     show_values: bool = False,
     is_open: bool = False,
 ) -> OpenTable:
-    """One table of `spec`, opened with what it refers to, its question bound; `asked` is asked in
-    place of the table's own. How `hierarchies` in tables are looked at is told by `read_facts`, and
-    by `resolve` which question `is_open`.
+    """Open one table of `spec` with its references and earlier releases, and bind its question;
+    `asked` replaces the table's own question. `hierarchies` is passed to `read_facts`, `is_open` to
+    `resolve`.
 
-    Raises `SpecError` that knows its place in the spec, or `InputError`.
+    Raises `SpecError` with its location in the spec, or `InputError`.
     """
     started = time.monotonic()
     asked = asked or spec.tables[place]
@@ -60,7 +60,7 @@ def open_table(
             facts = read_facts(engine, roles, hierarchies=hierarchies, show_values=show_values)
             bound = bind(roles, facts)
         except (SpecError, InputError) as error:
-            # The faults of the next tables must be their own.
+            # Errors of the next tables must not depend on this one.
             engine.renew()
             raise spec.pointed(error, place) if isinstance(error, SpecError) else error from None
     return OpenTable(bound, engine, time.monotonic() - started)
@@ -74,11 +74,11 @@ def opened(
     threads: int | None = None,
     timeout: float | None = None,
 ) -> Iterator[Engine]:
-    """The engine that a table is asked on, closed in the end unless it was opened elsewhere. A
-    server is given the seconds of `timeout` to answer at all."""
+    """The engine of a table, closed at the end unless the caller opened it. A server must connect
+    within `timeout` seconds."""
     where = engine if engine is not None else table.connect
     if table.first and isinstance(where, str) and not is_embedded(where):
-        # Before a driver is asked for, which could not change it.
+        # Before a driver is imported, which would not help.
         raise no_first_records(str(table.source))
     hub = within(
         timeout if is_elsewhere(where) else None,
@@ -106,10 +106,10 @@ def opening(
     threads: int | None = None,
     timeout: float | None = None,
 ) -> Iterator[Callable[[TableSpec], Engine]]:
-    """What opens the engine of each table; all are closed in the end.
+    """A callback that opens the engine of each table; all are closed at the end.
 
-    Tables that lie in one database are asked through one connection, in one snapshot. The
-    embedded engine is one for each, as it reads text files in one way.
+    Tables in one database share a connection and a snapshot. The embedded engine is opened once per
+    table, because it reads text files with one set of options.
     """
     shared: dict[Any, Engine] = {}
     with ExitStack() as stack:
@@ -127,7 +127,7 @@ def opening(
 
 
 class PlannedTable(NamedTuple):
-    """A table's plan, the engine that answers it, and the seconds it took to open them."""
+    """A table's plan, its engine, and the seconds it took to open."""
 
     plan: Plan
     engine: Engine
@@ -143,8 +143,8 @@ def planned(
     hierarchies: HierarchyReading = "read",
     show_values: bool = False,
 ) -> PlannedTable:
-    """The plan of one table of `spec`, once the engine has opened what it reads; how
-    `hierarchies` in tables are looked at is told by `read_facts`."""
+    """The plan of one table of `spec`, after the engine has opened the tables it reads;
+    `hierarchies` is passed to `read_facts`."""
     table = open_table(
         spec, place, engine, timeout, hierarchies=hierarchies, show_values=show_values
     )
@@ -156,5 +156,5 @@ def planned(
 
 
 def name_of(plan: Plan) -> str:
-    """What people call the table of a plan."""
+    """Display name of a plan's table."""
     return plan.bound.spec.name or plan.bound.table.name

@@ -1,4 +1,4 @@
-"""An audit that prints itself."""
+"""The result of an audit, with its representations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class AuditResult(Displayed, AuditFindings):
-    """What an audit found in every table it looked at. Prints itself as the command line does."""
+    """The findings of an audit in every table. Its string form is the command's output."""
 
     def page(self) -> Iterator[Block]:
         """The result in words and figures, for any writer of `kanon_sql.report`."""
@@ -37,16 +37,16 @@ class AuditResult(Displayed, AuditFindings):
         min_cell: int = 10,
         force: bool = False,
     ) -> str | None:
-        """Write the page that one signs; without a `path`, give it as text.
+        """Write the sign-off report as one HTML page; without a `path`, return it as text.
 
-        It is one file without a script, holds counts only, and is the same for the same result.
-        `earlier` is a result (or its JSON file) to compare with; `profile` and `tradeoff` are
-        results (or JSON files) to quote, and so is a filled `worksheet`. `audience="external"`
-        pools what concerns fewer than `min_cell` records and leaves out the SQL. Curves are drawn
-        where the `[report]` extra is installed, and are tables elsewhere.
+        It is a single file without scripts, holds counts only, and is identical for identical
+        results. `earlier` is a result (or its JSON file) to compare with; `profile` and `tradeoff`
+        are results (or JSON files) to include, as is a filled-in `worksheet`. `audience="external"`
+        pools figures about fewer than `min_cell` records and omits the SQL. Charts are drawn if the
+        `[report]` extra is installed, and are tables otherwise.
 
-        Raises `SpecError` for a file that is there, unless `force` is given, that can't be written
-        or that ends with something else than .html.
+        Raises `SpecError` for a file that exists, unless `force` is set, that cannot be written, or
+        whose name does not end with .html.
         """
         from kanon_sql.report.signed.inputs import given, page_of
 
@@ -64,16 +64,16 @@ class AuditResult(Displayed, AuditFindings):
         return given(page, path, force=force)
 
     def chart(self, name: str, table: str | None = None) -> dict[str, Any]:
-        """A chart as a Vega-Lite dictionary: `class_sizes` or `risk`; of which `table`, where
-        there are several. Raises `SpecError` for another name."""
+        """A chart as a Vega-Lite dictionary: `class_sizes` or `risk`, of `table` if there is more
+        than one. Raises `SpecError` for another name."""
         from kanon_sql.report.signed.inputs import chart_of
 
         return chart_of(self.tables, name, table)
 
     def diff(self, earlier: AuditFindings | str | Path) -> Comparison:
-        """What changed since an earlier result, or one in a JSON file: better, worse, asked less.
+        """The changes since an earlier result, or one in a JSON file: better, worse, checked less.
 
-        Raises `InputError` for what is no result.
+        Raises `InputError` for input that is not a result.
         """
         from kanon_sql.auditing.comparison import Comparison
         from kanon_sql.report.signed.inputs import file_of
@@ -81,9 +81,9 @@ class AuditResult(Displayed, AuditFindings):
 
         return Comparison(**vars(diff(file_of(earlier, "then"), file_of(self, "now"))))
 
-    # IPython looks for it in the class that has a __repr__.
+    # IPython looks it up in the class that defines __repr__.
     _repr_pretty_ = Displayed._repr_pretty_
 
     def __repr__(self) -> str:
-        """One line; `print` and notebooks show the whole."""
+        """One line; `print` and notebooks show everything."""
         return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])

@@ -1,4 +1,4 @@
-"""Risks of re-identification, read off the sizes of classes."""
+"""Re-identification risks, computed from class sizes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kanon_sql.sql.thresholds import exactly
 
 
 def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
-    """The chance of being re-identified, by who attacks (El Emam 2013, chapter 16).
+    """Re-identification risk by type of attacker (El Emam 2013, chapter 16).
 
-    Journalist and marketer risk are those of the first reference; a class with fewer people
-    there than in the release counts with its own.
+    Journalist and marketer risk refer to the first reference; a class with fewer people in it than
+    in the release counts with its size in the release.
     """
     if not answers.sizes:
         return dict.fromkeys([*ATTACKERS, *(["individual"] if plan.bound.weight else [])])
@@ -46,13 +46,13 @@ def risk(plan: Plan, answers: Answers) -> dict[str, Any]:
 
 
 def row_of_people(step: ReferenceStep, answers: Answers) -> Row:
-    """What a reference step says of people, each of whom counts once: the row of the classes,
-    where nobody is in several."""
+    """A reference step's figures counted in people, each once: the row of the classes, if nobody is
+    in more than one."""
     return answers.people_of.get(step.step.name, answers.matches[step.step.name])
 
 
 def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:
-    """The attacker knows that the person is in the table: the chance is 1 / class size."""
+    """The attacker knows that the person is in the table: the risk is 1 / class size."""
     return {
         "highest": 1 / smallest(answers.sizes),
         "average": float(average_risk(plan.bound, answers)),
@@ -62,7 +62,7 @@ def _prosecutor(plan: Plan, answers: Answers) -> dict[str, Any]:
 
 
 def average_risk(bound: ResolvedQuestion, answers: Answers) -> Fraction | float:
-    """The mean chance: one re-identification a class, where nobody is in several, is exact."""
+    """Mean risk: classes / people, which is exact if nobody is in more than one class."""
     counted = answers.counted
     if bound.wildcard or answers.people is not None:
         return math.fsum(count / size for size, count in counted) / everyone(counted)
@@ -70,13 +70,13 @@ def average_risk(bound: ResolvedQuestion, answers: Answers) -> Fraction | float:
 
 
 def share_at_risk(counted: Counted, threshold: Number) -> Fraction:
-    """The share whose chance is above a threshold."""
+    """Share of people (records) whose risk is above a threshold."""
     above = sum(count for size, count in counted if Fraction(1, size) > exactly(threshold))
     return Fraction(above, everyone(counted))
 
 
 def journalist(row: Row, of_people: Row, at_risk: str, threshold: Number) -> dict[str, Any]:
-    """The attacker does not know who is in the table: the chance is 1 / people in the reference."""
+    """The attacker does not know who is in the table: the risk is 1 / people in the reference."""
     classes, unions = int(row["kanon_classes"]), int(row["kanon_unions"])
     return {
         "highest": 1 / int(row["kanon_least_union"]),
@@ -87,12 +87,12 @@ def journalist(row: Row, of_people: Row, at_risk: str, threshold: Number) -> dic
 
 
 def marketer(row: Row) -> float:
-    """The attacker links everyone: the share of correct links to expect."""
+    """The attacker links everyone: the expected share of correct links."""
     return float(row["kanon_reidentified"]) / int(row["kanon_sizes"])
 
 
 def _individual(survey: Sequence[Row]) -> dict[str, Any] | None:
-    """The chance of each record where survey weights say how many people it stands for."""
+    """Risk of each record if survey weights give the number of people that it represents."""
     if len(survey) > SURVEY_CLASSES:
         return None
     risks = [

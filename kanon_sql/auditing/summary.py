@@ -1,4 +1,4 @@
-"""What a table looked like: its classes by size, and whether its checks hold."""
+"""Summary of a table's classes, and consistency of the steps that counted them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kanon_sql.results.table import HistogramBin, Summary
 
 
 def summary(answers: Answers) -> Summary:
-    """The table at a glance."""
+    """The key figures of a table."""
     sizes = answers.sizes
     if not sizes:
         return Summary(records=0)
@@ -37,8 +37,8 @@ def summary(answers: Answers) -> Summary:
 
 
 def histogram(answers: Answers) -> tuple[HistogramBin, ...]:
-    """How many classes there are of each size, how many records are in them, and of how many
-    people they are the smallest."""
+    """For each class size, the number of classes, of their records, and of people whose smallest
+    class has this size."""
     people = dict(answers.counted) if answers.profiles else None
     return tuple(
         HistogramBin(size, classes, records, None if people is None else people.get(size, 0))
@@ -47,7 +47,7 @@ def histogram(answers: Answers) -> tuple[HistogramBin, ...]:
 
 
 def _classes_by_size(sizes: Sizes) -> list[tuple[int, int, int]]:
-    """Each size, with its classes and the records in them."""
+    """Each size, with its number of classes and of records."""
     return [
         (int(row["kanon_size"]), int(row["kanon_classes"]), int(row["kanon_records"]))
         for row in sizes
@@ -55,7 +55,7 @@ def _classes_by_size(sizes: Sizes) -> list[tuple[int, int, int]]:
 
 
 def saw_one_table(plan: Plan, answers: Answers) -> bool:
-    """Whether all steps counted the same classes: each is a statement of its own."""
+    """Whether all steps counted the same classes; each is a statement of its own."""
     sizes, records = _classes_by_size(answers.sizes), total(answers.sizes, "kanon_records")
     people = people_of_profiles(answers.profiles)
     seen_people = [
@@ -84,7 +84,7 @@ def saw_one_table(plan: Plan, answers: Answers) -> bool:
 
 
 def refuse_without_entity(bound: ResolvedQuestion, sizes: Sizes) -> None:
-    """Raise `InputError` if records have no entity: no person could be counted for them."""
+    """Raise `InputError` if records have no entity: they belong to no countable person."""
     if bound.entity is None:
         return
     counted = {name: total(sizes, name) for name in ("kanon_records", "kanon_without_entity")}

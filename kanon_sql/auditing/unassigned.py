@@ -1,4 +1,4 @@
-"""Finds the columns without a part that tell people apart, by themselves or together."""
+"""Finds unassigned columns that identify records, alone or together."""
 
 from __future__ import annotations
 
@@ -15,51 +15,52 @@ from kanon_sql.sql.statement import Statement
 
 Columns = tuple[BoundColumn, ...]
 _FEW = 20
-"""Of fewer records nearly all are alone in whatever columns."""
+"""Number of records below which nearly all are unique in any column."""
 _MOST_NAMED = 5
 _MOST_SENTENCES = 3
-"""How many columns have a sentence each."""
+"""Maximum number of columns described in a sentence each."""
 
 
 class TellingApart(NamedTuple):
-    """Columns that tell nearly all records (people) apart, of which each is alone with its own."""
+    """Columns in which nearly all records (people) are unique."""
 
     columns: tuple[str, ...]
     members: int
     looked_at: int
-    """How many of the first records were looked at."""
+    """Number of first records scanned."""
     alone: int | None = None
-    """How many are; None where all records were too many to be counted."""
+    """Number of unique records (people); None if there are too many records to count."""
     each: bool | None = None
-    """Whether each of the first records (people in them) is alone among all, and not just nearly
-    each; None where all records were too many even to be read."""
+    """Whether all of the first records (people), instead of nearly all, are unique in the whole
+    table; None if there are too many records even to read."""
     distinct: int = 0
-    """How many different values (combinations) the first records have, where no more is known."""
+    """Number of distinct values (combinations) in the first records, if nothing else is known."""
 
 
 class _Look(NamedTuple):
-    """What the first records have in some columns."""
+    """Statistics of some columns in the first records."""
 
     columns: Columns
     values: Sequence[int]
-    """How many different values in each."""
+    """Number of distinct values of each."""
     records: int
     members: int
-    """How many people they are about, or how many they are."""
+    """Number of people, or of records without an entity."""
     combinations: Statement | None
 
     @property
     def may_tell_apart(self) -> bool:
-        """Whether there are enough combinations for that, if all that can be occur."""
+        """Whether there are enough possible combinations of values to identify nearly all."""
         most = prod(values + 1 for values in self.values)
         return _are_nearly_all(min(most, self.records), self.members)
 
 
 def telling_apart(plan: Plan, records: int, people: int, ask: Session) -> Iterator[TellingApart]:
-    """The columns that do by themselves; where there are none, those that do together.
+    """The columns that identify nearly all records by themselves; if there are none, those that do
+    together.
 
-    Who is alone in all records is so among the first, so these are looked at, and all only where
-    the first say that there may be something to find.
+    A record that is unique in the whole table is unique among the first records too. So these are
+    scanned first, and the whole table only if they give reason to.
     """
     counting = _Counting(plan, records, people if plan.bound.entity else records, ask)
     looks = [_looked(each, ask) for each in plan.first_looks]
@@ -98,7 +99,7 @@ def _together(looks: Sequence[_Look], counting: _Counting, ask: Session) -> Iter
 
 
 class _Counting:
-    """Counts who is alone, as long as that takes no more than an audit may."""
+    """Counts unique records within the budget of an audit."""
 
     def __init__(self, plan: Plan, records: int, members: int, ask: Session) -> None:
         self._steps = {each.columns: each for each in plan.alone}
@@ -107,14 +108,14 @@ class _Counting:
 
     @property
     def all_are_few(self) -> bool:
-        """Whether all records are so few that whoever is alone is counted."""
+        """Whether the table is small enough to count unique records in all of it."""
         return self._records <= ALL_COUNTED
 
     def can_count(self, columns: Columns) -> bool:
         return columns in self._steps and self._records * len(columns) <= self._cells
 
     def counted(self, columns: Columns, look: _Look, distinct: int = 0) -> Iterator[TellingApart]:
-        """What the columns are found to tell apart, if it is nearly all."""
+        """The finding for these columns, if nearly all records are unique in them."""
         apart = TellingApart(tuple(column.name for column in columns), self._members, look.records)
         if not self.can_count(columns):
             yield apart._replace(distinct=distinct)
@@ -139,7 +140,7 @@ def _are_nearly_all(some: int, members: int) -> bool:
 
 
 def said_of(found: Sequence[TellingApart], *, of_people: bool) -> Iterator[str]:
-    """What a reader must know of them, in few sentences."""
+    """Warnings about these columns, in few sentences."""
     alone = [each for each in found if len(each.columns) == 1]
     if len(alone) > _MOST_SENTENCES:
         yield _of_many(alone, of_people)
@@ -200,7 +201,8 @@ def _of_many(found: Sequence[TellingApart], of_people: bool) -> str:
 
 
 def _of_the_first(found: TellingApart, of_people: bool) -> str:
-    """Whom of the first; no number of them, as another database may begin with others."""
+    """Phrase for these records, without their number, since another database may return other first
+    records."""
     whom = "of the people in" if of_people else "of"
     return f"{'each' if found.each else 'nearly each'} {whom} {_the_first(found)}"
 

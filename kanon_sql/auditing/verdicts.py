@@ -1,7 +1,7 @@
-"""What the rows of a plan's steps mean: summary, risks, verdicts, warnings. Pure arithmetic.
+"""Verdicts of the checks, computed from the rows of a plan's steps. Pure arithmetic.
 
-`Sizes` are rows of the classes step, one for each class size, smallest first; they say all there
-is to say of the quasi-identifiers alone.
+`Sizes` are the rows of the classes step, one per class size in ascending order; they determine
+every figure that depends on the quasi-identifiers alone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ASSUMED_ATTACKER = (
 
 
 def verdicts(plan: Plan, answers: Answers) -> Iterator[CheckResult]:
-    """The verdict of each check, in the order in which they were asked."""
+    """The verdict of each check, in the order of the spec."""
     for check in plan.bound.checks:
         if not answers.sizes:
             yield CheckResult(check.model.name(), check.model.parameters, None, None)
@@ -125,7 +125,7 @@ def _homogeneity(check: BoundCheck, plan: Plan, answers: Answers) -> CheckResult
 def _sensitive(
     check: BoundCheck, model: SensitiveModel, plan: Plan, answers: Answers
 ) -> CheckResult:
-    """The worst class, whatever is measured of it."""
+    """The verdict of a check on a sensitive attribute: its measure in the worst class."""
     rows, label, of_people = _rows_of(check, plan, answers)
     column = f"kanon_{label}"
     achieved = _worst(model, (row[column] for row in rows))
@@ -146,8 +146,8 @@ def _sensitive(
 
 
 def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, str, Row | None]:
-    """The rows that answer a check on a sensitive attribute, its label in them, and what was
-    asked of people besides."""
+    """The rows that answer a check on a sensitive attribute, its label in their columns, and the
+    row counted in people, if any."""
     for asked in plan.distances:
         if asked.labelled.check is check:
             found = answers.distances[asked.step.name]
@@ -163,7 +163,8 @@ def _rows_of(check: BoundCheck, plan: Plan, answers: Answers) -> tuple[Sizes, st
 def _violating_people(
     plan: Plan, rows: Sizes, of_people: Row | None, classes: str, people: str
 ) -> int | None:
-    """How many people are in a violating class: all of its people, where each is in one class."""
+    """Number of people in a violating class. If each person is in one class, the sum of those
+    classes' sizes."""
     if plan.bound.entity is None:
         return None
     if of_people is not None:
@@ -172,14 +173,14 @@ def _violating_people(
 
 
 def _people_where(plan: Plan, answers: Answers, holds: Callable[[int], bool]) -> int | None:
-    """How many people have such a size of their smallest class; None without an entity."""
+    """Number of people whose smallest class has such a size; None without an entity."""
     if plan.bound.entity is None:
         return None
     return sum(count for size, count in answers.counted if holds(size))
 
 
 def _worst(model: SensitiveModel, found: Iterator[Any]) -> int | float | None:
-    """The least or greatest measure of any class; None where no class has one."""
+    """The least or greatest measure over the classes; None if no class has one."""
     measures = [measure for measure in found if measure is not None]
     if not measures:
         return None
@@ -188,7 +189,7 @@ def _worst(model: SensitiveModel, found: Iterator[Any]) -> int | float | None:
 
 
 def _beside(model: SensitiveModel, achieved: Any, column: str, rows: Sizes) -> dict[str, Any]:
-    """What a model says beside what it achieves."""
+    """Further measures of a model, as details of its result."""
     match model:
         case RecursiveClDiversity(allowed=None):
             return {"confidence": _confidence(achieved, model.l)}
@@ -200,7 +201,7 @@ def _beside(model: SensitiveModel, achieved: Any, column: str, rows: Sizes) -> d
 
 
 def _confidence(c: float, l: int) -> float:  # noqa: E741 - the name that the field uses
-    """How sure one may be of a value in the worst class, l - 2 others ruled out."""
+    """Confidence in a value in the worst class, with l - 2 other values ruled out."""
     if math.isinf(c):
         return 1.0
     return c if l == 1 else c / (c + 1)
@@ -252,7 +253,7 @@ def _against_reference(
         case DeltaPresence():
             achieved = {end: _or_none(row[f"kanon_{label}_{end}"], float) for end in ("min", "max")}
             violating = (violating[0], _or_none(row.get(f"kanon_{label}_violated_population")))
-            # Nobody was asked for where no class is out of bounds.
+            # The people query is skipped where no class is out of bounds.
             if plan.bound.references[step.reference].entity and not violating[0]:
                 of_people = {f"kanon_{label}_violated_people": violating[0]}
             holds = not violating[0] and contained
@@ -321,7 +322,7 @@ def _prosecutor_risk(
 def _within(
     model: RiskModel, *, highest: Fraction, average: Fraction | float, at_risk: Fraction
 ) -> bool:
-    """Whether each bound that is given is kept."""
+    """Whether all given bounds hold."""
     return (
         _at_most(highest, model.max_highest)
         and _at_most(average, model.max_average)
@@ -330,7 +331,7 @@ def _within(
 
 
 def _at_most(found: Fraction | float, bound: Number | None) -> bool:
-    """Whether a number keeps a bound; a sum in floating point may exceed it by the slack."""
+    """Whether a number is within a bound; a floating-point sum may exceed it by the slack."""
     if bound is None:
         return True
     if isinstance(found, Fraction):
@@ -356,8 +357,9 @@ def _sample_uniqueness(
 def _population_uniqueness(
     check: BoundCheck, model: PopulationUniqueness, plan: Plan, answers: Answers
 ) -> CheckResult:
-    """Of people the profiles are counted: each has one, and a sample of people is one of
-    profiles, as the estimators have it, which it is not of classes that share people."""
+    """Estimated population uniqueness. With an entity, estimated from profiles (the set of classes
+    a person is in): each person has exactly one, so a sample of people is a sample of profiles, as
+    the estimators assume. It is no sample of classes, because classes share people."""
     _refuse_small_population(model, plan, answers)
     estimates = population_uniqueness(_profile_sizes(answers), model.population)
     achieved = estimates.estimate(model.estimator)
@@ -387,8 +389,9 @@ def _population_uniqueness(
 def _k_map_estimate(
     check: BoundCheck, model: KMapEstimate, plan: Plan, answers: Answers
 ) -> CheckResult:
-    """A class has each of its people with the chance that a person is in the sample, whatever
-    other classes they are in, so that only the sample itself is counted in people."""
+    """The k-map estimate from class sizes. A person of a class is in the sample with a probability
+    that does not depend on their other classes, so only the size of the sample is counted in
+    people."""
     _refuse_small_population(model, plan, answers)
     required = required_class_size(
         model.k, everyone(answers.counted), model.population, float(model.alpha), model.test
@@ -419,7 +422,7 @@ def _refuse_small_population(
 
 
 def _profile_sizes(answers: Answers) -> dict[int, int]:
-    """How many profiles of each size there are; classes, where there are no people to have one."""
+    """Number of profiles by size; of classes, without an entity."""
     rows, counted = (
         (answers.profiles, "kanon_profiles")
         if answers.profiles
@@ -438,7 +441,7 @@ def _verdict(
     details: Mapping[str, Any],
     people: int | None = None,
 ) -> CheckResult:
-    """The result of a check; what did not gate has neither a verdict nor violations."""
+    """The result of a check; one that does not gate has neither a verdict nor violations."""
     return CheckResult(
         model=check.model.name(),
         parameters=check.model.parameters,

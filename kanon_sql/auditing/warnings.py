@@ -1,4 +1,4 @@
-"""What a reader must know beside the verdicts, each in a sentence or two."""
+"""Warnings to accompany the verdicts, a sentence or two each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kanon_sql.sql.tables import Row
 
 
 def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
-    """What a reader must know beside the verdicts, each in a sentence or two."""
+    """All warnings of an audit, a sentence or two each."""
     if not answers.sizes:
         return
     yield from left_out(plan.bound)
@@ -54,7 +54,7 @@ def warnings(plan: Plan, answers: Answers) -> Iterator[str]:
 
 
 def left_out(bound: ResolvedQuestion) -> Iterator[str]:
-    """Files that a glob could be thought to have read."""
+    """Warnings about files that a glob skips."""
     for table in bound.tables:
         if table.left_out:
             yield (
@@ -78,7 +78,7 @@ def _profiles(answers: Answers) -> Iterator[str]:
 
 
 def _constant(look: SpellingLook, answers: Answers) -> Iterator[str]:
-    """A table that gives its one value away leaves classes nothing to add."""
+    """A warning about a constant sensitive attribute, which classes cannot reveal more of."""
     name, row = look.column.name, answers.looks.get(look.at_all.name)
     if row is None or row["kanon_values"] > 1:
         return

@@ -1,7 +1,7 @@
-"""The riskiest records of a release, for people who try to find whom they are about.
+"""Samples the riskiest records of a release for a manual re-identification test.
 
-The motivated intruder of the UK regulator's guidance; exception 3 to k-map. A worksheet has the
-quasi-identifiers as they are released, so it is personal data, and only its owner may read it.
+The motivated intruder test of the UK regulator's guidance; exception 3 to k-map. A worksheet holds
+the quasi-identifiers as released, so it is personal data, and only its owner may read it.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def write_worksheet(
     timeout: float | None = None,
     watch: Watch | None = None,
 ) -> int:
-    """Write the `sample` riskiest records of a table into `output`, a CSV file with empty columns
-    for what came of trying each; gives how many there are.
+    """Write the `sample` riskiest records of a table to `output`, a CSV file with empty columns for
+    the results of the test; returns their number.
 
-    The riskiest have the fewest people in the reference, or the smallest class without one; of
-    equals the `seed` chooses, whatever their order in the table. Where there is an entity a class
-    has a row for each of its people.
+    The riskiest have the fewest people in the reference or, without one, the smallest class; `seed`
+    breaks ties, independent of the order in the table. With an entity, a class has one row for each
+    of its people.
 
     Raises `SpecError` without `show_values`, `NoDataError` for a table without records.
     """
@@ -88,7 +88,7 @@ def write_worksheet(
 
 
 def _rows(ask: Session, bound: ResolvedQuestion, sample: int, seed: int) -> list[list[str]]:
-    """A row for each record, or each person, of the riskiest classes."""
+    """One row for each record, or each person, of the riskiest classes."""
     for precondition in preconditions(bound):
         fault = precondition.fault(ask.row(precondition.step))
         if fault is not None:
@@ -164,7 +164,7 @@ def _of_class(found: Row, compared: Sequence[Pair], bound: ResolvedQuestion) -> 
 
 
 def _text(bound: ResolvedQuestion, rows: Sequence[Sequence[str]]) -> str:
-    """The file: what it is, its columns, and a numbered row for each record."""
+    """The file: a comment on its content, the column names, and a numbered row for each record."""
     file = io.StringIO()
     sizes = SIZES if bound.references else SIZES[:1]
     names = [column.name for column in bound.quasi_identifiers]
