@@ -1,1 +1,2 @@
-"""What columns tell of people before anything is demanded; it judges nothing."""
+"""Profiles tables before any check: what each column, and small sets of them, reveal about
+people."""

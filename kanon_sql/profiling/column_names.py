@@ -1,10 +1,10 @@
-"""What a column's name says of it: a table of words, in the languages in which people name columns.
+"""Infers the meaning of a column from its name, by a multilingual table of words.
 
-A name is taken apart into words (`birthDate`, `date_of_birth`, `GEB-DATUM`), without case, accents
-and numbers; a word of the table may be any one of these, or several of them that follow each other,
-written together. The most of them count, so that a country of birth is no date of birth, and of
-several meanings the first of the table. A name says what somebody meant, never what a column holds:
-nothing is harmless because its name is unknown.
+A name is split into words (`birthDate`, `date_of_birth`, `GEB-DATUM`), without case, accents and
+digits; an entry of the table matches one word, or several consecutive ones written together. The
+match of most words wins, so that a country of birth is not a date of birth, then the first meaning
+in the table. A name tells the intention, never the content: an unknown name makes no column
+harmless.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Part = Literal["identifier", "quasi_identifier", "sensitive", "undecided"]
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a word in a name stands for, and the part that such a column mostly plays."""
+    """The meaning of a word in a name, and the usual role of such a column."""
 
     spoken: str
     part: Part
     certain: bool = False
-    """Whether it names a person outright whatever its values are like."""
+    """Whether it names a person directly, whatever its values."""
 
 
 MEANINGS: dict[Meaning, str] = {
@@ -187,14 +187,14 @@ MEANINGS: dict[Meaning, str] = {
         cijfer
         """,
 }  # fmt: skip
-"""By what a word stands for: the words."""
+"""The words for each meaning."""
 
 LONGEST = 5
-"""Of how many words in a name one word of the table may be made."""
+"""Maximum number of consecutive words that one entry of the table matches."""
 
 
 def meaning_of(name: str) -> Meaning | None:
-    """What a column's name says of it, or None.
+    """The meaning of a column by its name, or None.
 
     >>> for name in ("patient_id", "Geb.-Datum", "E-Mail", "maritalStatus"):
     ...     print((found := meaning_of(name)).part, "·", found.spoken)
@@ -208,12 +208,12 @@ def meaning_of(name: str) -> Meaning | None:
     known = [part for part in _parts(name) if part.text in _meanings()]
     best = min(known, key=lambda part: (-part.words, _meanings()[part.text].place), default=None)
     found = _meanings()[best.text].meaning if best else None
-    # A column that is called nothing else holds names of people more often than of things.
+    # A column called just "name" more often holds names of people than of things.
     return replace(found, certain=True) if found and words_of(name) == ["name"] else found
 
 
 class _Placed(NamedTuple):
-    """A meaning, and its place in the table."""
+    """A meaning with its position in the table."""
 
     place: int
     meaning: Meaning
@@ -230,14 +230,14 @@ def _meanings() -> dict[str, _Placed]:
 
 
 class _Run(NamedTuple):
-    """Words of a name that follow each other, written together."""
+    """Consecutive words of a name, written together."""
 
     words: int
     text: str
 
 
 def _parts(name: str) -> Iterator[_Run]:
-    """Each word of a name, and each run of words as one."""
+    """Each run of consecutive words of a name, joined."""
     words = words_of(name)
     for start in range(len(words)):
         for end in range(start + 1, min(len(words), start + LONGEST) + 1):
@@ -245,7 +245,7 @@ def _parts(name: str) -> Iterator[_Run]:
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name, in small letters without accents and numbers.
+    """The words of a name, in lower case without accents and digits.
 
     >>> words_of("Date_de_naissance2"), words_of("KFZKennzeichen"), words_of("größe")
     (['date', 'de', 'naissance'], ['kfz', 'kennzeichen'], ['groesse'])

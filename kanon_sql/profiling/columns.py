@@ -1,7 +1,9 @@
-"""What each column of a table does by itself, what it looks like, and what candidates add.
+"""Statistics of each column by itself, its likely role, and the ranking of candidates by what they
+add.
 
-A column is told by its name and by what its values are like: how many there are, how long, whether
-they spell numbers. No value is asked for. What neither name nor values tell stays undecided.
+The likely role follows from a column's name and from aggregates of its values: how many there are,
+their length, whether they parse as numbers. No value is fetched. A column without evidence stays
+undecided.
 """
 
 from __future__ import annotations
@@ -23,35 +25,36 @@ from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Row
 
 AT_ONCE = 16
-"""How many columns one statement looks at."""
+"""Number of columns per statement."""
 FEW_RECORDS = 20
-"""With fewer records than that nothing follows from many different values."""
+"""Minimum number of records for conclusions from the number of distinct values."""
 MOST_RANKED = 30
-"""How many candidates are ranked by what they add."""
+"""Maximum number of candidates ranked by what they add."""
 IN_TURN = 3
-"""How many of these one after the other; the others are ranked by what they add to them."""
+"""Number of greedy steps of the ranking; the remaining candidates are ranked by what they add to
+the columns chosen so far."""
 PHRASE = 30
-"""From how many characters on, on average, a text of several words is free text."""
+"""Minimum average length, in characters, of free text."""
 OFTEN = 5
-"""How often a text recurs, on average, that is a label and was not written for one record."""
+"""Average number of occurrences from which a text is a label rather than free text."""
 
 
 @dataclass(frozen=True)
 class Looks:
-    """What the values of a column are like, of which no one is told."""
+    """Aggregates of a column's values, without any value itself."""
 
     known: int
-    """How many different ones there are, without NULL."""
+    """Number of distinct values, without NULL."""
     shortest: int
     longest: int
     length: float
-    """The average, of the different ones."""
+    """Average length of the distinct values."""
     phrases: int
-    """How many have several words."""
+    """Number of values with more than one word."""
     numbers: int
     whole: int
     codes: int
-    """How many begin with a zero that a number would not have."""
+    """Number of values with a leading zero, which numbers do not have."""
     dates: int
     least: float | None
     most: float | None
@@ -69,14 +72,14 @@ class Looks:
         return 0 < self.known == self.dates and not self.are_numbers
 
     def are_free_text(self, of_records: int) -> bool:
-        """Whether people wrote them, each for a record or a few of these."""
+        """Whether the values are texts written for one record or a few."""
         recur = self.known * OFTEN < of_records
         return self.length >= PHRASE and 2 * self.phrases > self.known and not recur
 
 
 @dataclass(frozen=True)
 class LookedAt:
-    """A column with what was found of it; nothing where its values can't be compared."""
+    """A column with its statistics; None for values that cannot be compared."""
 
     column: Column
     itself: Row | None = None
@@ -85,26 +88,26 @@ class LookedAt:
 
 @dataclass(frozen=True)
 class Numbered:
-    """A column with its place in a question."""
+    """A column with its number in a statement."""
 
     number: int
     column: BoundColumn
 
 
 def comparable(column: Column) -> bool:
-    """Whether the column holds single values that SQL tells apart."""
+    """Whether the column holds scalar values that SQL can compare."""
     return column.unusable_because is None and family(column.type) not in ("nested", "span")
 
 
 def bound_column(column: Column) -> BoundColumn:
-    """The column as a question reads it."""
+    """The column as a statement reads it."""
     return BoundColumn(column.name, column.type, column.name)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table, in the records that a question is about. `relation` is what they are
-    read in, and `tables` what that reads."""
+    """The columns of a table, in the records that a question covers. `relation` is the relation
+    they are read from, and `tables` are the tables that it reads."""
 
     ask: Session
     bound: ResolvedQuestion
@@ -113,7 +116,7 @@ class Columns:
     records: int
 
     def looked_at(self, columns: Sequence[Column]) -> list[LookedAt]:
-        """Each column with what it does by itself and what its values look like."""
+        """Each column with its statistics and aggregates of its values."""
         asked = [each for each in columns if comparable(each)]
         records = f"the {counted(self.bound)} of {self.bound.table.name}"
         itself = self._each(
@@ -154,7 +157,7 @@ class Columns:
         columns: Sequence[Column],
         sql: Callable[[Sequence[Numbered]], str],
     ) -> dict[str, Row]:
-        """By its name the row of each column, some columns at a time."""
+        """The row of each column by name, queried in batches of columns."""
         found: dict[str, Row] = {}
         for place, start in enumerate(range(0, len(columns), AT_ONCE), start=1):
             some = columns[start : start + AT_ONCE]
@@ -195,7 +198,8 @@ def _looks(row: Row) -> Looks:
 
 
 def told(found: LookedAt, records: int, members: int, role: str | None = None) -> ColumnProfile:
-    """What is said of a column. `members` are what those alone are of: people, or the records."""
+    """The profile of a column. `members` is the number of people, or of records without an
+    entity."""
     column, row, looks = found.column, found.itself, found.looks
     if row is None or looks is None:
         looks_like, why = _uncomparable(column)
@@ -229,7 +233,7 @@ def _uncomparable(column: Column) -> tuple[LooksLike, str]:
 def _told(
     column: Column, looks: Looks, values: int, nulls: int, records: int
 ) -> tuple[LooksLike, str]:
-    """What a column looks like, and why."""
+    """The likely role of a column, and the reason."""
     known = records - nulls
     if not known:
         return "constant", "NULL in every record"
@@ -244,7 +248,7 @@ def _told(
     if meaning is not None and (by_name := _by_name(meaning, looks, known)):
         looks_like, why = by_name
         return looks_like, f"{why}; {share}" if is_unique and looks_like != "identifier" else why
-    # A number of something differs in every record; an amount does in nearly every one.
+    # Record numbers differ in every record; amounts in nearly every one.
     are_amounts = looks.are_numbers and not (looks.are_whole and every)
     if is_unique and not are_amounts:
         return "identifier", share
@@ -256,7 +260,7 @@ def _told(
 
 
 def _by_name(meaning: Meaning, looks: Looks, known: int) -> tuple[LooksLike, str] | None:
-    """What the name of a column says of it, unless its values say otherwise."""
+    """The likely role by the column's name, unless the values contradict it."""
     if meaning.part == "undecided":
         return "undecided", f"named like {meaning.spoken}"
     if meaning.part != "identifier":
@@ -271,16 +275,16 @@ def _by_name(meaning: Meaning, looks: Looks, known: int) -> tuple[LooksLike, str
 
 
 def is_candidate(column: ColumnProfile) -> bool:
-    """Whether somebody may know the column of a person, and so single them out by it."""
+    """Whether an attacker may know the column, so that it could single people out."""
     return column.role is None and column.looks_like in ("quasi_identifier", "undecided")
 
 
 def ranked(
     columns: Iterable[ColumnProfile], combinations: Combinations, places: Sequence[int], k: int
 ) -> tuple[ColumnProfile, ...]:
-    """The same columns, the candidates among them with their rank and what they add.
+    """The columns, with a rank and the number of newly unique records for each candidate.
 
-    `combinations` are those of the candidates, of which the ones at these places are ranked.
+    `combinations` are those of the candidates; only the candidates at `places` are ranked.
     """
     added = dict(_added(combinations, places, k))
     return tuple(
@@ -294,7 +298,7 @@ def ranked(
 def _added(
     combinations: Combinations, places: Sequence[int], k: int
 ) -> Iterator[tuple[str, tuple[int, int]]]:
-    """By its name the rank of each candidate, and how many it leaves newly alone."""
+    """By name, each candidate's rank and number of newly unique records."""
     left = list(places)
     chosen: tuple[int, ...] = ()
     alone, rank = 0, 0
@@ -313,6 +317,6 @@ def _added(
 
 
 def _adds_most(rows: Mapping[int, Row], place: int) -> tuple[int, int, int]:
-    """By those who are alone, then by the classes, then in the order of the table."""
+    """Sort key: unique records, then classes, then the order of the table."""
     row = rows[place]
     return -int(row["kanon_uniques"]), -int(row["kanon_classes"]), place

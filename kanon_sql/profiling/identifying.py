@@ -1,4 +1,4 @@
-"""Which columns of a table identify people: each by itself, every small set, special uniques."""
+"""Finds the columns that identify people: each by itself, every small set, special uniques."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
 Scores = Sequence[tuple[int, int]]
-"""The number of each special record in its file, and its score."""
+"""The number of each special record in its file, with its score."""
 
 
 @dataclass(frozen=True)
 class Identified:
-    """Which columns identify people, as far as that was asked."""
+    """The requested statistics of sets of columns."""
 
     subsets: tuple[SubsetProfile, ...] | None = None
     special_uniques: SpecialUniques | None = None
@@ -55,20 +55,20 @@ class Identified:
 
 @dataclass(frozen=True)
 class RecordCounts:
-    """How many records a table has, and how many people where these are counted."""
+    """Number of records of a table, and of people with an entity."""
 
     records: int
     people: int | None = None
 
     @property
     def members(self) -> int:
-        """How many there are of what is counted."""
+        """Number of people, or of records without an entity."""
         return self.records if self.people is None else self.people
 
 
 @dataclass(frozen=True)
 class OpenProfile:
-    """The profile of a table of which nobody has said what may be known."""
+    """The profile of a table without quasi-identifiers."""
 
     columns: tuple[ColumnProfile, ...]
     looked_at: tuple[LookedAt, ...]
@@ -77,9 +77,9 @@ class OpenProfile:
 
 
 def counted_records(bound: ResolvedQuestion, ask: Session) -> RecordCounts:
-    """How many records (and people) a question is about.
+    """Number of records (and people) that a question covers.
 
-    Raises `InputError` where some belong to nobody, or a condition can't be asked.
+    Raises `InputError` if some belong to nobody, or if the condition cannot be evaluated.
     """
     for precondition in preconditions(replace(bound, checks=(), weight=None)):
         fault = precondition.fault(ask.row(precondition.step))
@@ -103,14 +103,15 @@ def counted_records(bound: ResolvedQuestion, ask: Session) -> RecordCounts:
 
 
 def _some_column(bound: ResolvedQuestion) -> list[BoundColumn]:
-    """What is read where only records are counted."""
+    """The columns to read for counting records alone."""
     return [] if bound.entity else [bound_column(bound.table.columns[0])]
 
 
 def open_profile(
     bound: ResolvedQuestion, asked: Identifying, counted: RecordCounts, k: int, ask: Session
 ) -> OpenProfile:
-    """Every column by itself, the candidates by what they add, and what is asked of sets."""
+    """Every column by itself, the candidates ranked by what they add, and the requested statistics
+    of sets."""
     named = named_columns(asked.columns, bound)
     wanted = {column.name for column in named} or set(bound.table.column_names)
     columns = [each for each in bound.table.columns if each.name in wanted]
@@ -144,7 +145,7 @@ def open_profile(
 def _candidates(
     read: Sequence[BoundColumn], profiles: Sequence[ColumnProfile]
 ) -> tuple[BoundColumn, ...]:
-    """The columns that somebody may know, in the order of the table."""
+    """The columns that an attacker may know, in table order."""
     names = {each.column for each in profiles if is_candidate(each)}
     return tuple(column for column in read if column.name in names)
 
@@ -158,7 +159,7 @@ def _passed_over(candidates: Sequence[BoundColumn]) -> Iterator[str]:
 
 
 def identified_by(combinations: Combinations, asked: Identifying, k: int) -> Identified:
-    """What is asked of sets of some columns."""
+    """The requested statistics of sets of these columns."""
     subsets = special = None
     scores: Scores = ()
     warnings: tuple[str, ...] = ()
@@ -176,7 +177,7 @@ def identified_by(combinations: Combinations, asked: Identifying, k: int) -> Ide
 
 
 def _nulls(bound: ResolvedQuestion) -> SpecialNulls:
-    """NULL makes nobody special, unless somebody says that it is a value."""
+    """How special uniques treat NULL: it makes no record special, unless the spec sets `nulls`."""
     return "value" if "nulls" in bound.spec.model_fields_set else "nobody"
 
 
@@ -189,7 +190,7 @@ def _warnings(special: SpecialUniques, found: MinimalUniques) -> Iterator[str]:
 
 
 def _scores(combinations: Combinations, found: MinimalUniques, size: int) -> Scores:
-    """The number and the score of each special record, in the order of the file."""
+    """The number and score of each special record, in file order."""
     if not found.kept:
         raise SpecError("scores: the records of this database have no numbers.")
     bound = combinations.bound
@@ -228,7 +229,8 @@ def _scores(combinations: Combinations, found: MinimalUniques, size: int) -> Sco
 def _read(
     bound: ResolvedQuestion, columns: Sequence[BoundColumn], ask: Session
 ) -> tuple[str, frozenset[str]]:
-    """What the columns are read in: the records, or a copy where to read them is to parse them."""
+    """The relation to read the columns from: the records, or a materialised copy if reading them
+    means parsing a file."""
     of_people = [bound.entity] if bound.entity else []
     others = [each for each in of_people if each.name not in {column.name for column in columns}]
     both = [*columns, *others]
@@ -252,7 +254,7 @@ def _read(
 
 
 def _roles(bound: ResolvedQuestion) -> dict[str, str]:
-    """The part that each column was given, by its name."""
+    """The declared role of each column, by name."""
     given = [
         *((column.name, "quasi_identifier") for column in bound.quasi_identifiers),
         *((column.name, "sensitive") for column in bound.sensitive),
@@ -266,7 +268,7 @@ def _roles(bound: ResolvedQuestion) -> dict[str, str]:
 def _ranked(
     profiles: Sequence[ColumnProfile], combinations: Combinations, k: int
 ) -> Iterator[ColumnProfile]:
-    """The columns with the rank of the candidates, of which the last have few values."""
+    """The columns with ranks for the candidates; only those with most values are ranked."""
     distinct = {each.column: each.distinct or 0 for each in profiles}
     places = range(1, len(combinations.columns) + 1)
     most = sorted(places, key=lambda place: -distinct[combinations.columns[place - 1].name])

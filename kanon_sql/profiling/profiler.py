@@ -1,9 +1,9 @@
-"""Asks what the attacker's background knowledge does to the classes of a table.
+"""Profiles a table: the effect of an attacker's background knowledge on its classes.
 
-Three questions, each put to one column at a time: what if this column is known too, what if this
-quasi-identifier were not known, and how soon is a sensitive value certain once others are ruled
-out. Each is one SELECT, and only counts come back. Where nobody has said yet what an attacker
-knows, the question is which columns identify people.
+Three questions for one column at a time: if this column were known too, if this quasi-identifier
+were not known, and how soon a sensitive value is certain once others are ruled out. Each is one
+SELECT that returns only counts. Without quasi-identifiers, the profile instead finds the columns
+that identify people.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def profile(
     watch: Watch | None = None,
     writes: Sequence[Path] = (),
 ) -> ProfileResult:
-    """Profile every table of `spec` where it lies; its checks and references are not asked.
+    """Profile every table of `spec` in place; its checks and references are ignored.
 
-    `attacker_knows` are the columns to look at, by default all that play no other part than that
-    of a sensitive attribute. `k` is the size below which a class is small. A table without
-    quasi-identifiers is asked which of its columns identify people, and `identifying` says what is
-    asked of sets of columns. The rest is as for an audit, and so are the errors.
+    `attacker_knows` are the columns to test, by default all without a role and the sensitive ones.
+    `k` is the size below which a class is small. For a table without quasi-identifiers the profile
+    finds the columns that identify people; `identifying` are the options for sets of columns. The
+    other parameters and the errors are those of an audit.
     """
     positive_int(k, "k")
     identifying = identifying or Identifying()
@@ -116,8 +116,8 @@ def _refuse_nonsense(
 def scores_file(
     path: Path | None, inputs: Iterable[str], *, show_values: bool, force: bool
 ) -> Path | None:
-    """The file for the scores. Raises `SpecError` where it may not be written, or where no personal
-    data are asked for."""
+    """The file for the scores. Raises `SpecError` if it may not be written, or without consent to
+    personal data."""
     if path is None:
         return None
     if not show_values:
@@ -130,13 +130,13 @@ def scores_file(
 
 
 def _lines(scores: Scores) -> str:
-    """Scores as a CSV file has them."""
+    """The scores as CSV."""
     return "".join(f"{number},{score}\n" for number, score in [("record", "score"), *scores])
 
 
 @dataclass(frozen=True)
 class _Planned:
-    """An open table, its plan where quasi-identifiers are named, and what is asked of it."""
+    """An open table, its plan if it has quasi-identifiers, and the options of the profile."""
 
     table: OpenTable
     plan: ProfilePlan | None
@@ -150,7 +150,7 @@ class _Planned:
 
 @dataclass(frozen=True)
 class _Profiled:
-    """A profile, and the scores of special records, which go into a file of their own."""
+    """A profile, and the scores of special records, which are written to a separate file."""
 
     table: TableProfile
     scores: Scores = ()
@@ -176,7 +176,7 @@ def _planned(
         plan = plan_profile(bound, attacker_knows=attacker_knows, k=k) if named else None
         refuse_what_does_not_fit(identifying, bound)
     except SpecError as error:
-        # What is at fault without a place is not in the spec, but beside it.
+        # An error without a location is in the options, not in the spec.
         raise spec.pointed(error, place) if error.location else error from None
     return _Planned(table, plan, k, identifying)
 
@@ -197,13 +197,13 @@ def _found(planned: _Planned, ask: Session) -> _Profiled:
         plan = planned.plan
         return _answered(planned, plan, ask) if plan else _openly(planned, ask)
     finally:
-        # What failed may have taken with it what was kept.
+        # A failed query may have dropped the temporary relations already.
         with suppress(EngineError):
             planned.table.engine.forget_all()
 
 
 def _openly(planned: _Planned, ask: Session) -> _Profiled:
-    """Which columns identify people, where nobody has said what may be known."""
+    """The profile of a table without quasi-identifiers: the columns that identify people."""
     bound = planned.bound
     counted = counted_records(bound, ask)
     if not counted.records:
@@ -228,7 +228,7 @@ def _openly(planned: _Planned, ask: Session) -> _Profiled:
 
 
 def _of_sets(planned: _Planned, total: int, ask: Session) -> Identified:
-    """What is asked of sets of the quasi-identifiers."""
+    """The statistics of sets of quasi-identifiers, if requested."""
     if not planned.identifying.is_asked:
         return Identified()
     bound = planned.bound
@@ -285,7 +285,7 @@ def _answered(planned: _Planned, plan: ProfilePlan, ask: Session) -> _Profiled:
 
 
 def _same_table(row: Row, total: int, plan: ProfilePlan) -> Row:
-    """The row, if its statement saw as many records as the first one did."""
+    """The row, if its statement counted as many records as the first one."""
     if int(row["kanon_records"]) != total:
         raise EngineError(
             f"{plan.bound.table.name} changed while it was being profiled; run it again."
@@ -348,7 +348,7 @@ def _known_column(
 
 
 def _worst_first(known: KnownColumn) -> tuple[int, ...]:
-    """Identifier-like columns, then by the records that become unique, then by those at risk."""
+    """Sort key: identifier-like columns, then by newly unique records, then by records at risk."""
     return (
         not known.identifier_like,
         -(known.newly_unique_records or 0),

@@ -1,5 +1,5 @@
-"""Proposes a spec from a table: a part for each column, with its reason, levels that fit, and what
-only a person can decide."""
+"""Proposes a spec for a table: a role for each column with its reason, suitable levels, and the
+columns to decide by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kanon_sql.spec.spec import AuditSpec, TableSpec
 from kanon_sql.sql.column_types import family
 
 FEW_VALUES = 10
-"""Up to so many different numbers are categories, and no amounts."""
+"""Maximum number of distinct numbers that are categories instead of amounts."""
 _PARTS: dict[str, Part] = {
     "identifier": "identifiers",
     "quasi_identifier": "quasi_identifiers",
@@ -36,20 +36,21 @@ _PARTS: dict[str, Part] = {
 }
 _POSTCODE = "a postcode"
 _DATES = {"a date of birth", "a date of death", "an event that others may know of"}
-"""What is written with a day first, as in 17.03.1985, loses by a mask what matters least."""
+"""Meanings that get no mask: of a date with the day first, as in 17.03.1985, a mask from the right
+removes the year first and leaves the day."""
 _YEARS = (1800, 2200)
-"""Between which whole numbers are taken for years."""
+"""Range in which integers are taken to be years."""
 _LONGEST_AGE = 130
 _LONGEST_CODE = 16
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A spec to begin with, as the text of its file."""
+    """A proposed spec, as the text of its file."""
 
     spec: ProposedSpec
     output: Path | None = None
-    """Where it was written."""
+    """The path it was written to."""
 
     @property
     def text(self) -> str:
@@ -57,7 +58,7 @@ class Proposal:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """The columns that a person has to decide about."""
+        """The columns to decide by hand."""
         return tuple(column.name for column in self.spec.of("undecided"))
 
     def __str__(self) -> str:
@@ -74,10 +75,10 @@ def propose(
     timeout: float | None = None,
     watch: Watch | None = None,
 ) -> Proposal:
-    """Propose a spec for the one table of `spec`, whose own parts are taken for decided; write it
-    to `output` if that is named.
+    """Propose a spec for the single table of `spec`, keeping the roles it already gives; write it
+    to `output` if given.
 
-    Raises `SpecError`, `InputError` (a table without records too) and `EngineError`.
+    Raises `SpecError`, `InputError` (also for a table without records) and `EngineError`.
     """
     [asked] = spec.tables
     where = asked.connect or (engine if isinstance(engine, str) else None)
@@ -137,8 +138,8 @@ def _profiled(bound: ResolvedQuestion, ask: Session) -> _Found | _Failed:
 
 
 def _source(asked: TableSpec, output: Path | None, *, is_file: bool) -> str | None:
-    """The source as the file names it: relative to where that lies; None for data that has no name
-    there, which a person has to give it."""
+    """The source as named in the file: relative to the file's folder; None for data without a name,
+    which the user has to fill in."""
     if not isinstance(asked.source, str | Path):
         return None
     source = str(asked.source)
@@ -146,14 +147,14 @@ def _source(asked: TableSpec, output: Path | None, *, is_file: bool) -> str | No
 
 
 def _from(output: Path | None, file: str) -> str:
-    """A file's path as seen from the folder that the spec is written into."""
+    """A path relative to the folder of the spec file."""
     if output is None or os.path.isabs(os.path.expanduser(file)):
         return file
     return os.path.relpath(file, output.parent)
 
 
 def _settings(asked: TableSpec, where: str | None, output: Path | None) -> dict[str, Any]:
-    """What was said of how the table is read."""
+    """The settings for reading the table."""
     said: dict[str, Any] = {}
     if where:
         said["connect"] = _without_secret(where, output)
@@ -166,7 +167,7 @@ def _settings(asked: TableSpec, where: str | None, output: Path | None) -> dict[
 
 
 def _without_secret(url: str, output: Path | None) -> str:
-    """The URL, unless it holds what no file should. Raises `SpecError` that does not repeat it."""
+    """The URL, unless it holds a secret. Raises `SpecError` that does not repeat it."""
     if url.startswith("duckdb:"):
         return f"duckdb:{_from(output, url.removeprefix('duckdb:'))}"
     try:
@@ -189,7 +190,7 @@ def _without_secret(url: str, output: Path | None) -> str:
 
 
 def _columns(profile: OpenProfile, counted: RecordCounts) -> list[ProposedColumn]:
-    """The columns in the order of the table; quasi-identifiers by what they add."""
+    """The columns in table order; quasi-identifiers by what they add."""
     looked_at = {each.column.name: each for each in profile.looked_at}
     proposed = [
         (column.rank or math.inf, _proposed(column, looked_at[column.column], counted))
@@ -207,7 +208,7 @@ def _proposed(column: ColumnProfile, found: LookedAt, counted: RecordCounts) -> 
 
 
 def _reason(column: ColumnProfile, counted: RecordCounts) -> str:
-    """Why a column is proposed for its part, in words and shares."""
+    """The reason for a column's proposed role, in words and shares."""
     if column.distinct is None:
         return column.why
     by_name = column.why.startswith(BY_NAME)
@@ -242,7 +243,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def levels_for(column: ColumnProfile, found: LookedAt) -> tuple[Any, ...]:
-    """Levels that fit what the values are like; none where only a hierarchy could say."""
+    """Levels that suit the values; none if only a hierarchy file could define them."""
     looks = found.looks
     if looks is None or looks.known < 2:
         return ()
@@ -258,14 +259,14 @@ def levels_for(column: ColumnProfile, found: LookedAt) -> tuple[Any, ...]:
 
 
 def _is_code(looks: Looks, spoken: str) -> bool:
-    """Whether the values are codes of one length, from which a mask takes one character after the
-    other."""
+    """Whether the values are codes of equal length, which a mask can shorten character by
+    character."""
     one_length = 2 < looks.shortest == looks.longest <= _LONGEST_CODE
     return one_length and (bool(looks.codes) or spoken == _POSTCODE)
 
 
 def _widths(looks: Looks, spoken: str) -> Sequence[float | int]:
-    """The widths of intervals, each a multiple of the one before; round numbers all."""
+    """Interval widths, each a multiple of the previous one, all round numbers."""
     if looks.least is None or looks.most is None:
         return ()
     span = looks.most - looks.least
@@ -282,7 +283,7 @@ def _widths(looks: Looks, spoken: str) -> Sequence[float | int]:
         return ()
     step: float | int = 10**power if power >= 0 else float(f"1e{power}")
     widths = [_round(step * times) for times in (1, 5, 10)]
-    # Whole numbers in intervals of one stay what they are.
+    # Intervals of width one leave integers unchanged.
     return tuple(width for width in widths if width != 1 or not looks.are_whole)
 
 

@@ -1,4 +1,4 @@
-"""A profile that prints itself."""
+"""The result of a profile, with its representations."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class ProfileResult(Displayed):
-    """What background knowledge does to every table looked at. Prints itself as the command does.
+    """The effect of background knowledge on every table. Its string form is the command's output.
 
-    Nothing is demanded, so nothing is violated: the status is measured, no_data or error.
+    There are no checks, so nothing is violated: the status is measured, no_data or error.
     """
 
     tables: tuple[TableProfile, ...]
@@ -36,7 +36,7 @@ class ProfileResult(Displayed):
         return EXIT_CODES[self.status]
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as the JSON has it: plain values."""
+        """The result as plain values, as in the JSON."""
         return {
             "kanon_sql": self.version,
             "status": self.status,
@@ -52,9 +52,9 @@ class ProfileResult(Displayed):
 
         return profile.page(self.tables)
 
-    # IPython looks for it in the class that has a __repr__.
+    # IPython looks it up in the class that defines __repr__.
     _repr_pretty_ = Displayed._repr_pretty_
 
     def __repr__(self) -> str:
-        """One line; `print` and notebooks show the whole."""
+        """One line; `print` and notebooks show everything."""
         return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])

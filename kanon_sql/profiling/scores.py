@@ -1,4 +1,4 @@
-"""From counts of minimal sample uniques to scores: SUDA2 and DIS-SUDA, in exact whole numbers.
+"""SUDA2 and DIS-SUDA scores from counts of minimal sample uniques, in exact integers.
 
 Elliot, Manning, Ford 2002, A computational algorithm for handling the special uniques problem,
 IJUFKS 10(5); Skinner and Elliot 2002, A measure of disclosure risk for microdata, JRSS B 64(4);
@@ -11,11 +11,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 Scores = Mapping[int, int]
-"""How many records have each score."""
+"""Number of records by score."""
 
 
 def score(counts: Sequence[int], columns: int) -> int:
-    """The score of a record with so many minimal sample uniques of the sizes 1, 2, …
+    """The score of a record by its numbers of minimal sample uniques of the sizes 1, 2, …
 
     >>> score([1, 0, 0], columns=3), score([0, 2, 0], columns=3), score([0, 0, 1], columns=3)
     (2, 2, 1)
@@ -30,8 +30,8 @@ def score(counts: Sequence[int], columns: int) -> int:
 def contributions(
     uniques: Iterable[tuple[Sequence[str], int]], columns: Sequence[str]
 ) -> dict[str, float | None]:
-    """The share of all scores, in per cent, of the sets that each column is in; `uniques` are the
-    sets, each with its minimal sample uniques. None where there are none.
+    """For each column, the share of the total score, in per cent, of the sets that contain it;
+    `uniques` are the sets with their numbers of minimal sample uniques. None if there are none.
 
     >>> contributions([(["a"], 1), (["a", "b"], 2)], ["a", "b"])
     {'a': 100.0, 'b': 66.66666666666667}
@@ -43,16 +43,16 @@ def contributions(
         total += gained
         for name in names:
             parts[name] += gained
-    # The ratio of two whole numbers is rounded once, however large they are.
+    # The ratio of two integers is rounded only once, however large they are.
     return {name: 100 * part / total if total else None for name, part in parts.items()}
 
 
 def dis(scores: Scores, pairs: int, columns: int, fraction: float) -> dict[int, float]:
-    """The DIS-SUDA score of a record by its score: how likely a match with it is a correct one,
-    were the heuristic true. `pairs` are the classes of two records on all columns.
+    """The DIS-SUDA score by score: the heuristic probability that a match with such a record is
+    correct. `pairs` is the number of classes of two records on all columns.
 
     1 / (1 + 2 s2 (1 − π) / (π · score^E · A)) with E = 1 + (8 − K)/20 and A = Σ score^−E over all
-    scores; in logarithms, as factorials are large. With no pairs it is 1 for all.
+    scores; in logarithms, as factorials are large. Without pairs it is 1 for all.
 
     >>> round(dis({1: 1, 2: 1}, pairs=1, columns=8, fraction=0.5)[2], 12)
     0.6

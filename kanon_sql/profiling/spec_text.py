@@ -1,4 +1,4 @@
-"""A proposed spec as the text of a YAML file, with the reason of every line beside it."""
+"""Writes a proposed spec as YAML text, with the reason for each line in a comment."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ _OTHERWISE_READ = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 @dataclass(frozen=True)
 class ProposedColumn:
-    """A column, the part that is proposed for it, and why."""
+    """A column with its proposed role and the reason."""
 
     name: str
     part: Part
     reason: str
     levels: tuple[Any, ...] = ()
-    """How a quasi-identifier may be generalised; without any, a hierarchy file could say."""
+    """Levels of a quasi-identifier; if empty, a hierarchy file could define them."""
 
 
 @dataclass(frozen=True)
 class ProposedSpec:
-    """What a spec file is to say of one table; parts that somebody decided have no reason."""
+    """The content of a spec file for one table; roles that the user gave have no reason."""
 
     table: str
-    """What people call it."""
+    """Display name of the table."""
     records: int
     source: str | None
-    """None where it is data that no file can name."""
+    """None for data that no file can name."""
     columns: tuple[ProposedColumn, ...]
     k: int
     entity: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What else was said of the table, as in connect, where or delimiter."""
+    """Further settings of the table, such as connect, where or delimiter."""
     by_connection: bool = False
-    """Whether it was read by a connection that no file can name."""
+    """Whether it was read through a connection object, which no file can name."""
 
     def of(self, part: Part) -> list[ProposedColumn]:
         return [each for each in self.columns if each.part == part]
@@ -176,20 +176,20 @@ def _because(reason: str) -> str:
 
 
 def scalar(text: str) -> str:
-    """A text as a YAML scalar, quoted where it could be read as something else.
+    """A text as a YAML scalar, quoted if it could be parsed as something else.
 
     >>> print(scalar("Größe"), scalar("no"), scalar("a: b"), scalar("x\\ny"), scalar("🏠"))
     Größe "no" "a: b" "x\\ny" "🏠"
     """
     if _PLAIN.fullmatch(text) and text.isprintable() and text.lower() not in _OTHERWISE_READ:
         return text
-    # What JSON escapes YAML reads in the same way; what can't be seen has a number in both.
+    # YAML reads JSON escapes alike; non-printable characters get numeric escapes valid in both.
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in quoted)
 
 
 def _flow(value: Any) -> str:
-    """Plain values in one line.
+    """Plain values in YAML flow style, on one line.
 
     >>> _flow([{"width": 5}, "suppress"])
     '[{width: 5}, suppress]'
@@ -207,5 +207,5 @@ def _flow(value: Any) -> str:
 
 
 def shortly(reasons: Sequence[str]) -> str:
-    """Reasons as one; those that say nothing are left out."""
+    """The non-empty reasons, joined."""
     return "; ".join(each for each in reasons if each)

@@ -1,8 +1,9 @@
-"""Asks how the classes of every small set of columns are, and which records few columns single out.
+"""Class statistics of every small set of columns, and special uniques: records that few columns
+single out.
 
-All sets are rolled up from the combinations of the values of all columns, so that the records are
-read once where what is read may be kept. Where it may not, each statement carries the definition
-of the combinations, and counts them anew.
+All sets are rolled up from the combinations of values of all columns, so that the records are read
+once if those can be materialised. Otherwise each statement contains the CTE of the combinations and
+computes them again.
 """
 
 from __future__ import annotations
@@ -39,13 +40,14 @@ from kanon_sql.sql.tables import Row
 
 PRIVATE = "kanon_private_"
 MOST_CODED = 60
-"""Beyond so many columns values are grouped as they are: nobody asks for large sets of those."""
+"""Maximum number of columns for which values are replaced by integer codes; for more, large sets
+are not requested."""
 MOST_SPOKEN = 12
-"""How many columns a question names."""
+"""Maximum number of columns named in a statement's question."""
 
 
 _Named = tuple[int, frozenset[int]]
-"""The size below which classes are small, and the columns of a set."""
+"""The k of the statistics, and the columns of a set: a cache key."""
 
 
 def _named(subset: Subset, k: int) -> _Named:
@@ -54,9 +56,9 @@ def _named(subset: Subset, k: int) -> _Named:
 
 @dataclass
 class Combinations:
-    """The combinations of the values of some columns with the records that have each, which every
-    question on a set of these columns reads. `relation` is what they are counted in, and `tables`
-    what that reads."""
+    """The distinct combinations of values of some columns with their record counts, the source of
+    every query on sets of these columns. `relation` is the relation they are computed from, and
+    `tables` are the tables that it reads."""
 
     ask: Session
     bound: ResolvedQuestion
@@ -64,7 +66,7 @@ class Combinations:
     relation: str
     tables: frozenset[str]
     records: int
-    """How many records there are; who finds more or fewer has read another table."""
+    """Number of records; a query that counts another number has read a changed table."""
     name: str = "combinations"
     _kept: list[str] = field(default_factory=list)
     _found: dict[_Named, Row] = field(default_factory=dict)
@@ -91,7 +93,7 @@ class Combinations:
 
     @property
     def is_coded(self) -> bool:
-        """Whether sets are grouped by the numbers of values."""
+        """Whether sets are grouped by integer codes of the values."""
         few = 1 < len(self.columns) <= MOST_CODED
         return self.ask.engine.keeps_rows and few and not self.of_people
 
@@ -100,7 +102,7 @@ class Combinations:
         return [key_of(place) for place in range(1, len(self.columns) + 1)]
 
     def classes(self, name: str, subsets: Sequence[Subset], k: int) -> dict[int, Row]:
-        """The classes of each set, by its number; what was asked before is not asked again."""
+        """Class statistics of each set, by its number; cached."""
         new = [each for each in subsets if _named(each, k) not in self._found]
         for place, some in enumerate(in_batches(new), start=1):
             rows = self.ask.rows(
@@ -128,7 +130,7 @@ class Combinations:
         return {each.number: self._found[_named(each, k)] for each in subsets}
 
     def whole(self, k: int) -> Row:
-        """The classes of all columns together."""
+        """Class statistics of all columns together."""
         every = Subset(0, tuple(range(1, len(self.columns) + 1)))
         return self.classes(f"all_columns_{k}", [every], k)[0]
 
@@ -136,11 +138,11 @@ class Combinations:
         return tuple(self.columns[place - 1].name for place in subset.places)
 
     def step(self, name: str, question: str, sql: str) -> Statement:
-        """A question on what is kept, or on what that was counted in."""
+        """A statement on temporary relations, or on the tables they are computed from."""
         return Statement(name, question, sql, tables=self.tables | frozenset(self._kept))
 
     def keep(self, name: str, question: str, sql: str) -> str:
-        """Keep the rows of one more question; gives what they are called."""
+        """Materialise the result of a query; returns its name."""
         kept = f"{PRIVATE}{name}"
         self.ask.keep(self.step(kept, question, sql))
         self._kept.append(kept)
@@ -178,17 +180,17 @@ class Combinations:
 
 
 def subset_profiles(combinations: Combinations, size: int, k: int) -> tuple[SubsetProfile, ...]:
-    """The classes of every set of at most `size` columns, the worst first."""
+    """Class statistics of every set of at most `size` columns, worst first."""
     subsets = subsets_up_to(len(combinations.columns), size)
     rows = combinations.classes("subsets", subsets, k)
     in_all = int(combinations.whole(k)["kanon_classes"])
     found = [_profile(combinations, each, rows[each.number], in_all) for each in subsets]
-    # Small sets come first among equals, and the sort keeps the declared order.
+    # The subsets are in ascending size and declared order, and the sort is stable.
     return tuple(sorted(found, key=lambda each: -each.violating_records))
 
 
 def together(combinations: Combinations, k: int) -> SubsetProfile:
-    """The classes of all columns together."""
+    """Class statistics of all columns together."""
     row = combinations.whole(k)
     every = Subset(0, tuple(range(1, len(combinations.columns) + 1)))
     return _profile(combinations, every, row, int(row["kanon_classes"]))
@@ -213,22 +215,24 @@ def _profile(combinations: Combinations, subset: Subset, row: Row, in_all: int) 
 
 @dataclass(frozen=True)
 class MinimalUniques:
-    """Minimal sample uniques: how many each set has, and how many records have how many of each
-    size."""
+    """Minimal sample uniques: the number in each set, and the number of records by their counts for
+    each size."""
 
     by_set: Mapping[int, int]
     records: Mapping[tuple[int, ...], int]
     pairs: int
-    """How many combinations of all columns occur twice."""
+    """Number of combinations of all columns that occur exactly twice."""
     sizes: tuple[Size, ...]
     kept: str | None = None
-    """What holds them, each with the number of its combination, where that may be kept."""
+    """The temporary relation of the uniques with the numbers of their combinations, if it was
+    materialised."""
 
 
 def special_uniques(
     combinations: Combinations, size: int, fraction: float, nulls: SpecialNulls
 ) -> tuple[SpecialUniques, MinimalUniques]:
-    """The records that at most `size` columns single out, with their scores."""
+    """The special uniques of at most `size` columns with their scores, and the minimal uniques
+    behind them."""
     columns = len(combinations.columns)
     subsets = subsets_up_to(columns, size)
     keeps = combinations.ask.engine.keeps_rows
@@ -257,7 +261,7 @@ def special_uniques(
 
 
 def _by_size(of_sets: Sequence[tuple[tuple[str, ...], int]]) -> tuple[UniquesOfSize, ...]:
-    """How many minimal uniques there are of each size, of those that have any."""
+    """Number of minimal uniques by size, without zeros."""
     counts: Counter[int] = Counter()
     for names, uniques in of_sets:
         counts[len(names)] += uniques
@@ -267,7 +271,7 @@ def _by_size(of_sets: Sequence[tuple[tuple[str, ...], int]]) -> tuple[UniquesOfS
 def _step_by_step(
     combinations: Combinations, subsets: Sequence[Subset], nulls_are_values: bool
 ) -> MinimalUniques:
-    """Keep what is unique on few columns, and look past it on more."""
+    """Materialise the uniques of each size, and exclude their supersets at the next size."""
     sizes = sizes_of(subsets)
     earlier: str | None = None
     for size in sizes:
@@ -320,7 +324,7 @@ def _step_by_step(
 def _at_once(
     combinations: Combinations, subsets: Sequence[Subset], nulls_are_values: bool
 ) -> MinimalUniques:
-    """Ask all of it in one statement, in which nothing is kept."""
+    """Compute everything in one statement, without temporary relations."""
     sizes = sizes_of(subsets)
     rows = combinations.ask.rows(
         combinations.step(
