@@ -1,5 +1,5 @@
-"""Turns a table into a release: searches the levels, builds the release, audits it, and only then
-puts it in place."""
+"""Makes a release of a table: searches the levels, builds, audits, and only then writes it in
+place."""
 
 from __future__ import annotations
 
@@ -63,8 +63,7 @@ def anonymize(
     tell: Tell | None = None,
     writes: Sequence[Path] = (),
 ) -> AnonymizationResult:
-    """Generalise and suppress the single table of `spec` until its checks hold, and audit the
-    result.
+    """Generalise and suppress the single table of `spec` until its checks hold, and audit it.
 
     A release that fails its audit is not written, unless `wanted.force` is set. The input is never
     written to. `tell` is a callback for each step. `writes` are further files to be written with
@@ -118,10 +117,9 @@ def _telling(result: AnonymizationResult, warnings: Sequence[str]) -> Anonymizat
 
 
 def dry_run(spec: AuditSpec, wanted: ReleaseOptions, *, engine: Any = None) -> ExpectedTable:
-    """The statements that `anonymize` would certainly run, and the size of its search. Runs
-    nothing.
+    """The statements that `anonymize` would certainly run, and the size of its search.
 
-    Raises the errors that `anonymize` raises before its first query.
+    Runs nothing. Raises the errors that `anonymize` raises before its first query.
     """
     asked = the_table(spec)
     _demanded_k(asked)
@@ -215,8 +213,7 @@ def _refuse_before_connecting(asked: TableSpec, engine: Any, wanted: ReleaseOpti
 def cancelled_too(
     engine: Engine | None, timeout: float | None, expired: threading.Event
 ) -> Iterator[Callable[[], None]]:
-    """Apply the same time limit to the engine that frequencies are fetched into, if there is
-    one."""
+    """Apply the same time limit to the engine that frequencies are fetched into, if any."""
     if engine is None:
         yield lambda: None
         return

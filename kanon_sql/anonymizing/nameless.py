@@ -35,8 +35,7 @@ def views_of_no_table(made: Anonymization, table: TableSpec) -> Anonymization:
 
 
 def require_name(table: TableSpec, wanted: ReleaseOptions) -> None:
-    """Raise `SpecError` if views are written for a data frame without a table name: nobody could
-    run them."""
+    """Raise `SpecError` for views of a data frame without a table name: nobody could run them."""
     if wanted.writes_views and is_nameless(table):
         raise SpecError(
             f"the views read a table, and a {frame_name(table.source)} is none. Say what the table "

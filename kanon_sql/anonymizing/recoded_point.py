@@ -15,8 +15,7 @@ from kanon_sql.results.tradeoff import Point
 def recoded_point(
     sets: FrequencySets, preferred: Preferences, k: int, *, records: int, max_suppressed: int
 ) -> Point:
-    """The local recoding for one k, with its metrics; without metrics if even the top levels
-    fail."""
+    """The local recoding for one k with its metrics, or without if even the top levels fail."""
     with sets.with_k(k):
         recoding = local_recoding(
             sets,

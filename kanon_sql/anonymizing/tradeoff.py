@@ -127,8 +127,7 @@ class TradeoffResult:
         return given(page, path, force=force)
 
     def chart(self, name: str = "cost") -> dict[str, Any]:
-        """The loss for each k as a Vega-Lite dictionary. Raises `SpecError` for another chart
-        name."""
+        """The loss for each k as a Vega-Lite dictionary. Raises `SpecError` for another name."""
         from kanon_sql.report.signed.costs import cost_chart
         from kanon_sql.results.stored import costs_of
 
@@ -269,8 +268,7 @@ def _best_levels(
 
 
 def _is_soon_searched(sets: FrequencySets, preferred: Preferences, combinations: int) -> bool:
-    """Whether the optimal search to compare with is small enough to take no longer than the
-    recoding."""
+    """Whether the optimal search to compare with takes no longer than the recoding."""
     choices = math.prod(
         preferred.highest(each.name, each.levels.height) + 1 for each in sets.quasi_identifiers
     )

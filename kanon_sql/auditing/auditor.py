@@ -285,8 +285,7 @@ def _looks(
 
 
 def _numbers(plan: Plan, looks: Mapping[str, Row]) -> Iterator[str]:
-    """The sensitive attributes that are numbers or dates, by type or because all their texts
-    parse."""
+    """The sensitive attributes that are numbers or dates, by type or by all their texts."""
     spelled = {each.column.name: each.spellings for each in plan.looks if each.spellings}
     for column in plan.bound.sensitive:
         step = spelled.get(column.name)

@@ -101,8 +101,7 @@ class CompiledAudit:
 
     @property
     def files(self) -> dict[str, str]:
-        """One file per step by path, numbered in order; with more than one table, in a folder
-        each."""
+        """One file per step by path, numbered in order; a folder for each of several tables."""
         folders = _names([table.name for table in self.tables])
         several = len(self.tables) > 1
         return {
@@ -227,8 +226,7 @@ Role = tuple[Literal["audited", "reference", "earlier"], str]
 def _tables(
     asked: TableSpec, hub: Engine | None, engine: Any, called: str | None
 ) -> Iterator[tuple[Role, Table]]:
-    """The table, its references and its earlier releases, as they are named in the target
-    database."""
+    """The table, its references and earlier releases, by their names in the target database."""
     if hub is None:
         own = table_of_names(asked.source, named_columns(asked), called)
     else:

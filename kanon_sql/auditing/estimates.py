@@ -70,8 +70,7 @@ class UniquenessEstimates:
         return chosen if self.small_fraction else min(chosen, self.zayatz)
 
     def estimate(self, estimator: str) -> float | None:
-        """The share by `estimator`: dankar, zayatz, pitman or snb. Raises `SpecError` for another
-        name."""
+        """The share by `estimator`: dankar, zayatz, pitman or snb; else raises `SpecError`."""
         match estimator:
             case "dankar":
                 return self.dankar
@@ -123,8 +122,7 @@ def _share(
 
 
 def zayatz(sizes: SizeCounts, population: int) -> float:
-    """Estimate the share of uniques, assuming that the population's class sizes are distributed as
-    the sample's.
+    """Estimate the share of uniques, with the sample's class sizes taken for the population's.
 
     A class of i people has exactly one of them in the sample with the hypergeometric probability
     h(i) = i C(N-i, n-1) / C(N, n). The share is s_1^2 h(1) / (n sum of s_i h(i)) for s_i classes of
@@ -164,8 +162,7 @@ def pitman(sizes: SizeCounts, population: int) -> float:
 
 
 def pitman_parameters(sizes: SizeCounts) -> tuple[float, float]:
-    """The maximum-likelihood theta and alpha of Pitman's formula, with 0 < alpha < 1, theta >
-    -alpha.
+    """The maximum-likelihood theta and alpha of Pitman's formula: 0 < alpha < 1, theta > -alpha.
 
     Raises `ArithmeticError` if the likelihood has no interior maximum: if all are unique, or if it
     decreases in alpha from 0 on.
@@ -222,8 +219,7 @@ def slide_negative_binomial(sizes: SizeCounts, population: int) -> float:
 
 
 def snb_parameters(once: float, twice: float, fraction: float) -> tuple[float, float]:
-    """The alpha and beta that give these shares of classes with one and with two people in the
-    sample.
+    """The alpha and beta for these shares of classes with one and two people in the sample.
 
     `once` and `twice` are these shares of the population's classes; `fraction`, below 1, is the
     sampling fraction. With q = 1 - fraction, d = q (1 - beta):

@@ -22,8 +22,8 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row, Table
 
 HierarchyReading = Literal["read", "opened"]
-"""How hierarchies in tables are handled: all read, or those without a requested level only
-opened."""
+"""Whether all hierarchies in tables are read, or only opened unless a level of them is
+requested."""
 
 
 def read_facts(
@@ -33,8 +33,8 @@ def read_facts(
     hierarchies: HierarchyReading = "read",
     show_values: bool = False,
 ) -> DataFacts:
-    """The facts of the data that a bound question needs, with every hierarchy in a table read. With
-    `opened`, only those with a requested level are read.
+    """The facts of the data that a bound question needs, with every hierarchy in a table read. If
+    `hierarchies` is `opened`, only those with a requested level are read.
 
     Raises `SpecError` for a hierarchy without levels or with faults, `InputError` for one that
     cannot be read.

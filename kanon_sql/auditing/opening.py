@@ -39,11 +39,10 @@ def open_table(
     show_values: bool = False,
     is_open: bool = False,
 ) -> OpenTable:
-    """Open one table of `spec` with its references and earlier releases, and bind its question;
-    `asked` replaces the table's own question. `hierarchies` is passed to `read_facts`, `is_open` to
-    `resolve`.
+    """Open one table of `spec` with its references and earlier releases, and bind its question.
 
-    Raises `SpecError` with its location in the spec, or `InputError`.
+    `asked` replaces the table's own question. `hierarchies` is passed to `read_facts`, `is_open` to
+    `resolve`. Raises `SpecError` with its location in the spec, or `InputError`.
     """
     started = time.monotonic()
     asked = asked or spec.tables[place]

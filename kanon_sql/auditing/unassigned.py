@@ -56,8 +56,7 @@ class _Look(NamedTuple):
 
 
 def telling_apart(plan: Plan, records: int, people: int, ask: Session) -> Iterator[TellingApart]:
-    """The columns that identify nearly all records by themselves; if there are none, those that do
-    together.
+    """The columns that identify nearly all records by themselves, else those that do together.
 
     A record that is unique in the whole table is unique among the first records too. So these are
     scanned first, and the whole table only if they give reason to.

@@ -207,7 +207,7 @@ def _confidence(c: float, l: int) -> float:  # noqa: E741 - the name that the fi
     return c if l == 1 else c / (c + 1)
 
 
-# --- against a reference --------------------------------------------------------------------
+# --- checks against a reference -------------------------------------------------------------
 
 
 def _against_reference(

@@ -1,2 +1,1 @@
-"""Profiles tables before any check: what each column, and small sets of them, reveal about
-people."""
+"""Profiles tables before any check: what columns, and small sets of them, reveal about people."""

@@ -1,9 +1,8 @@
-"""Statistics of each column by itself, its likely role, and the ranking of candidates by what they
-add.
+"""Statistics of each column by itself, its likely role, and a ranking of candidates.
 
 The likely role follows from a column's name and from aggregates of its values: how many there are,
 their length, whether they parse as numbers. No value is fetched. A column without evidence stays
-undecided.
+undecided. Candidates are ranked by the records that they make newly unique.
 """
 
 from __future__ import annotations
@@ -194,12 +193,11 @@ def _looks(row: Row) -> Looks:
     )
 
 
-# --- what a column looks like ---------------------------------------------------------------
+# --- likely role of a column ----------------------------------------------------------------
 
 
 def told(found: LookedAt, records: int, members: int, role: str | None = None) -> ColumnProfile:
-    """The profile of a column. `members` is the number of people, or of records without an
-    entity."""
+    """The profile of a column. `members` is the number of people, or records without an entity."""
     column, row, looks = found.column, found.itself, found.looks
     if row is None or looks is None:
         looks_like, why = _uncomparable(column)
@@ -271,7 +269,7 @@ def _by_name(meaning: Meaning, looks: Looks, known: int) -> tuple[LooksLike, str
     return None
 
 
-# --- what candidates add --------------------------------------------------------------------
+# --- ranking of candidates ------------------------------------------------------------------
 
 
 def is_candidate(column: ColumnProfile) -> bool:

@@ -75,10 +75,10 @@ def propose(
     timeout: float | None = None,
     watch: Watch | None = None,
 ) -> Proposal:
-    """Propose a spec for the single table of `spec`, keeping the roles it already gives; write it
-    to `output` if given.
+    """Propose a spec for the single table of `spec`, keeping the roles it already gives.
 
-    Raises `SpecError`, `InputError` (also for a table without records) and `EngineError`.
+    Writes it to `output` if given. Raises `SpecError`, `InputError` (also for a table without
+    records) and `EngineError`.
     """
     [asked] = spec.tables
     where = asked.connect or (engine if isinstance(engine, str) else None)
@@ -134,7 +134,7 @@ def _profiled(bound: ResolvedQuestion, ask: Session) -> _Found | _Failed:
     return _Found(counted, open_profile(bound, Identifying(), counted, DEFAULT_K, ask))
 
 
-# --- the table in the words of a file -------------------------------------------------------
+# --- source and settings --------------------------------------------------------------------
 
 
 def _source(asked: TableSpec, output: Path | None, *, is_file: bool) -> str | None:
@@ -186,7 +186,7 @@ def _without_secret(url: str, output: Path | None) -> str:
     return url
 
 
-# --- a part for each column -----------------------------------------------------------------
+# --- roles ----------------------------------------------------------------------------------
 
 
 def _columns(profile: OpenProfile, counted: RecordCounts) -> list[ProposedColumn]:
@@ -259,8 +259,7 @@ def levels_for(column: ColumnProfile, found: LookedAt) -> tuple[Any, ...]:
 
 
 def _is_code(looks: Looks, spoken: str) -> bool:
-    """Whether the values are codes of equal length, which a mask can shorten character by
-    character."""
+    """Whether the values are codes of equal length, which a mask shortens by character."""
     one_length = 2 < looks.shortest == looks.longest <= _LONGEST_CODE
     return one_length and (bool(looks.codes) or spoken == _POSTCODE)
 

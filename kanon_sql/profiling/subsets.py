@@ -1,5 +1,4 @@
-"""Class statistics of every small set of columns, and special uniques: records that few columns
-single out.
+"""Class statistics of every small set of columns, and the special uniques of few columns.
 
 All sets are rolled up from the combinations of values of all columns, so that the records are read
 once if those can be materialised. Otherwise each statement contains the CTE of the combinations and
@@ -40,8 +39,8 @@ from kanon_sql.sql.tables import Row
 
 PRIVATE = "kanon_private_"
 MOST_CODED = 60
-"""Maximum number of columns for which values are replaced by integer codes; for more, large sets
-are not requested."""
+"""Maximum number of columns with integer codes for values; for more, large sets are not
+requested."""
 MOST_SPOKEN = 12
 """Maximum number of columns named in a statement's question."""
 
@@ -176,7 +175,7 @@ class Combinations:
         return coded
 
 
-# --- every small set of columns -------------------------------------------------------------
+# --- small sets of columns ------------------------------------------------------------------
 
 
 def subset_profiles(combinations: Combinations, size: int, k: int) -> tuple[SubsetProfile, ...]:
@@ -215,8 +214,7 @@ def _profile(combinations: Combinations, subset: Subset, row: Row, in_all: int) 
 
 @dataclass(frozen=True)
 class MinimalUniques:
-    """Minimal sample uniques: the number in each set, and the number of records by their counts for
-    each size."""
+    """Minimal sample uniques: their number in each set, and the records by counts of each size."""
 
     by_set: Mapping[int, int]
     records: Mapping[tuple[int, ...], int]
@@ -224,15 +222,13 @@ class MinimalUniques:
     """Number of combinations of all columns that occur exactly twice."""
     sizes: tuple[Size, ...]
     kept: str | None = None
-    """The temporary relation of the uniques with the numbers of their combinations, if it was
-    materialised."""
+    """The temporary relation of the uniques with their combinations' numbers, if materialised."""
 
 
 def special_uniques(
     combinations: Combinations, size: int, fraction: float, nulls: SpecialNulls
 ) -> tuple[SpecialUniques, MinimalUniques]:
-    """The special uniques of at most `size` columns with their scores, and the minimal uniques
-    behind them."""
+    """The special uniques of at most `size` columns with their scores, and the minimal uniques."""
     columns = len(combinations.columns)
     subsets = subsets_up_to(columns, size)
     keeps = combinations.ask.engine.keeps_rows

@@ -34,8 +34,7 @@ _REST = ("kanon_class", "kanon_qi", "kanon_taken")
 
 @dataclass(frozen=True)
 class RecodingRound:
-    """One round: the number of splittable classes at its start, of classes split, and of their
-    parts."""
+    """One round: the number of splittable classes at its start, of split ones, and of parts."""
 
     number: int
     classes: int
@@ -221,7 +220,7 @@ class _Rounds:
             fails=fails,
         )
 
-    # --- the start and the end --------------------------------------------------------------
+    # --- start and end ----------------------------------------------------------------------
 
     def _all_descents(self) -> str:
         """Materialise the label of every value at every level that may be released."""
@@ -287,7 +286,7 @@ class _Rounds:
         name, question = f"{PRIVATE}recoded_combinations", "Which class has each combination?"
         return keep(name, question, sql)
 
-    # --- a round ----------------------------------------------------------------------------
+    # --- one round --------------------------------------------------------------------------
 
     def _split(self, number: int, live: str, levels: str, first: int) -> _Split:
         """Materialise the splits of a round."""

@@ -66,8 +66,8 @@ class RecodedSets:
         return frozenset(name for name, levels in self.levels_by_records.items() if any(levels))
 
     def keep_recodings(self) -> None:
-        """Materialise the released values of each combination of raw values, to join the records
-        with."""
+        """Materialise the released values of each combination of raw values, to join with
+        records."""
         sql = render(
             "recodings",
             members=self.recoding.members,
@@ -119,7 +119,7 @@ class RecodedSets:
                     each.name, sensitive.name, row["kanon_before"], row["kanon_after"]
                 )
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     @property
     def _keys(self) -> list[str]:

@@ -59,7 +59,7 @@ class _ShownAt(NamedTuple):
 @dataclass(frozen=True)
 class _Published:
     """A column of the release: with its label at each level, or, if recodings are materialised, the
-    place of its quasi-identifier."""
+    position of its quasi-identifier."""
 
     name: str
     type: str
@@ -77,7 +77,7 @@ class RecodedChain(ViewChain):
     mixed: frozenset[str] = frozenset()
     """The quasi-identifiers generalised in at least one record."""
     reads: str | None = None
-    """The relation that the first view reads, if not the table under its own name."""
+    """The relation that the first view reads, if it is not the table under its own name."""
     seed: str | None = None
     """The table with the splits, if the views do not contain them."""
 
@@ -134,7 +134,7 @@ class RecodedChain(ViewChain):
             is_personal=False,
         )
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     @property
     def _numbers(self) -> bool:

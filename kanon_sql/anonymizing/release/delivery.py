@@ -120,8 +120,7 @@ def _refuse_another_seed(seed: Path) -> None:
 def _with_seed_told(
     result: AnonymizationResult, wanted: ReleaseOptions, model: DbtModel
 ) -> AnonymizationResult:
-    """The result with warnings about personal data in the model's files, and where the seed
-    belongs."""
+    """The result with warnings about personal data in the model's files and the seed's place."""
     if wanted.algorithm != "local":
         return result
     [table] = result.tables

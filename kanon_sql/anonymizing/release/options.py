@@ -48,8 +48,7 @@ class ReleaseOptions:
     """Whether to list all minimal satisfying nodes."""
     suppressed: Suppressed = "remove"
     pull_frequencies: bool = False
-    """Whether a database server's frequency set is fetched, so that the search runs in the embedded
-    engine."""
+    """Whether a database server's frequency set is fetched for a search in the embedded engine."""
     output: Path | None = None
     dialect: str | None = None
     """SQL dialect of the views; the engine's own by default."""
@@ -137,8 +136,8 @@ class ReleaseOptions:
 
     @cached_property
     def seed(self) -> Path:
-        """Path of a dbt model's seed: in the seeds folder of its project or, outside of a project,
-        next to the model."""
+        """Path of a dbt model's seed: in its project's seeds folder, or next to the model without a
+        project."""
         assert self.output is not None
         folder = seeds_around(self.output) or self.output.parent
         if not self.output.is_absolute():
@@ -206,8 +205,8 @@ class ReleaseOptions:
         return 0.0 if self.gap is None else _share(self.gap)
 
     def _refuse_search(self) -> None:
-        """Raise `SpecError` for options of the optimal search with another algorithm, or an invalid
-        gap."""
+        """Raise `SpecError` for an invalid gap, or optimal search options with another
+        algorithm."""
         if self.gap is not None:
             _share(self.gap)
         for name, given in (("gap", self.gap is not None), ("minimal_nodes", self.minimal_nodes)):

@@ -63,8 +63,8 @@ Tell = Callable[[GeneralizationStep], None]
 
 
 ShownAt = Mapping[str, tuple[ColumnLevels, int | None]]
-"""The generalised quasi-identifiers of a release with their levels; the level is None if each class
-has its own."""
+"""The generalised quasi-identifiers of a release with their levels; None if each class has its
+own."""
 
 
 class ReleaseOutcome(NamedTuple):
@@ -233,7 +233,7 @@ class ReleaseJob:
                 "search does not look for it. It is judged on the release."
             )
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     @property
     def _untouched_columns(self) -> tuple[Column, ...]:
@@ -248,8 +248,7 @@ class ReleaseJob:
         return self.engine.table(str(new))
 
     def _reading_the_output(self, after: TableResult, new: Path | None) -> TableResult:
-        """The audit with the final path of the release in its SQL, so that its statements can be
-        run again."""
+        """The audit with the release's final path in its SQL, so that its statements run again."""
         if new is None or self.wanted.output is None:
             return after
         read, put = literal(str(new)), literal(str(self.wanted.output))
@@ -308,8 +307,7 @@ class ReleaseJob:
 
     @staticmethod
     def _beside_levels(released: ResolvedQuestion, levels: Levels) -> ResolvedQuestion:
-        """The question with its references generalised to these levels, unless they have their
-        own."""
+        """The question with references at these levels, unless they have levels of their own."""
         references = {
             name: each if each.levels else replace(each, levels=levels)
             for name, each in released.roles.references.items()

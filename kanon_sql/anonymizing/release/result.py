@@ -69,8 +69,7 @@ class AnonymizationResult(ReleaseFindings, AuditResult):
     """The audit of a release, and how the release was made. `tables` holds the single release."""
 
     made_again: Callable[[Form], Any] | None = field(default=None, compare=False, repr=False)
-    """Callback that repeats the release on the same data, audits it, and returns its records in a
-    form."""
+    """Callback that repeats the release on the same data, audits it and returns its records."""
 
     @property
     def release(self) -> ReleasedTable:
@@ -78,8 +77,7 @@ class AnonymizationResult(ReleaseFindings, AuditResult):
         return ReleasedTable(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The pickled state, without the data of the release and without values of a hierarchy
-        file."""
+        """The pickled state, without the data of the release or values of a hierarchy file."""
         made = self.anonymization
         told = replace(made, views=(), views_without_values=made.views_for_reading)
         return {**vars(self), "made_again": None, "anonymization": told}

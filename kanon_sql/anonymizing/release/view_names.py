@@ -1,4 +1,4 @@
-"""Names of a release's views, and the reserved names that the user's tables and columns may not
+"""Names of a release's views, and reserved names that the user's tables and columns may not
 have."""
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ NUMBERED = "numbered_records"
 RELEASE = "release"
 IN_ORDER = "release_in_order"
 LONGEST_NAME = 40
-"""Maximum length of a release's name: Postgres truncates view names to 63 bytes, and the suffix
-must survive."""
+"""Maximum length of a release's name: Postgres truncates names to 63 bytes, and suffixes must
+survive."""
 _STEPS = rf"(step_\d+|{VIOLATING}|{CLASSES}|{DONORS}|{NUMBERED}|labels|levels|round_\d+)"
 _BESIDE = re.compile(r"kanon_(label_\d+_\d+|class_\d+|levels)", re.IGNORECASE)
 """The helper columns in the views of a local recoding."""

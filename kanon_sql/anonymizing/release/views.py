@@ -174,8 +174,8 @@ class ViewChain:
         )
 
     def donor_classes(self, also: Sequence[str]) -> str:
-        """SQL of the number of records that each class donates; `also` are further columns of the
-        classes."""
+        """SQL of the number of records that each class donates; `also` are further class
+        columns."""
         return render(
             "donor_classes",
             classes=self.named(CLASSES),
@@ -229,7 +229,7 @@ class ViewChain:
 
     @property
     def shipped_release(self) -> View:
-        """The publishable records in the order of their published values, unless source order is
+        """The publishable records ordered by their published values, unless source order is
         kept."""
         release = self.release
         if self.keeps_order:
@@ -299,7 +299,7 @@ class ViewChain:
 
     @property
     def views_to_run(self) -> tuple[View, ...]:
-        """The views that a run creates: those of classes are not needed if the run has materialised
+        """The views that a run creates; those of classes only if the run has not materialised
         them."""
         if not self.kept:
             return (*self.before_release, self.release)
@@ -441,8 +441,7 @@ class ViewChain:
             reached[step.attribute] = step.to_level
 
     def _start(self, levels: ColumnLevels, level: int, value: str) -> str | None:
-        """SQL of the lower end of an interval, computed once as a column, unless its name is
-        taken."""
+        """SQL of the lower end of an interval, computed once as a column if its name is free."""
         taken = {column.name.casefold() for column in self.columns}
         return None if START in taken else levels.start_sql(level, value)
 
@@ -473,8 +472,8 @@ def refuse_single_view(dialect: str) -> None:
 
 
 def dropped_columns(bound: ResolvedQuestion, *, untouched: bool) -> tuple[str, ...]:
-    """The columns that a release leaves out: the identifiers and, if `untouched`, the unassigned
-    ones."""
+    """The columns that a release leaves out: identifiers and, if `untouched`, unassigned
+    columns."""
     identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
     left_out = {each.name for each in bound.roles.unassigned} if untouched else set()
     return tuple(each.name for each in bound.table.columns if each.name in identifiers | left_out)

@@ -45,8 +45,7 @@ class _Climbing(NamedTuple):
 
 @dataclass(frozen=True)
 class CoarseSets:
-    """The sets from which nodes are computed: the finest, `whole`, and coarser ones derived from
-    it."""
+    """The sets from which nodes are computed: the finest, `whole`, and coarser ones."""
 
     sets: FrequencySets
     whole: str
@@ -69,7 +68,7 @@ class CoarseSets:
             for node in nodes
         ]
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     def _off_whole(self, node: Node) -> ReadOff:
         return ReadOff(self.whole, is_own=not any(node))

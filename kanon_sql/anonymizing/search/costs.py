@@ -163,7 +163,7 @@ class CellCosts:
         """The metric's value, as a loss, for a cost."""
         return math.expm1(cost) if self.metric == "loss_geometric" else cost
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     def kept(self, column: ColumnCosts, level: int) -> Kept:
         """Cost of a level of a quasi-identifier; cached."""

@@ -22,13 +22,13 @@ from kanon_sql.sql.macros import render
 LARGE = 50_000
 """Number of combinations from which all nodes are counted in one statement."""
 ALIKE = 2
-"""Maximum average number of records per combination for this, each counted up to the required class
-size: each becomes a code."""
+"""Maximum average number of records per combination for this, where a combination counts at most
+the required class size: each of these records becomes a code."""
 _TYPES = {"bigint": 63, "hugeint": 127}
 """Number of bits of each integer type, without the sign."""
 
 _Digit = tuple[int, int]
-"""The place of a quasi-identifier, and a level whose labels the digit distinguishes."""
+"""The position of a quasi-identifier, and a level whose labels the digit distinguishes."""
 
 
 class _Code(NamedTuple):
@@ -67,7 +67,7 @@ class _Climb:
         in_large_classes = self._in_large_classes[f"kanon_records_{self._counted.index(levels)}"]
         return self._in_short["kanon_entries"] - in_large_classes
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     @cached_property
     def _in_short(self) -> dict[str, int]:
@@ -125,8 +125,7 @@ class _Climb:
 
     @property
     def _digits(self) -> Sequence[_Digit]:
-        """The digits of a code, lowest first: one for what each step merges, then the remaining
-        ones."""
+        """The digits of a code, lowest first: one for what each step merges, then the others."""
         left = [(each.place, self._highest(each)) for each in self.sets.quasi_identifiers]
         return [*self._steps, *left]
 

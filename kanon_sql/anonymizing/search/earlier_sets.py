@@ -36,7 +36,7 @@ class EarlierSets:
                 k=k,
             )
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     def _entities(self, earlier: BoundEarlier) -> Pair:
         entity = self.sets.bound.entity

@@ -53,8 +53,7 @@ from kanon_sql.sql.tables import Row
 
 RAW = f"{PRIVATE}raw_frequency_set"
 RECORDS = f"{PRIVATE}frequency_set"
-"""The frequency set of all records by the places of their raw values, with every sensitive
-attribute."""
+"""The frequency set of all records by places of raw values, with every sensitive attribute."""
 MARKED = f"{PRIVATE}marked_records"
 _FEW = 2**15
 """Number of places from which they no longer fit in a small integer."""
@@ -118,7 +117,7 @@ class FrequencySets(TempRelations):
         raw = NodeSet({column.name: 0 for column in bound.quasi_identifiers}, self._searched())
         self._nodes = {self._node(raw.levels): raw}
 
-    # --- what is asked of a node ------------------------------------------------------------
+    # --- queries on nodes -------------------------------------------------------------------
 
     @property
     def attributes(self) -> list[Attribute]:
@@ -200,7 +199,7 @@ class FrequencySets(TempRelations):
 
     @property
     def least_records(self) -> int:
-        """Minimum class size over all checks on sizes."""
+        """The class size that all checks on sizes require."""
         return class_size(self.bound.checks) or 1
 
     def violating_among(
@@ -217,7 +216,7 @@ class FrequencySets(TempRelations):
 
     @contextmanager
     def with_k(self, k: int) -> Iterator[None]:
-        """Require another k within the context; relations materialised meanwhile are dropped at its
+        """Require another k within the context; relations materialised in it are dropped at its
         end."""
         # The distributions of sensitive values do not depend on k.
         bound, before = self.bound, [*self._whole.values(), *self._kept]
@@ -252,7 +251,7 @@ class FrequencySets(TempRelations):
         self._fetch(f"{name}_fetched", question, view, [*raw, *self.carried])
         return self._keep_places(name, question, f"{name}_fetched", raw, rolled_up=True)
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     def _source(self) -> tuple[str, bool]:
         """The relation to count values in, and whether it is a frequency set: the records, or a set
@@ -419,8 +418,7 @@ class FrequencySets(TempRelations):
 
     @cached_property
     def searched_beside(self) -> list[BoundColumn]:
-        """The columns of a searched set other than the quasi-identifiers: those that a check
-        reads."""
+        """The further columns of a searched set: those that a check reads."""
         demands = sensitive_demands(self.bound)
         demanded = {check.column for check in demands}
         demanded |= {each for check in demands for each in other_sensitive(self.bound, check)}

@@ -1,5 +1,4 @@
-"""The lattice of full-domain generalisation: one level per quasi-identifier, and the order of its
-nodes.
+"""The lattice of full-domain generalisation: a level per quasi-identifier, and the order of nodes.
 
 A node lies below another if each of its classes lies within one class of the other. This holds if,
 for every quasi-identifier, the lower level is the raw value or each level in between is determined
@@ -75,8 +74,7 @@ class NodeSets:
 
 @dataclass(frozen=True)
 class Lattice:
-    """Every combination of levels of the quasi-identifiers; in the order of nodes the last one
-    varies fastest."""
+    """Every combination of levels of the quasi-identifiers; the last one varies fastest."""
 
     ladders: tuple[Ladder, ...]
 
@@ -115,8 +113,7 @@ class Lattice:
 
     @property
     def by_level(self) -> Lattice:
-        """The lattice ordered by level alone: a node lies below another if none of its levels is
-        higher."""
+        """The lattice by level alone: a node lies below another if none of its levels is higher."""
         return Lattice(
             tuple(replace(each, nested=[True] * len(each.nested)) for each in self.ladders)
         )

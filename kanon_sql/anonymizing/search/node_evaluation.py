@@ -1,5 +1,4 @@
-"""Evaluates lattice nodes for the optimal search in SQL, several nodes per statement and each node
-once.
+"""Evaluates lattice nodes for the optimal search in SQL, each once and several per statement.
 
 Class sizes are counted first, for a batch of nodes at once; they rule out most nodes. The other
 checks on classes run only for nodes whose sizes suffice.
@@ -43,7 +42,7 @@ class LatticeStatistics:
 
     def __init__(self, sets: FrequencySets, preferred: Preferences, ks: Sequence[int]) -> None:
         self.sets = sets
-        # Another table can distinguish labels that this one does not, so idle levels count then.
+        # A level that merges nothing in this table may still merge values of another one.
         is_alone = not (reference_demands(sets.bound) or crowds_demanded(sets.bound))
         self.lattice = Lattice(
             tuple(
@@ -133,7 +132,7 @@ class LatticeStatistics:
         their places, that violate it."""
         return self._questions.violating_beside(node)
 
-    # --- what can be lost -------------------------------------------------------------------
+    # --- losses and metrics -----------------------------------------------------------------
 
     @cached_property
     def columns(self) -> tuple[ColumnCosts, ...]:
@@ -206,10 +205,10 @@ class LatticeStatistics:
             weights=weights,
         )
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     def _least_size(self, k: int) -> int:
-        """Minimum class size for this k over all checks on sizes."""
+        """The class size that all checks on sizes require, for this k."""
         return class_size(self.bounds[k].checks) or 1
 
     def _row(self, node: Node) -> Row:

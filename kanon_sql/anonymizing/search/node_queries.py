@@ -51,8 +51,7 @@ class _StandsFor(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Results of evaluating nodes against all checks: class sizes and statistics of the suppressed
-    records."""
+    """Nodes evaluated against all checks: class sizes and statistics of suppressed records."""
 
     sizes: dict[Node, Row]
     suppressed: dict[Node, Suppressed]
@@ -62,8 +61,7 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class NodeQueries:
-    """The queries on the nodes of one lattice; `highest` is the highest level of each
-    quasi-identifier."""
+    """The queries on the nodes of one lattice, by the highest level of each quasi-identifier."""
 
     sets: FrequencySets
     highest: Levels
@@ -76,8 +74,8 @@ class NodeQueries:
         ]
 
     def sizes(self, nodes: Sequence[Node], below: Sequence[int], saying: str) -> dict[Node, Row]:
-        """Class size aggregates of some nodes, with the numbers of classes and records below each
-        size."""
+        """Class size aggregates of some nodes, with the numbers of classes and records below
+        sizes."""
         asked = [
             _Asked(number, *found, self._columns(node))
             for number, (node, found) in enumerate(zip(nodes, self._sets.of(nodes), strict=True))
@@ -106,8 +104,8 @@ class NodeQueries:
         )
 
     def judged(self, nodes: Sequence[Node], k: int, below: Sequence[int]) -> Judged:
-        """Evaluate some nodes against all checks in one go: class sizes, and statistics of the
-        violating classes."""
+        """Evaluate some nodes against all checks: class sizes, and statistics of violating
+        classes."""
         keys = [each.key for each in self.sets.quasi_identifiers]
         lossy = [each.place - 1 for each in self.lossy]
         asked = [
@@ -176,7 +174,7 @@ class NodeQueries:
         ]
 
     def portions(self) -> dict[int, list[list[Portion]]]:
-        """By place of each quasi-identifier and by level: its records grouped by loss."""
+        """By position of each quasi-identifier and by level: its records grouped by loss."""
         found: dict[int, list[list[Portion]]] = {
             each.place: [[] for _ in range(self.highest[each.name] + 1)] for each in self.lossy
         }
@@ -194,7 +192,7 @@ class NodeQueries:
             )
         return found
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     def _columns(self, node: Node) -> list[str]:
         """The columns by which the set at all levels is grouped for a node."""
@@ -205,8 +203,7 @@ class NodeQueries:
         ]
 
     def _lost(self, nodes: Sequence[Node], suppressed: str) -> dict[Node, Suppressed]:
-        """Statistics of suppressed classes by node; `suppressed` is SQL whose rows carry the node's
-        number."""
+        """Statistics of suppressed classes by node; the rows of `suppressed` carry its number."""
         rows = self.sets.ask(
             "lost_by_nodes",
             "What do the suppressed records lose?",
@@ -274,8 +271,7 @@ class NodeQueries:
 
     @cached_property
     def _set(self) -> str:
-        """The set from which class sizes are computed: with the entity, without sensitive
-        values."""
+        """The set for class sizes: with the entity, without sensitive values."""
         return self.sets.at_all_levels(_LEVELS, self.highest, self.sets.by_people)
 
     @cached_property

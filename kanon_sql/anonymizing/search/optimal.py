@@ -237,7 +237,7 @@ class _Search:
         bound = best.cost if proved else min(best.cost, self._bound())
         return OptimalNode(best.node, value(best.cost), value(bound), proved)
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     def _bound(self) -> float:
         """Lower bound of the cost of all nodes."""

@@ -1,5 +1,4 @@
-"""The optimal search for one table: runs it within a deadline and reports its proof or remaining
-gap."""
+"""The optimal search for one table, run within a deadline, with its proof or remaining gap."""
 
 from __future__ import annotations
 
@@ -104,7 +103,7 @@ class OptimalSearch:
             for node in found
         )
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     def _explorer(self, k: int, max_suppressed: int) -> NodeEvaluator:
         costs = self.nodes.costs(self._metric, k, max_suppressed, self._preferred.weights)

@@ -37,14 +37,12 @@ class Label:
     sql: str
     joined: JoinedLabels | None = None
     exact: str | None = None
-    """SQL that tests whether the label is that of the exact value, where the value may be
-    rounded."""
+    """SQL that tests whether the label is that of the exact value, if the value may be rounded."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A change from the place at one level to the place at another, looked up in a table of
-    values."""
+    """A change from the place at one level to the place at another, by a table of values."""
 
     values: str
     start: int
@@ -61,8 +59,7 @@ class ReleasedLevel:
 
 @dataclass(frozen=True)
 class QuasiIdentifier:
-    """A quasi-identifier with its levels, its position in the sets, and aggregates of its
-    values."""
+    """A quasi-identifier with its levels, its position in the sets, and aggregates of values."""
 
     column: BoundColumn
     levels: ColumnLevels
@@ -88,8 +85,7 @@ class QuasiIdentifier:
 
     @property
     def leaves(self) -> int:
-        """Number of leaves: the values listed by the hierarchy, else the distinct values of the
-        table."""
+        """Number of leaves: the values in the hierarchy, else the distinct values of the table."""
         table = self.levels.table
         return len(table.labels(1)) if table else self.attribute.distinct[0]
 
@@ -100,7 +96,7 @@ class QuasiIdentifier:
         )
 
     def climbs(self, start: Levels, end: Levels) -> bool:
-        """Whether a set at one level can be rolled up to another: every level in between is
+        """Whether a set at one level can be rolled up to another, with every level between
         nested."""
         low, high = start[self.name], end[self.name]
         return low <= high and all(map(self.nested, range(low + 1, high + 1)))

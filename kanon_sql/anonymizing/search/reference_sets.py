@@ -48,8 +48,8 @@ class ReferenceSets:
     highest: Levels
 
     def violating(self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet]) -> list[str]:
-        """One SELECT for each reference: the classes of a materialised set with too few people in
-        it.
+        """One SELECT for each reference: the classes of a materialised set with too few people
+        there.
 
         `keys` identify a class: the places, preceded by the node number if the set has several
         nodes.
@@ -64,7 +64,7 @@ class ReferenceSets:
         removed."""
         return list(self._lacking(set, keys, nodes, violating))
 
-    # --- within -----------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------
 
     def _violating(
         self, set: str, keys: Sequence[str], nodes: Sequence[NodeOfSet]
