@@ -29,11 +29,11 @@ import duckdb
 from run import HERE, Pair, by_hand, census, paired, publish, seconds
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.search.datafly_counts import violating_on
-from kanon_sql.anonymizing.search.datafly import SearchPath, climb, datafly
-from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.release.suppression import RELEASED, suppress
 from kanon_sql.anonymizing.release.views import ViewChain
+from kanon_sql.anonymizing.search.datafly import SearchPath, climb, datafly
+from kanon_sql.anonymizing.search.datafly_counts import violating_on
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session

@@ -28,8 +28,8 @@ from optimal import ADULT
 from run import by_hand, census
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.session import Session
 from kanon_sql.plan.resolve import column_levels

@@ -30,11 +30,11 @@ from anonymize import by_anjana
 from run import HERE, Pair, census, publish, seconds
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
-from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.datafly import climb, datafly
-from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.datafly_counts import violating_on
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult
 from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines.session import Session
@@ -156,7 +156,9 @@ class Question:
                 return path.levels, f"{len(path.steps)} steps", 0.0
             nodes = LatticeStatistics(sets, Preferences({}, {}), [K])
             allowed = int(share * nodes.records)
-            chosen: SearchResult = OptimalSearch(nodes, "loss", Preferences({}, {}), "remove").best(K, allowed)
+            chosen: SearchResult = OptimalSearch(nodes, "loss", Preferences({}, {}), "remove").best(
+                K, allowed
+            )
             lost = nodes.metrics(chosen.node, K, {}).loss
             return nodes.levels(chosen.node), f"{chosen.search.looked_at:,} nodes", lost or 0.0
 

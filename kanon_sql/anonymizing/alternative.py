@@ -3,11 +3,11 @@ levels at which Datafly would have stopped with a little more suppression."""
 
 from __future__ import annotations
 
-from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.anonymizing.search.datafly import SearchPath
-from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.lattice import Node
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
 from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.plan.violating_classes import crowds_demanded, reference_demands
 from kanon_sql.results.release import MinimalNode, Suppressed

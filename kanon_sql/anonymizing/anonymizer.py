@@ -11,21 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kanon_sql.anonymizing.search.optimal_search import Deadline
-from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
-from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
-from kanon_sql.anonymizing.search.first_set import first_set
-from kanon_sql.anonymizing.release.release_job import ReleaseOutcome, ReleaseJob, Tell, refuse_names
-from kanon_sql.anonymizing.search.optimal import AT_ONCE
-from kanon_sql.anonymizing.release.options import ReleaseOptions
-from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
+from kanon_sql.anonymizing.full_domain_release import released_at_levels
+from kanon_sql.anonymizing.local_release import released_by_class
 from kanon_sql.anonymizing.recoding.recoded_views import (
     refuse_equality,
 )
-from kanon_sql.anonymizing.full_domain_release import released_at_levels
-from kanon_sql.anonymizing.local_release import released_by_class
+from kanon_sql.anonymizing.release.delivery import delivered, new_file, refuse_described
+from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, Tell, refuse_names
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.untouched import refuse_untouched
+from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
+from kanon_sql.anonymizing.search.first_set import first_set
+from kanon_sql.anonymizing.search.optimal import AT_ONCE
+from kanon_sql.anonymizing.search.optimal_search import Deadline
+from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
 from kanon_sql.auditing.auditor import answered, expected
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.engines import connect, is_embedded
@@ -35,8 +35,8 @@ from kanon_sql.engines.session import Watch, refuse_time_limit, time_limit, unle
 from kanon_sql.errors import InputError, SpecError, option
 from kanon_sql.files import remove_leftovers
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.resolve import column_levels
 from kanon_sql.results.expected import ExpectedSearch, ExpectedTable
 from kanon_sql.results.release import (
     Anonymization,

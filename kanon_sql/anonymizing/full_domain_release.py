@@ -9,22 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from kanon_sql.anonymizing.alternative import stopped_earlier
-from kanon_sql.anonymizing.search.suggest_hierarchies import builders
-from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
-from kanon_sql.anonymizing.search.datafly_counts import violating_on
-from kanon_sql.anonymizing.search.datafly import SearchPath, climb, datafly
-from kanon_sql.anonymizing.search.datafly import Step as Taken
-from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
-from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.search.qi_levels import Levels
-from kanon_sql.anonymizing.search.losses import associations, losses, metrics
-from kanon_sql.anonymizing.release.release_job import ReleaseOutcome, ReleaseJob, ShownAt, name_of_release
+from kanon_sql.anonymizing.release.release_job import (
+    ReleaseJob,
+    ReleaseOutcome,
+    ShownAt,
+    name_of_release,
+)
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.suppression import (
     nothing_suppressed,
     suppress,
 )
 from kanon_sql.anonymizing.release.views import ViewChain
+from kanon_sql.anonymizing.search.datafly import SearchPath, climb, datafly
+from kanon_sql.anonymizing.search.datafly import Step as Taken
+from kanon_sql.anonymizing.search.datafly_counts import violating_on
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.losses import associations, losses, metrics
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.optimal_search import OptimalSearch
+from kanon_sql.anonymizing.search.qi_levels import Levels
+from kanon_sql.anonymizing.search.suggest_hierarchies import builders
 from kanon_sql.auditing.auditor import clips
 from kanon_sql.plan.violating_classes import class_size
 from kanon_sql.results.release import (

@@ -17,9 +17,9 @@ from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Watch, asked_within
 from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
-from kanon_sql.plan.resolve import column_levels
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records, step
 from kanon_sql.results.writing import refuse_to_overwrite, write_whole
 from kanon_sql.spec.spec import AuditSpec

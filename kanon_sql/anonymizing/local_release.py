@@ -9,23 +9,29 @@ from fractions import Fraction
 from pathlib import Path
 
 from kanon_sql.anonymizing.alternative import one_level_for_all
-from kanon_sql.anonymizing.search.suggest_hierarchies import builders
-from kanon_sql.anonymizing.recoding.split_tree import MOST_PARTS, MOST_SEEDED, SplitTree, split_tree, too_many
-from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
-from kanon_sql.anonymizing.search.losses import associations, losses, metrics
-from kanon_sql.anonymizing.release.release_job import ReleaseOutcome, ReleaseJob, name_of_release
 from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.anonymizing.recoding.recoded_views import (
     RecodedChain,
     said_of_recoding,
 )
+from kanon_sql.anonymizing.recoding.split_tree import (
+    MOST_PARTS,
+    MOST_SEEDED,
+    SplitTree,
+    split_tree,
+    too_many,
+)
+from kanon_sql.anonymizing.release.release_job import ReleaseJob, ReleaseOutcome, name_of_release
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.suppression import (
     IN_ORDER,
     RELEASED,
     nothing_suppressed,
 )
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.losses import associations, losses, metrics
+from kanon_sql.anonymizing.search.suggest_hierarchies import builders
 from kanon_sql.auditing.auditor import clips
 from kanon_sql.errors import InputError
 from kanon_sql.plan.violating_classes import class_size

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
+from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.losses import metrics
 from kanon_sql.anonymizing.search.preferences import Preferences
-from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.results.tradeoff import Point
 
 

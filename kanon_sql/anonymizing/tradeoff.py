@@ -19,22 +19,22 @@ from kanon_sql.anonymizing.anonymizer import (
     refuse_local_in_place,
     the_table,
 )
-from kanon_sql.anonymizing.search.optimal_search import OptimalSearch, SearchResult, Deadline
-from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
-from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
-from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.search.table_constraints import searched_beside
-from kanon_sql.anonymizing.release.options import ReleaseOptions
-from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
 from kanon_sql.anonymizing.recoded_point import recoded_point
+from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
+from kanon_sql.anonymizing.search.optimal_search import Deadline, OptimalSearch, SearchResult
+from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
+from kanon_sql.anonymizing.search.table_constraints import searched_beside
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.opening import opened, planned
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines import connect
 from kanon_sql.engines.session import Session, Watch, refuse_time_limit, time_limit, unless_changed
 from kanon_sql.errors import SpecError, found_instead, option
-from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.violating_classes import is_judged_by_class
 from kanon_sql.results.release import Search
 from kanon_sql.results.table import EXIT_CODES, TableResult, in_a_line, today

@@ -25,9 +25,9 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
 from kanon_sql.errors import EngineError, Faults, InputError, SpecError, plural
 from kanon_sql.plan.audit_plan import Plan, plan_audit
-from kanon_sql.plan.resolve import column_levels
-from kanon_sql.plan.question import AtLevel, ResolvedQuestion
 from kanon_sql.plan.preconditions import without_label
+from kanon_sql.plan.question import AtLevel, ResolvedQuestion
+from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records
 from kanon_sql.plan.withholding import texts_of_files
 from kanon_sql.results.table import Rows, Status, TableResult, status_of, today
@@ -36,9 +36,9 @@ from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.models.reference import DeltaPresence
 from kanon_sql.spec.spec import AuditSpec
 from kanon_sql.sql.column_types import family
+from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Row
-from kanon_sql.sql.redaction import without_texts
 
 if TYPE_CHECKING:
     from kanon_sql.results.expected import ExpectedTable

@@ -17,15 +17,15 @@ from kanon_sql.engines.offline_tables import refuse_hidden_table, table_of_names
 from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
-from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_earlier import named_of_earlier
 from kanon_sql.plan.resolve_roles import named_columns, named_of_reference, resolve
 from kanon_sql.results.writing import refuse_to_overwrite
 from kanon_sql.spec.spec import AuditSpec, TableSpec
+from kanon_sql.sql.ctes import named_sets, until
 from kanon_sql.sql.dialects import Quote, Types, name_in, quoted, rules_of, translated
 from kanon_sql.sql.dialects.traits import TRAITS
-from kanon_sql.sql.ctes import named_sets, until
 from kanon_sql.sql.gate import sets_of
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import DIALECT

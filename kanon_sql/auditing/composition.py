@@ -9,9 +9,9 @@ from kanon_sql.auditing.answers import Answers, smallest
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.question import BoundCheck
 from kanon_sql.plan.check_sql import LabelledCheck
 from kanon_sql.plan.earlier_plan import EarlierStep
+from kanon_sql.plan.question import BoundCheck
 from kanon_sql.results.table import CheckResult
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from kanon_sql.engines.base import Engine
 from kanon_sql.errors import SpecError
+from kanon_sql.plan.question import BoundColumn, DataFacts, EarlierRoles, Roles
 from kanon_sql.plan.resolve import column_levels
-from kanon_sql.plan.question import BoundColumn, EarlierRoles, DataFacts, Roles
 from kanon_sql.plan.resolve_columns import refuse_merging
 from kanon_sql.plan.resolve_roles import (
     hierarchy_sources,

@@ -14,8 +14,8 @@ from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import time_limit, within
 from kanon_sql.errors import InputError, SpecError, no_first_records
 from kanon_sql.plan.audit_plan import Plan, plan_audit
-from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.spec.spec import AuditSpec, TableSpec
 

@@ -12,8 +12,8 @@ from kanon_sql.auditing.answers import (
 )
 from kanon_sql.errors import InputError
 from kanon_sql.plan.audit_plan import Plan
-from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.preconditions import without_entity
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.results.table import HistogramBin, Summary
 
 

@@ -8,9 +8,9 @@ from kanon_sql.auditing.answers import Answers, smallest, total
 from kanon_sql.auditing.unassigned import said_of
 from kanon_sql.errors import plural
 from kanon_sql.plan.audit_plan import SURVEY_CLASSES, Plan, ReferenceStep
-from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.earlier_plan import EarlierStep
 from kanon_sql.plan.join_columns import are_of_one_kind
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import SpellingLook
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import summary as summary_of_faults

@@ -15,9 +15,9 @@ from typing import Any
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.session import Session, Watch, asked_within
 from kanon_sql.errors import EngineError, InputError, NoDataError, SpecError, option
-from kanon_sql.plan.question import BoundReference, ResolvedQuestion, Pair
 from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.preconditions import preconditions, without_entity
+from kanon_sql.plan.question import BoundReference, Pair, ResolvedQuestion
 from kanon_sql.plan.steps import records, reference_records, spoken, step, with_entity
 from kanon_sql.results.worksheet import FILLED_IN, NUMBER, SIZES
 from kanon_sql.results.writing import refuse_to_overwrite, write_whole

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main, say_error

@@ -19,8 +19,8 @@ from typing import Any
 
 import click
 
-from kanon_sql.cli.command_record import ARGUMENTS
 from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.command_record import ARGUMENTS
 from kanon_sql.cli.flags import with_flags
 from kanon_sql.cli.option_kinds import VERBOSITY
 from kanon_sql.cli.output import ENGINE_FAILED, Failure

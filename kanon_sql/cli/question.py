@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kanon_sql.cli.other_tables import EARLIER, REFERENCES, beside
 from kanon_sql.cli.option_kinds import QuestionOption
 from kanon_sql.cli.option_syntax import (
     all_column_names,
@@ -23,6 +22,7 @@ from kanon_sql.cli.option_syntax import (
     of_column,
     weights_given,
 )
+from kanon_sql.cli.other_tables import EARLIER, REFERENCES, beside
 from kanon_sql.errors import SpecError, did_you_mean
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.clock import CLOCK
+from kanon_sql.cli.command_record import with_command
 from kanon_sql.cli.help import Grouped
 from kanon_sql.cli.main import main
 from kanon_sql.cli.options import anonymize_options, tradeoff_options

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from kanon_sql.sql.dialects import Types, translated, with_other_names
 from kanon_sql.sql.ctes import apart
+from kanon_sql.sql.dialects import Types, translated, with_other_names
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import identifier
 

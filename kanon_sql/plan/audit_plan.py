@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     labelled,
     presence_violations,
     reference_measures,
 )
+from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
+from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.pass_conditions import (
     audited,
     demanded_size,
@@ -26,14 +27,13 @@ from kanon_sql.plan.pass_conditions import (
     demands_on_size,
     looked_at,
 )
-from kanon_sql.plan.earlier_plan import EarlierStep, steps_with_earlier
-from kanon_sql.plan.join_columns import pairs
 from kanon_sql.plan.preconditions import preconditions
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import (
     DistanceStep,
-    SpellingLook,
     NamedValuesStep,
     SensitiveStep,
+    SpellingLook,
     distance_steps,
     look_at,
     named_values_steps,

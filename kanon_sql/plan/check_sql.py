@@ -220,7 +220,9 @@ def _violating(predicate: str, label: str, bound: ResolvedQuestion) -> Iterator[
         yield render("people_where", predicate=predicate, name=f"{label}_violated")
 
 
-def _arguments(bound: ResolvedQuestion, sensitive: BoundColumn, each: LabelledCheck) -> dict[str, Any]:
+def _arguments(
+    bound: ResolvedQuestion, sensitive: BoundColumn, each: LabelledCheck
+) -> dict[str, Any]:
     """What the macros of a model may take."""
     return {
         **each.check.model.parameters,

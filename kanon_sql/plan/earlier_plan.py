@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.question import BoundColumn, BoundEarlier, ResolvedQuestion
 from kanon_sql.plan.check_sql import LabelledCheck, Named, labelled
-from kanon_sql.plan.pass_conditions import demands_on_crowds, demands_on_pairs
 from kanon_sql.plan.join_columns import of_both_releases
+from kanon_sql.plan.pass_conditions import demands_on_crowds, demands_on_pairs
+from kanon_sql.plan.question import BoundColumn, BoundEarlier, ResolvedQuestion
 from kanon_sql.plan.steps import earlier_records, records, spoken, step
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity, ComposedModel
 from kanon_sql.sql.macros import render

@@ -10,11 +10,11 @@ from kanon_sql.plan.question import (
     BoundColumn,
     BoundEarlier,
     BoundReference,
-    ResolvedQuestion,
     Comparison,
     JoinedLabels,
     LabelOfText,
     Pair,
+    ResolvedQuestion,
 )
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.question_parts import the_reference

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kanon_sql.plan.question import AtLevel, ResolvedQuestion
 from kanon_sql.plan.check_sql import LabelledCheck
+from kanon_sql.plan.question import AtLevel, ResolvedQuestion
 from kanon_sql.spec.models.composition import ComposedKAnonymity, ComposedLDiversity
 from kanon_sql.spec.models.diversity import Homogeneity
 from kanon_sql.spec.models.reference import DeltaPresence, KMap

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from kanon_sql.errors import option, plural
-from kanon_sql.plan.question import AtLevel, BoundEarlier, BoundReference, ResolvedQuestion, Pair
 from kanon_sql.plan.check_sql import labelled
-from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.join_columns import pairs
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.question import AtLevel, BoundEarlier, BoundReference, Pair, ResolvedQuestion
 from kanon_sql.plan.steps import Precondition, earlier_records, records, reference_records, step
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.models.base import Model, SensitiveModel
@@ -267,7 +267,9 @@ def _castable(
         )
 
 
-def _comparable(bound: ResolvedQuestion, reference: BoundReference, pair: Pair) -> Iterator[Precondition]:
+def _comparable(
+    bound: ResolvedQuestion, reference: BoundReference, pair: Pair
+) -> Iterator[Precondition]:
     """Text that stands against numbers must spell them as the numbers are spelled."""
     sides = (
         (pair.column, bound.table, records(bound, [pair.column])),

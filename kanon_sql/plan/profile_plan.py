@@ -8,9 +8,9 @@ from typing import Literal
 
 from kanon_sql.errors import SpecError
 from kanon_sql.plan.audit_plan import smallest_classes
+from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.resolve_checks import sensitive_of
-from kanon_sql.plan.preconditions import preconditions
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import Precondition, counted, records, spoken, step, with_entity
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy
@@ -237,7 +237,9 @@ def _looks(bound: ResolvedQuestion, known: Sequence[BoundColumn]) -> Iterator[Co
 _IN_SEVERAL = "where people have records in several classes: each counts once, with the smallest"
 
 
-def _knows(bound: ResolvedQuestion, known: BoundColumn, k: int, *, each_person: bool = False) -> Statement:
+def _knows(
+    bound: ResolvedQuestion, known: BoundColumn, k: int, *, each_person: bool = False
+) -> Statement:
     columns = list(bound.quasi_identifiers)
     return step(
         bound,

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kanon_sql.plan.question import BoundColumn, BoundReference, ResolvedQuestion, JoinedLabels, Pair
-from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.join_columns import pairs
+from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.question import (
+    BoundColumn,
+    BoundReference,
+    JoinedLabels,
+    Pair,
+    ResolvedQuestion,
+)
 from kanon_sql.plan.steps import reference_records
 from kanon_sql.plan.violating_classes import reference_demands, reference_of, too_rare
 from kanon_sql.sql.macros import render
@@ -28,7 +34,10 @@ class ReferredCell:
 
 
 def classes_beside_reference(
-    bound: ResolvedQuestion, raw: ResolvedQuestion, relation: str, levels: Mapping[str, tuple[ColumnLevels, int]]
+    bound: ResolvedQuestion,
+    raw: ResolvedQuestion,
+    relation: str,
+    levels: Mapping[str, tuple[ColumnLevels, int]],
 ) -> Iterator[str]:
     """A SELECT for each reference: the classes of which it has too few people, with their records.
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from kanon_sql.errors import SpecError, located
+from kanon_sql.plan.levels import ColumnLevels, rows_of
 from kanon_sql.plan.question import (
     AtLevel,
     BoundColumn,
     BoundEarlier,
     BoundReference,
-    ResolvedQuestion,
-    EarlierRoles,
     DataFacts,
+    EarlierRoles,
     Location,
     ReferenceRoles,
+    ResolvedQuestion,
     Roles,
 )
-from kanon_sql.plan.levels import ColumnLevels, rows_of
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.question_parts import the_reference
 
@@ -144,7 +144,9 @@ def _refuse_beyond_top(prefix: str, name: str, levels: ColumnLevels, level: int)
         )
 
 
-def _reference_levels(reference: ReferenceRoles, roles: Roles, facts: DataFacts) -> Iterator[AtLevel]:
+def _reference_levels(
+    reference: ReferenceRoles, roles: Roles, facts: DataFacts
+) -> Iterator[AtLevel]:
     """The reference's columns that are looked at through the hierarchies of the table."""
     here = ("references", reference.name, "levels")
     referred = facts.referred.get(reference.name, {})

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kanon_sql.errors import SpecError, did_you_mean, located, option
-from kanon_sql.plan.question import BoundCheck, BoundColumn, EarlierRoles
 from kanon_sql.plan.join_columns import are_of_one_kind
+from kanon_sql.plan.question import BoundCheck, BoundColumn, EarlierRoles
 from kanon_sql.spec.earlier_release import the_earlier
 from kanon_sql.spec.hierarchy_table import read_tree
 from kanon_sql.spec.models.base import Model, ReferenceModel, SensitiveModel

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     class_columns,
@@ -28,6 +27,7 @@ from kanon_sql.plan.pass_conditions import (
     demands_on_size,
     demands_on_values,
 )
+from kanon_sql.plan.question import BoundCheck, BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import (
     counted,
     records,

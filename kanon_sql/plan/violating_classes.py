@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kanon_sql.plan.question import BoundCheck, BoundColumn, BoundReference, ResolvedQuestion
 from kanon_sql.plan.check_sql import (
     LabelledCheck,
     class_columns,
@@ -15,6 +14,7 @@ from kanon_sql.plan.check_sql import (
     labelled,
     needs,
 )
+from kanon_sql.plan.question import BoundCheck, BoundColumn, BoundReference, ResolvedQuestion
 from kanon_sql.plan.sensitive_plan import order_of_values
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.closeness import TCloseness

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError, SpecError, option
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.identifying import Identifying, named_columns, refuse_sets
 from kanon_sql.plan.preconditions import preconditions, without_entity
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import records, step, with_entity
 from kanon_sql.profiling.columns import (
     MOST_RANKED,

@@ -22,7 +22,6 @@ from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine
 from kanon_sql.engines.session import Session, Watch, asked_within, refuse_no_time
 from kanon_sql.errors import EngineError, InputError, SpecError, option
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.identifying import Identifying, refuse_what_does_not_fit
 from kanon_sql.plan.profile_plan import (
     DEFAULT_K,
@@ -32,6 +31,7 @@ from kanon_sql.plan.profile_plan import (
     as_profiled,
     plan_profile,
 )
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import records, with_entity
 from kanon_sql.profiling.identifying import (
     Identified,

@@ -15,12 +15,12 @@ from urllib.parse import parse_qsl, urlsplit
 from kanon_sql.auditing.opening import open_table, opening
 from kanon_sql.engines.session import Session, Watch, asked_within
 from kanon_sql.errors import EngineError, NoDataError, SpecError
-from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.identifying import Identifying
 from kanon_sql.plan.profile_plan import DEFAULT_K, as_profiled
+from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.profiling.column_names import meaning_of
 from kanon_sql.profiling.columns import LookedAt, Looks
-from kanon_sql.profiling.identifying import RecordCounts, OpenProfile, counted_records, open_profile
+from kanon_sql.profiling.identifying import OpenProfile, RecordCounts, counted_records, open_profile
 from kanon_sql.profiling.spec_text import Part, ProposedColumn, ProposedSpec, shortly
 from kanon_sql.results.identifying import BY_NAME, UNKNOWN_NAME, ColumnProfile
 from kanon_sql.results.writing import refuse_to_overwrite, write_whole

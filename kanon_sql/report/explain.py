@@ -20,7 +20,6 @@ from kanon_sql.plan.audit_plan import plan_audit
 from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.report.guides import DBT, WIDTH, guide, guide_names, sentence_of
-from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
 from kanon_sql.report.metric_examples import (
     DATAFLY,
     RELEASE,
@@ -30,6 +29,7 @@ from kanon_sql.report.metric_examples import (
     STEPS_OF_DATAFLY,
     WORKINGS,
 )
+from kanon_sql.report.subsets_page import IN_SHORT, subsets_page
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.earlier_release import EarlierReleaseSpec
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy

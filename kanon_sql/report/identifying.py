@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import NONE, Block, Grid, Prose, GridRow
+from kanon_sql.report.document import NONE, Block, Grid, GridRow, Prose
 from kanon_sql.report.words.numbers import (
     KEPT_TOGETHER,
     counted,

@@ -9,9 +9,9 @@ from kanon_sql.report.document import (
     Block,
     Footer,
     Grid,
+    GridRow,
     Heading,
     Prose,
-    GridRow,
     Strong,
     Warnings,
 )

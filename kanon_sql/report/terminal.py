@@ -11,7 +11,6 @@ from kanon_sql.report.document import (
     Changes,
     Choices,
     Command,
-    LineChart,
     FactList,
     Folded,
     Footer,
@@ -19,6 +18,7 @@ from kanon_sql.report.document import (
     Heading,
     Item,
     Limits,
+    LineChart,
     Points,
     Prose,
     Section,
@@ -172,7 +172,9 @@ def _verdicts(verdicts: Verdicts, width: int) -> list[Line]:
         word = StyledText(f"{INDENT}{verdict.word:<8}{INDENT}", _STYLES[verdict.status])
         text = f"{padded(verdict.title, titles)}  {verdict.achieved}"
         if one_line:
-            lines.append((word, StyledText(f"{padded(text, titles + 2 + achieved)}  {verdict.extent}")))
+            lines.append(
+                (word, StyledText(f"{padded(text, titles + 2 + achieved)}  {verdict.extent}"))
+            )
             continue
         lines += _beside(word, text, width, _UNDER_TITLE)
         if verdict.extent:

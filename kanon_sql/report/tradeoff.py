@@ -9,9 +9,9 @@ from kanon_sql.report.document import (
     Block,
     Footer,
     Grid,
+    GridRow,
     Heading,
     Prose,
-    GridRow,
     Strong,
     Warnings,
 )
@@ -91,7 +91,9 @@ def _levels(points: Sequence[Point]) -> Grid:
     for each in points:
         words = _levels_in_words(each)
         precision = share(each.metrics.precision if each.metrics else None)
-        rows.append(GridRow((f"{each.k:>4}", "the same" if words == before else words), (precision,)))
+        rows.append(
+            GridRow((f"{each.k:>4}", "the same" if words == before else words), (precision,))
+        )
         before = words
     return Grid("At these levels:", GridRow(("   k", "levels"), ("precision",)), tuple(rows))
 

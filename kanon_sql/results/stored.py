@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kanon_sql.errors import InputError, SpecError, kind_of
 from kanon_sql.results.costs import CostOfK, Costs
-from kanon_sql.results.json_document import Kind, JsonValue, loaded, parsed, text_of, whole_of
+from kanon_sql.results.json_document import JsonValue, Kind, loaded, parsed, text_of, whole_of
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.release import Anonymization, MinimalNode, Recoded, ReleaseFindings
 from kanon_sql.results.table import (

@@ -292,7 +292,8 @@ def read_hierarchy(path: str | Path) -> HierarchyTable:
 def hierarchy_table(ancestors: Mapping[str, Sequence[str]], name: str) -> HierarchyTable:
     """The same of a mapping: each raw value with its ancestors."""
     rows = tuple(
-        HierarchyRow(number, raw, tuple(above)) for number, (raw, above) in enumerate(ancestors.items(), 1)
+        HierarchyRow(number, raw, tuple(above))
+        for number, (raw, above) in enumerate(ancestors.items(), 1)
     )
     return _of_single_lines(HierarchyTable(name, rows, has_lines=False))
 
@@ -315,7 +316,9 @@ def table_of_rows(
         HierarchyTable(
             name,
             tuple(
-                HierarchyRow(number, raw or "", tuple(label or "" for label in above), raw is not None)
+                HierarchyRow(
+                    number, raw or "", tuple(label or "" for label in above), raw is not None
+                )
                 for number, (raw, *above) in enumerate(rows, 1)
             ),
             has_lines=False,

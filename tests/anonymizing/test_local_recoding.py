@@ -27,10 +27,8 @@ from real_data import DATA
 from searches import Drawn, anonymize, as_text, questions
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.recoding import split_tree
-from kanon_sql.anonymizing.recoding import first_rounds
-from kanon_sql.anonymizing.recoding import recoded_views
 from kanon_sql.anonymizing import local_release
+from kanon_sql.anonymizing.recoding import first_rounds, recoded_views, split_tree
 from kanon_sql.cli.main import main
 
 Cells = Counter[tuple[str | None, ...]]

@@ -23,9 +23,8 @@ from commands import run
 from oracle_optimal import Hierarchy, Problem
 
 import kanon_sql as kanon
-from kanon_sql.anonymizing.search import coarse_sets
-from kanon_sql.anonymizing.search import frequency_sets
 from kanon_sql.anonymizing.release.options import METRIC_NAMES
+from kanon_sql.anonymizing.search import coarse_sets, frequency_sets
 from kanon_sql.errors import EngineError, SpecError
 
 DATA = os.environ.get("KANON_SQL_DATA")
@@ -575,7 +574,9 @@ def test_a_time_limit_ends_with_the_best_that_was_found(
 ) -> None:
     from kanon_sql.anonymizing.search import optimal_search
 
-    monkeypatch.setattr(optimal_search.Deadline, "is_over", lambda self, progress: bool(progress.best))
+    monkeypatch.setattr(
+        optimal_search.Deadline, "is_over", lambda self, progress: bool(progress.best)
+    )
     found = kanon.anonymize(people, {"zip": TOWNS, "age": AGES}, k=3, algorithm="optimal")
     search = found.anonymization.search
 

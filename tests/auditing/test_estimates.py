@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from kanon_sql.auditing import estimates
 from kanon_sql.auditing.estimates import (
-    UniquenessEstimates,
     SizeCounts,
+    UniquenessEstimates,
     individual_risk,
     population_uniqueness,
     required_class_size,

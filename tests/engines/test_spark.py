@@ -25,9 +25,9 @@ from sparks import cluster, connect_server, environment, free_port, local_spark,
 from values_at_levels import CITIES, MASKS, VALUES_AT_LEVELS, column
 
 import kanon_sql as kanon
+from kanon_sql.engines.semantics_check import CANARIES_OF, require_trustworthy
 from kanon_sql.engines.spark.engine import Spark, is_session
 from kanon_sql.engines.spark.sessions import Launched
-from kanon_sql.engines.semantics_check import CANARIES_OF, require_trustworthy
 from kanon_sql.sql.dialects import translated
 from kanon_sql.sql.macros import render
 

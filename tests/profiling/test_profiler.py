@@ -33,8 +33,8 @@ from rich.text import Text
 import kanon_sql as kanon
 from kanon_sql.cli.main import main
 from kanon_sql.engines import connect
-from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.profile_plan import as_profiled, plan_profile
+from kanon_sql.plan.resolve import bind
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.report.profile import ONE_BY_ONE
 from kanon_sql.results.profile import Elimination, KnownColumn, LackedColumn, TableProfile

@@ -23,8 +23,8 @@ from kanon_sql.report.explain import (
     values_page,
 )
 from kanon_sql.report.guides import WIDTH, guide_names
-from kanon_sql.report.subsets_page import subsets_page
 from kanon_sql.report.metric_examples import RELEASE, WORKINGS
+from kanon_sql.report.subsets_page import subsets_page
 from kanon_sql.results.metrics import METRICS
 from kanon_sql.spec.models.base import SensitiveModel
 from kanon_sql.spec.models.catalogue import MODELS

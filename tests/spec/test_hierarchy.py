@@ -15,8 +15,8 @@ import kanon_sql as kanon
 from kanon_sql.spec.builders import parse_builder, parse_clip
 from kanon_sql.spec.hierarchy import GeneralizationHierarchy, single, spoken
 from kanon_sql.spec.hierarchy_table import (
-    HierarchyTable,
     HierarchyRow,
+    HierarchyTable,
     hierarchy_table,
     read_hierarchy,
     read_tree,

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from kanon_sql.anonymizing.search.frequency_sets import RECORDS, FrequencySets
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier
 from kanon_sql.anonymizing.recoding.local_recoding import Recoding
-from kanon_sql.anonymizing.search.losses import Loss
 from kanon_sql.anonymizing.release.suppression import Suppression
+from kanon_sql.anonymizing.search.frequency_sets import RECORDS, FrequencySets
+from kanon_sql.anonymizing.search.losses import Loss
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier
 from kanon_sql.results.release import Association
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row

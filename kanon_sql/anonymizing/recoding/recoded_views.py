@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from kanon_sql.anonymizing.recoding.split_tree import Case, SplitTree, label_name
-from kanon_sql.anonymizing.search.qi_levels import label_of
 from kanon_sql.anonymizing.recoding.recoded_sets import RECODINGS
+from kanon_sql.anonymizing.recoding.split_tree import Case, SplitTree, label_name
 from kanon_sql.anonymizing.release.view_names import NUMBER, RELEASE
 from kanon_sql.anonymizing.release.views import View, ViewChain
+from kanon_sql.anonymizing.search.qi_levels import label_of
 from kanon_sql.errors import SpecError, plural
-from kanon_sql.plan.question import ResolvedQuestion, JoinedLabels
+from kanon_sql.plan.question import JoinedLabels, ResolvedQuestion
 from kanon_sql.plan.violating_classes import sensitive_demands
 from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.question_parts import the_reference

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier
 from kanon_sql.anonymizing.recoding.recoded_views import RecodedChain
 from kanon_sql.anonymizing.release.view_names import PUBLISHED, VIOLATING
 from kanon_sql.anonymizing.release.views import ViewChain
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier
 from kanon_sql.errors import SpecError, option
 from kanon_sql.files import stem
-from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.levels import CASE_ROWS
+from kanon_sql.plan.question import BoundCheck, ResolvedQuestion
 from kanon_sql.plan.violating_classes import violating_classes
 from kanon_sql.spec.models.base import ReferenceModel, SensitiveModel
 from kanon_sql.spec.models.composition import ComposedModel

@@ -10,13 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from kanon_sql.anonymizing.search.optimal_search import Deadline
 from kanon_sql.anonymizing.release.dbt_model import name_of
-from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.search.qi_levels import Levels
-from kanon_sql.anonymizing.search.table_constraints import searched_beside
 from kanon_sql.anonymizing.release.options import ReleaseOptions
-from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.anonymizing.release.result import AnonymizationResult
 from kanon_sql.anonymizing.release.suppression import (
     IN_ORDER,
@@ -26,6 +21,11 @@ from kanon_sql.anonymizing.release.suppression import (
 from kanon_sql.anonymizing.release.untouched import said_of, what_becomes_of_untouched
 from kanon_sql.anonymizing.release.view_names import refuse_taken_names, view_name
 from kanon_sql.anonymizing.release.views import ViewChain, dropped_columns
+from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.optimal_search import Deadline
+from kanon_sql.anonymizing.search.preferences import Preferences
+from kanon_sql.anonymizing.search.qi_levels import Levels
+from kanon_sql.anonymizing.search.table_constraints import searched_beside
 from kanon_sql.auditing.auditor import answered
 from kanon_sql.auditing.warnings import left_out
 from kanon_sql.engines.base import Engine, Hub
@@ -33,9 +33,9 @@ from kanon_sql.engines.session import Session, Watch
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.files import file_kind
 from kanon_sql.plan.audit_plan import Plan, plan_audit
-from kanon_sql.plan.resolve import bind, column_levels
-from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.question import ResolvedQuestion
+from kanon_sql.plan.resolve import bind, column_levels
 from kanon_sql.plan.resolve_roles import resolve
 from kanon_sql.plan.steps import counted, spoken
 from kanon_sql.plan.violating_classes import (
@@ -54,9 +54,9 @@ from kanon_sql.spec.models.base import ReferenceModel
 from kanon_sql.spec.spec import AuditSpec, TableSpec, Unassigned
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.quoting import literal
+from kanon_sql.sql.redaction import without_texts
 from kanon_sql.sql.statement import Statement
 from kanon_sql.sql.tables import Column, Table, find
-from kanon_sql.sql.redaction import without_texts
 
 Tell = Callable[[GeneralizationStep], None]
 """Callback for each generalisation step."""

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kanon_sql.anonymizing.release import view_names
+from kanon_sql.anonymizing.release.views import ViewChain
 from kanon_sql.anonymizing.search.frequency_sets import MARKED, RECORDS, FrequencySets
 from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, ReleasedLevel
-from kanon_sql.anonymizing.release.views import ViewChain
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row
 
@@ -113,7 +113,9 @@ def _keep_classes(sets: FrequencySets, levels: Levels) -> None:
             "classes_as_released",
             classes=f"({of_places})",
             quasi_identifiers=list(sets.bound.quasi_identifiers),
-            shown=[ReleasedLevel(each.values, levels[each.name]) for each in sets.quasi_identifiers],
+            shown=[
+                ReleasedLevel(each.values, levels[each.name]) for each in sets.quasi_identifiers
+            ],
         ),
     )
 

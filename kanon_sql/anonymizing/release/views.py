@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier, kept_labels, label_of
 from kanon_sql.anonymizing.release.view_names import (
     CLASSES,
     DONORS,
@@ -20,11 +19,12 @@ from kanon_sql.anonymizing.release.view_names import (
     RELEASE,
     VIOLATING,
 )
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier, kept_labels, label_of
 from kanon_sql.engines.duckdb.frames import FRAMES
 from kanon_sql.errors import SpecError, plural
-from kanon_sql.plan.reference_classes import classes_beside_reference
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
+from kanon_sql.plan.reference_classes import classes_beside_reference
 from kanon_sql.plan.violating_classes import violating_classes
 from kanon_sql.results.release import Algorithm, GeneralizationStep, Suppressed
 from kanon_sql.sql.dialects.traits import TRAITS

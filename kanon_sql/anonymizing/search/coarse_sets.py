@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
 from kanon_sql.anonymizing.search.lattice import Node
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
 from kanon_sql.sql.macros import render
 
 LARGE = 500_000

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
 from kanon_sql.anonymizing.search.qi_levels import PRIVATE
-from kanon_sql.plan.question import BoundEarlier, Pair
 from kanon_sql.plan.join_columns import of_both_releases
+from kanon_sql.plan.question import BoundEarlier, Pair
 from kanon_sql.plan.steps import earlier_records
 from kanon_sql.plan.violating_classes import crowds_demanded
 from kanon_sql.sql.macros import render

@@ -21,7 +21,6 @@ from operator import mul
 from typing import NamedTuple
 
 from kanon_sql.anonymizing.search.first_set import columns_of_first_set, first_set
-from kanon_sql.anonymizing.search.temp_relations import TempRelations
 from kanon_sql.anonymizing.search.qi_levels import (
     PRIVATE,
     Attribute,
@@ -32,11 +31,12 @@ from kanon_sql.anonymizing.search.qi_levels import (
     kept_labels,
     label_of,
 )
+from kanon_sql.anonymizing.search.temp_relations import TempRelations
 from kanon_sql.engines.session import Session
 from kanon_sql.errors import InputError
-from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.preconditions import no_label
+from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.steps import records, spoken
 from kanon_sql.plan.violating_classes import (
     class_size,

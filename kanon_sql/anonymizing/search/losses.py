@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kanon_sql.anonymizing.search.frequency_sets import MARKED, FrequencySets
-from kanon_sql.anonymizing.search.temp_relations import NodeQuery
 from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
+from kanon_sql.anonymizing.search.temp_relations import NodeQuery
 from kanon_sql.plan.question import ResolvedQuestion
 from kanon_sql.results.release import Association, Metrics
 from kanon_sql.sql.macros import render
@@ -75,7 +75,9 @@ def metrics(
     )
 
 
-def associations(sets: FrequencySets, bound: ResolvedQuestion, levels: Levels) -> Iterator[Association]:
+def associations(
+    sets: FrequencySets, bound: ResolvedQuestion, levels: Levels
+) -> Iterator[Association]:
     """Strength of association between each quasi-identifier and each sensitive attribute, before
     and after generalisation."""
     pairs = [

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kanon_sql.anonymizing.search.node_queries import NodeQueries
 from kanon_sql.anonymizing.search.costs import CellCosts, ClassCosts, ColumnCosts, Sizes, Suppressed
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.search.qi_levels import QuasiIdentifier
-from kanon_sql.anonymizing.search.losses import Loss, metrics
 from kanon_sql.anonymizing.search.lattice import Ladder, Lattice, Node
-from kanon_sql.anonymizing.search.table_constraints import ClassCounts, bounds_of_all
+from kanon_sql.anonymizing.search.losses import Loss, metrics
+from kanon_sql.anonymizing.search.node_queries import NodeQueries
 from kanon_sql.anonymizing.search.optimal import AT_ONCE, NodeCounts
 from kanon_sql.anonymizing.search.preferences import Preferences
+from kanon_sql.anonymizing.search.qi_levels import QuasiIdentifier
+from kanon_sql.anonymizing.search.table_constraints import ClassCounts, bounds_of_all
 from kanon_sql.plan.violating_classes import (
     class_size,
     crowds_demanded,

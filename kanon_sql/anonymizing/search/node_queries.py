@@ -17,8 +17,8 @@ from kanon_sql.anonymizing.search.coarse_sets import CoarseSets
 from kanon_sql.anonymizing.search.costs import Portion, Suppressed
 from kanon_sql.anonymizing.search.earlier_sets import EarlierSets
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
-from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
 from kanon_sql.anonymizing.search.lattice import Node
+from kanon_sql.anonymizing.search.qi_levels import PRIVATE, Levels, QuasiIdentifier
 from kanon_sql.anonymizing.search.reference_sets import NodeOfSet, ReferenceSets
 from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Row

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kanon_sql.anonymizing.search.node_evaluation import NodeEvaluator, LatticeStatistics
 from kanon_sql.anonymizing.search.lattice import Lattice, Node
+from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics, NodeEvaluator
 from kanon_sql.anonymizing.search.optimal import OptimalNode, Progress, minimal, optimal
 from kanon_sql.anonymizing.search.preferences import Preferences
 from kanon_sql.errors import InputError, option

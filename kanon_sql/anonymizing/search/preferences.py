@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kanon_sql.anonymizing.search.qi_levels import Attribute
 from kanon_sql.anonymizing.release.options import ReleaseOptions
+from kanon_sql.anonymizing.search.qi_levels import Attribute
 from kanon_sql.errors import SpecError, did_you_mean, option
 from kanon_sql.plan.question import ResolvedQuestion
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kanon_sql.plan.question import AtLevel, BoundColumn, JoinedLabels
 from kanon_sql.plan.levels import ColumnLevels
+from kanon_sql.plan.question import AtLevel, BoundColumn, JoinedLabels
 from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Row
 

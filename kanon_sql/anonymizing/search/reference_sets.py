@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets, LevelsOf
+from kanon_sql.anonymizing.search.lattice import Node
 from kanon_sql.anonymizing.search.qi_levels import (
     PRIVATE,
     Label,
@@ -16,9 +17,8 @@ from kanon_sql.anonymizing.search.qi_levels import (
     kept_labels,
     label_of_any,
 )
-from kanon_sql.anonymizing.search.lattice import Node
-from kanon_sql.plan.question import BoundCheck, BoundReference
 from kanon_sql.plan.join_columns import pairs
+from kanon_sql.plan.question import BoundCheck, BoundReference
 from kanon_sql.plan.steps import reference_records
 from kanon_sql.plan.violating_classes import (
     least_presence,

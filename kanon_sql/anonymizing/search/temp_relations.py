@@ -30,7 +30,9 @@ class TempRelations:
     records if it is another one.
     """
 
-    def __init__(self, bound: ResolvedQuestion, ask: Session, records: Session | None = None) -> None:
+    def __init__(
+        self, bound: ResolvedQuestion, ask: Session, records: Session | None = None
+    ) -> None:
         self.bound = bound
         self._ask = ask
         self._records = records or ask

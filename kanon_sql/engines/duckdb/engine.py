@@ -22,12 +22,12 @@ from kanon_sql.engines.base import Batches
 from kanon_sql.engines.cte_store import InlineCteStore
 from kanon_sql.engines.duckdb.csv_files import checked_delimiter
 from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, first_line
+from kanon_sql.engines.duckdb.export_casts import as_files_have_them
 from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
 from kanon_sql.engines.duckdb.sessions import require_plain_comparison, require_plain_session
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.duckdb.views import texts_in
-from kanon_sql.engines.duckdb.export_casts import as_files_have_them
 from kanon_sql.errors import EngineError, InputError, SpecError
 from kanon_sql.files import file_kind
 from kanon_sql.sql.macros import render

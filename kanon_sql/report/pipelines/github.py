@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.pipelines.outcomes import CheckOutcome, TableOutcomes, file_name, outcomes, summary
+from kanon_sql.report.pipelines.outcomes import (
+    CheckOutcome,
+    TableOutcomes,
+    file_name,
+    outcomes,
+    summary,
+)
 from kanon_sql.results.table import AuditFindings
 from kanon_sql.spec.spec import TablePlaces
 from kanon_sql.spec.yaml_document import Place

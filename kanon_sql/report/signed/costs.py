@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kanon_sql.report.document import Bars, Block, LineChart, Grid, Prose, GridRow
+from kanon_sql.report.document import Bars, Block, Grid, GridRow, LineChart, Prose
 from kanon_sql.report.plots import Chart, CostPoint, cost_of_k
 from kanon_sql.report.signed.figures import WITHOUT_THE_EXTRA
 from kanon_sql.report.signed.subject import Signed

@@ -6,8 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kanon_sql.report.worksheet_text import in_words
-from kanon_sql.report.document import NONE, Bars, Block, LineChart, FactList, Grid, Points, Prose, GridRow
+from kanon_sql.report.document import (
+    NONE,
+    Bars,
+    Block,
+    FactList,
+    Grid,
+    GridRow,
+    LineChart,
+    Points,
+    Prose,
+)
 from kanon_sql.report.identifying import in_turn
 from kanon_sql.report.plots import (
     Chart,
@@ -22,6 +31,7 @@ from kanon_sql.report.words.numbers import KEPT_TOGETHER, TO, listed, number, pe
 from kanon_sql.report.words.phrases import members
 from kanon_sql.report.words.sensitive import in_order, told
 from kanon_sql.report.words.tables import Bin, demanded_k, histogram, histogram_title
+from kanon_sql.report.worksheet_text import in_words
 from kanon_sql.results.profile import TableProfile
 from kanon_sql.results.table import HistogramBin, TableResult
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 
 from kanon_sql.report import html
 from kanon_sql.report.document import Block, Section, Status
-from kanon_sql.report.signed import costs, figures
-from kanon_sql.report.signed import evidence
-from kanon_sql.report.signed import scope
+from kanon_sql.report.signed import costs, evidence, figures, scope
 from kanon_sql.report.signed.subject import Signed
 from kanon_sql.report.words.models import STATUS_WORDS
 from kanon_sql.report.words.numbers import listed

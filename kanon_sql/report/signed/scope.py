@@ -9,9 +9,9 @@ from kanon_sql.report.document import (
     Block,
     FactList,
     Grid,
+    GridRow,
     Points,
     Prose,
-    GridRow,
     Strong,
     Warnings,
 )
