@@ -10,9 +10,9 @@ from typing import Any, Literal, Unpack
 from kanon_sql.anonymizing import anonymizer
 from kanon_sql.anonymizing import tradeoff as weighed
 from kanon_sql.anonymizing.again import made_again
-from kanon_sql.anonymizing.nameless import is_nameless, require_name, views_of_no_table
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.release.result import AnonymizationResult
+from kanon_sql.anonymizing.release.views import is_nameless, require_name, views_of_no_table
 from kanon_sql.anonymizing.tradeoff import TradeoffResult
 from kanon_sql.auditing import auditor, compiler
 from kanon_sql.auditing.compiler import CompiledAudit
@@ -263,7 +263,7 @@ def anonymize(
         untouched=untouched,
         force=force,
     )
-    require_name(spec.tables[0], wanted)
+    require_name(spec.tables[0], writes_views=wanted.writes_views)
     bounds = limits(memory_limit, threads, timeout)
     result = anonymizer.anonymize(spec, wanted, engine=engine, **bounds)
     if is_nameless(spec.tables[0]):

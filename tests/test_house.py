@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import collections
 import doctest
+import functools
 import importlib
 import inspect
 import os
@@ -87,6 +89,65 @@ def test_no_modules_go_round_in_circles() -> None:
             del above[module]
 
     assert above == {}
+
+
+def _room(module: str) -> str:
+    """The package that a module lies in; anonymizing has three rooms of its own."""
+    first, *others = module.removeprefix("kanon_sql.").split(".")
+    return f"{first}.{others[0]}" if first == "anonymizing" and len(others) > 1 else first
+
+
+MOST_FLOORS = 9
+
+
+def test_a_package_has_few_floors() -> None:
+    """The longest chain of imports from file to file within one package."""
+    inside = {
+        module: {other for other in imported_rooms(module) if _room(other) == _room(module)}
+        for module in MODULES
+    }
+
+    @functools.cache
+    def floor(module: str) -> int:
+        return 1 + max((floor(below) for below in inside[module]), default=0)
+
+    assert {module for module in MODULES if floor(module) > MOST_FLOORS} == set()
+
+
+SMALL = 60
+SMALL_ON_PURPOSE = {
+    "kanon_sql.anonymizing.search.fetch_frequencies": "it alone brings personal data here",
+    "kanon_sql.engines.duckdb.export_casts": "the casts a release is written by, reviewed alone",
+}
+"""Files under 60 lines that one other file imports, each with its reason."""
+
+
+def test_no_small_file_is_imported_by_one_other_alone() -> None:
+    importers = collections.Counter(below for module in MODULES for below in imported_rooms(module))
+    small = {
+        module
+        for module in MODULES
+        if importers[module] == 1
+        and not hasattr(importlib.import_module(module), "__path__")
+        and len(Path(importlib.import_module(module).__file__ or "").read_text().splitlines())
+        < SMALL
+    }
+
+    assert small == set(SMALL_ON_PURPOSE)
+
+
+SAME_NAME = {"MariaDB": "sqlglot registers a dialect by the name of its class"}
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    classes = collections.Counter(
+        node.name
+        for file in HOUSE.rglob("*.py")
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+
+    assert {name for name, times in classes.items() if times > 1} == set(SAME_NAME)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,10 +20,12 @@ from kanon_sql.anonymizing.anonymizer import (
     refuse_local_in_place,
     the_table,
 )
-from kanon_sql.anonymizing.recoded_point import recoded_point
+from kanon_sql.anonymizing.recoding.local_recoding import local_recoding
+from kanon_sql.anonymizing.recoding.recoded_sets import RecodedSets
 from kanon_sql.anonymizing.release.options import ReleaseOptions
 from kanon_sql.anonymizing.search.estimated_sizes import with_estimated_sizes
 from kanon_sql.anonymizing.search.frequency_sets import FrequencySets
+from kanon_sql.anonymizing.search.losses import metrics
 from kanon_sql.anonymizing.search.node_evaluation import LatticeStatistics
 from kanon_sql.anonymizing.search.optimal_search import Deadline, OptimalSearch, SearchResult
 from kanon_sql.anonymizing.search.preferences import Preferences, preferences_of
@@ -342,3 +345,40 @@ def _search(found: Sequence[SearchResult], looked_at: int) -> Search:
         gap=None if None in gaps or not gaps else max(each for each in gaps if each is not None),
         optimal=bool(with_levels) and all(each.optimal for each in with_levels),
     )
+
+
+def recoded_point(
+    sets: FrequencySets, preferred: Preferences, k: int, *, records: int, max_suppressed: int
+) -> Point:
+    """The local recoding for one k with its metrics, or without if even the top levels fail."""
+    with sets.with_k(k):
+        recoding = local_recoding(
+            sets,
+            starts={
+                each.name: preferred.highest(each.name, each.levels.height)
+                for each in sets.quasi_identifiers
+            },
+            records=records,
+            max_suppressed=max_suppressed,
+            weights={name: Fraction(str(each)) for name, each in preferred.weights.items()},
+        )
+        if recoding.fails:
+            return Point(k, None, None, None, None, None, None)
+        recoded = RecodedSets(sets, recoding)
+        left_out = recoded.suppression
+        return Point(
+            k,
+            None,
+            None,
+            left_out.records,
+            int(left_out.classes["kanon_classes"]),
+            metrics(
+                list(recoded.losses()),
+                left_out.classes,
+                records=records,
+                suppressed=left_out.records,
+                weights=preferred.weights,
+            ),
+            None,
+            recoded.levels_by_records,
+        )

@@ -29,7 +29,6 @@ from kanon_sql.plan.preconditions import without_label
 from kanon_sql.plan.question import AtLevel, ResolvedQuestion
 from kanon_sql.plan.resolve import column_levels
 from kanon_sql.plan.steps import records
-from kanon_sql.plan.withholding import texts_of_files
 from kanon_sql.results.table import Rows, Status, TableResult, status_of, today
 from kanon_sql.results.version import VERSION
 from kanon_sql.results.writing import refuse_to_overwrite
@@ -313,7 +312,7 @@ def clips(bound: ResolvedQuestion, levels: Mapping[str, int]) -> dict[str, list[
 
 def _result(plan: Plan, status: Status, ask: Session, **found: Any) -> TableResult:
     bound = plan.bound
-    withheld = frozenset() if bound.facts.show_values else texts_of_files(bound)
+    withheld = frozenset() if bound.facts.show_values else bound.hierarchy_texts
     return TableResult(
         name=name_of(plan),
         engine=ask.engine.name,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kanon_sql.report.display import Displayed
+from kanon_sql.results.diff import Diff
 from kanon_sql.results.table import AuditFindings, in_a_line
 
 if TYPE_CHECKING:
-    from kanon_sql.auditing.comparison import Comparison
     from kanon_sql.report.document import Block
 
 
@@ -75,7 +75,6 @@ class AuditResult(Displayed, AuditFindings):
 
         Raises `InputError` for input that is not a result.
         """
-        from kanon_sql.auditing.comparison import Comparison
         from kanon_sql.report.signed.inputs import file_of
         from kanon_sql.results.diff import diff
 
@@ -87,3 +86,25 @@ class AuditResult(Displayed, AuditFindings):
     def __repr__(self) -> str:
         """One line; `print` and notebooks show everything."""
         return in_a_line(self, self.status, [f"{each.name} {each.status}" for each in self.tables])
+
+
+if TYPE_CHECKING:
+    from kanon_sql.report.document import Block
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Displayed, Diff):
+    """The changes from one result to the next. Its string form is the command's output."""
+
+    def page(self) -> Iterator[Block]:
+        """The comparison in words and figures, for any writer of `kanon_sql.report`."""
+        from kanon_sql.report import diff
+
+        return diff.page(self)
+
+    # IPython looks it up in the class that defines __repr__.
+    _repr_pretty_ = Displayed._repr_pretty_
+
+    def __repr__(self) -> str:
+        """One line; `print` and notebooks show everything."""
+        return f"<Comparison {self.old} → {self.new}: {'worse' if self.is_worse else 'not worse'}>"

@@ -195,7 +195,7 @@ def watching(context: click.Context) -> Iterator[Watch]:
 @contextmanager
 def telling(context: click.Context) -> Iterator[Callable[[GeneralizationStep], None]]:
     """What is told each step of a search as it is taken: a line, where stderr is a terminal."""
-    from kanon_sql.report.steps import step_heading, step_line
+    from kanon_sql.report.release_grids import step_heading, step_line
 
     taken = 0
 

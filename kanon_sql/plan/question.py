@@ -339,6 +339,18 @@ class ResolvedQuestion:
         return self.roles.where
 
     @property
+    def hierarchy_texts(self) -> frozenset[str]:
+        """The texts of hierarchies in files and tables: raw values of the data, and labels.
+
+        A result is read by people who may not see them; `compile` and views hold them, to be run.
+        """
+        tables = [each for each in self.facts.hierarchies.values() if not each.is_in_spec]
+        rows = (row for table in tables for row in table.rows)
+        of_levels = {text for row in rows for text in (row.value, *row.ancestors)}
+        of_trees = {text for check in self.checks for path in check.paths for text in path}
+        return frozenset(of_levels | of_trees) - {"", "*"}
+
+    @property
     def unknown(self) -> bool:
         """Whether a NULL in a sensitive attribute counts as no value."""
         return self.spec.sensitive_nulls == "unknown"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kanon_sql.report.document import NONE, Grid, GridRow
+from kanon_sql.report.lines import INDENT, padded
 from kanon_sql.report.search import how_found, minimal_nodes
 from kanon_sql.report.words.numbers import KEPT_TOGETHER, counted, number, percent, printable
 from kanon_sql.results.release import (
@@ -273,3 +274,31 @@ def tenths(value: float | None) -> str:
 
 def _hundredths(value: float | None) -> str:
     return NONE if value is None else f"{value:.2f}"
+
+
+_LIVE = (4, 12, 5, 22, 9, 11)
+"""How wide the columns are while the steps to come are not known."""
+
+
+def step_heading() -> str:
+    """What stands above the steps while they are taken."""
+    *sizes, of_distinct, of_violating = _LIVE
+    words = ("step", "attribute", "level", "")
+    cells = [padded(word, size) for word, size in zip(words, sizes, strict=True)]
+    figures = (f"{'values':>{of_distinct}}", f"{'violating':>{of_violating}}")
+    return f"{INDENT}{INDENT.join(cells)}{INDENT}{INDENT.join(figures)}"
+
+
+def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
+    """A step while it is taken, in the columns of the table of steps.
+
+    >>> month = GeneralizationStep("birth_date", 1, "month", 61_204, 812_340)
+    >>> step_line(month, 1, 0)
+    '     1  birth_date    0 → 1  month                      61,204      812,340'
+    """
+    words, (distinct, violating, _) = step_row(step, number, from_level)
+    *sizes, of_distinct, of_violating = _LIVE
+    cells = [padded(word, size) for word, size in zip(words, sizes, strict=True)]
+    figures = (f"{distinct:>{of_distinct}}", f"{violating:>{of_violating}}")
+    line = f"{INDENT}{INDENT.join(cells)}{INDENT}{INDENT.join(figures)}"
+    return line.replace(KEPT_TOGETHER, " ")

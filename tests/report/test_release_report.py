@@ -13,7 +13,7 @@ from releases import FEASIBLE, IN_VAIN, MADE, STEPS, k_anonymity, released
 from rich.cells import cell_len
 
 from kanon_sql.anonymizing.release.result import AnonymizationResult
-from kanon_sql.report.steps import step_line
+from kanon_sql.report.release_grids import step_line
 from kanon_sql.results.release import (
     Association,
     Before,

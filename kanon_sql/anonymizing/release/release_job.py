@@ -43,7 +43,6 @@ from kanon_sql.plan.violating_classes import (
     is_judged_by_class,
     reference_demands,
 )
-from kanon_sql.plan.withholding import texts_of_files
 from kanon_sql.results.release import (
     GeneralizationStep,
     Untouched,
@@ -181,7 +180,7 @@ class ReleaseJob:
     def without_values(
         self, statements: tuple[str, ...], chain: ViewChain | None
     ) -> tuple[str, ...]:
-        withheld = texts_of_files(self.bound) | (chain.values if chain else frozenset())
+        withheld = self.bound.hierarchy_texts | (chain.values if chain else frozenset())
         return tuple(without_texts(each, self.engine.dialect, withheld) for each in statements)
 
     def warnings(

@@ -20,13 +20,14 @@ from kanon_sql.anonymizing.release.view_names import (
     VIOLATING,
 )
 from kanon_sql.anonymizing.search.qi_levels import PRIVATE, QuasiIdentifier, kept_labels, label_of
-from kanon_sql.engines.duckdb.frames import FRAMES
+from kanon_sql.engines.duckdb.frames import FRAMES, frame_name
 from kanon_sql.errors import SpecError, plural
 from kanon_sql.plan.levels import ColumnLevels
 from kanon_sql.plan.question import BoundColumn, ResolvedQuestion
 from kanon_sql.plan.reference_classes import classes_beside_reference
 from kanon_sql.plan.violating_classes import violating_classes
-from kanon_sql.results.release import Algorithm, GeneralizationStep, Suppressed
+from kanon_sql.results.release import Algorithm, Anonymization, GeneralizationStep, Suppressed
+from kanon_sql.spec.spec import TableSpec
 from kanon_sql.sql.dialects.traits import TRAITS
 from kanon_sql.sql.folding import folded
 from kanon_sql.sql.macros import render
@@ -477,3 +478,35 @@ def dropped_columns(bound: ResolvedQuestion, *, untouched: bool) -> tuple[str, .
     identifiers = {find(name, bound.table).name for name in bound.spec.identifiers}
     left_out = {each.name for each in bound.roles.unassigned} if untouched else set()
     return tuple(each.name for each in bound.table.columns if each.name in identifiers | left_out)
+
+
+def is_nameless(table: TableSpec) -> bool:
+    """Whether the source is a data frame without a table name."""
+    return not table.name and frame_name(table.source) in FRAMES
+
+
+def views_of_no_table(made: Anonymization, table: TableSpec) -> Anonymization:
+    """The same release, with a note in its views that they cannot be run yet."""
+    note = (
+        f"-- A {frame_name(table.source)} is no table. Say which one it will be, as in "
+        'name="patients",\n-- and these views can be run.\n'
+    )
+
+    def noted(views: tuple[str, ...]) -> tuple[str, ...]:
+        return (note + views[0], *views[1:]) if views else ()
+
+    hidden = made.views_without_values
+    return replace(
+        made,
+        views=noted(made.views),
+        views_without_values=None if hidden is None else noted(hidden),
+    )
+
+
+def require_name(table: TableSpec, *, writes_views: bool) -> None:
+    """Raise `SpecError` for views of a data frame without a table name: nobody could run them."""
+    if writes_views and is_nameless(table):
+        raise SpecError(
+            f"the views read a table, and a {frame_name(table.source)} is none. Say what the table "
+            'is called that it will be in, as in name="patients".'
+        )

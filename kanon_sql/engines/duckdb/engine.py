@@ -25,7 +25,6 @@ from kanon_sql.engines.duckdb.errors import ABOUT_THE_STATEMENT, explained, firs
 from kanon_sql.engines.duckdb.export_casts import as_files_have_them
 from kanon_sql.engines.duckdb.file_fingerprint import FileEvidence
 from kanon_sql.engines.duckdb.hub import ctrl_c, cursor_of, let_go, open_hub, own_name, spill_folder
-from kanon_sql.engines.duckdb.sessions import require_plain_comparison, require_plain_session
 from kanon_sql.engines.duckdb.targets import RELATION, Targets, refuse_sqlite
 from kanon_sql.engines.duckdb.views import texts_in
 from kanon_sql.errors import EngineError, InputError, SpecError
@@ -415,3 +414,34 @@ def nan_in_words(column: Iterable[Any]) -> list[Any]:
     [0.5, 'nan', None]
     """
     return ["nan" if cell != cell else cell for cell in column]
+
+
+Asked = Callable[[str], list[tuple[Any, ...]]]
+"""What asks the session."""
+
+
+def require_plain_session(asked: Asked) -> None:
+    """Refuse a session in which functions, or the order of values, are not what is meant."""
+    if macros := [str(macro) for (macro,) in asked(render("shadowing_macros"))]:
+        raise InputError(
+            f"the database has macros that stand in for DuckDB's functions: "
+            f"{', '.join(sorted(macros))}. No count could be trusted. Rename them."
+        )
+    [[order]] = asked(render("default_order"))
+    if str(order).upper().startswith("DESC"):
+        raise InputError(
+            f"the DuckDB session has default_order = {order}, which turns around the order "
+            "that distances and risks are read off. Reset it: reset default_order."
+        )
+
+
+def require_plain_comparison(asked: Asked, table: Table) -> None:
+    """Refuse a table of which some texts that differ are compared as equal."""
+    [[collation]] = asked(render("default_collation"))
+    texts = [column for column in table.columns if column.type == "VARCHAR"]
+    merged = render("texts_merged", relation=table.sql, columns=texts)
+    if collation or (texts and any(asked(merged)[0])):
+        raise InputError(
+            f"{table.name} has text with a collation, which takes different values for one "
+            "and would make classes look larger. Audit a copy without it."
+        )

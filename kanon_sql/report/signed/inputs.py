@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from kanon_sql.errors import InputError, SpecError, did_you_mean
+from kanon_sql.report import html
+from kanon_sql.report.document import Block, Section, Status
+from kanon_sql.report.signed import costs, evidence, figures, scope
 from kanon_sql.report.signed.figures import risk_chart, sizes_chart
-from kanon_sql.report.signed.page import write
 from kanon_sql.report.signed.subject import AUDIENCES, LEAST_CELL, Audience, Signed, digest_of
+from kanon_sql.report.words.models import STATUS_WORDS
+from kanon_sql.report.words.numbers import listed
 from kanon_sql.results.costs import Costs
 from kanon_sql.results.diff import diff
 from kanon_sql.results.release import ReleaseFindings
@@ -159,3 +163,46 @@ def chart_of(tables: tuple[TableResult, ...], name: str, table: str | None) -> d
     if not named[0].histogram:
         raise SpecError(f"{named[0].name} has no records, so there is nothing to draw.")
     return dict(CHARTS[name](named[0]))
+
+
+PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
+    ("What was audited", scope.subject),
+    ("The finding", scope.finding),
+    ("What was looked at", scope.looked_at),
+    ("Risk", figures.risk),
+    ("Class sizes", figures.sizes),
+    ("Risk curve", figures.curve),
+    ("What each column adds", figures.columns),
+    ("Sensitive attributes", figures.sensitive),
+    ("What k costs", costs.costs),
+    ("Since the last release", evidence.changes),
+    ("What this page does not show", evidence.limits),
+    ("Evidence", evidence.evidence),
+    ("Decision", evidence.decision),
+)
+"""The parts in their order; one that has nothing to say is left out."""
+
+
+def write(signed: Signed) -> str:
+    """The whole page as HTML. The same result gives the same text."""
+    return html.document(_title(signed), _head(signed), _page(signed))
+
+
+def _title(signed: Signed) -> str:
+    names = listed([table.name for table in signed.result.tables])
+    if not names:
+        return "What each k costs"
+    return f"{'Privacy audit of the release' if signed.made else 'Privacy audit of'} {names}"
+
+
+def _head(signed: Signed) -> Iterator[Block]:
+    status = signed.status
+    yield Status(status, STATUS_WORDS[status])
+
+
+def _page(signed: Signed) -> Iterator[Block]:
+    for title, part in PARTS:
+        blocks = list(part(signed))
+        if blocks:
+            yield Section(title)
+            yield from blocks
