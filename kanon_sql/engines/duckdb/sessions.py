@@ -1,4 +1,4 @@
-"""What a session of somebody else's must not do, because counts would be wrong in it."""
+"""Rejects settings of a user's session that would make counts wrong."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.tables import Table
 
 Asked = Callable[[str], list[tuple[Any, ...]]]
-"""What asks the session."""
+"""Runs a statement in the session and returns its rows."""
 
 
 def require_plain_session(asked: Asked) -> None:
-    """Refuse a session in which functions, or the order of values, are not what is meant."""
+    """Reject a session with macros that shadow functions, or a descending default order."""
     if macros := [str(macro) for (macro,) in asked(render("shadowing_macros"))]:
         raise InputError(
             f"the database has macros that stand in for DuckDB's functions: "
@@ -29,7 +29,7 @@ def require_plain_session(asked: Asked) -> None:
 
 
 def require_plain_comparison(asked: Asked, table: Table) -> None:
-    """Refuse a table of which some texts that differ are compared as equal."""
+    """Reject a table with text columns under a collation that merges distinct values."""
     [[collation]] = asked(render("default_collation"))
     texts = [column for column in table.columns if column.type == "VARCHAR"]
     merged = render("texts_merged", relation=table.sql, columns=texts)
