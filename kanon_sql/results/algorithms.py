@@ -1,4 +1,6 @@
-"""What a release can be made by; that is all that the command line must know before it runs one."""
+"""The names of the release algorithms, apart from their code so that the command line loads
+little.
+"""
 
 from __future__ import annotations
 
