@@ -1,4 +1,4 @@
-"""A search for levels while it runs: a line a step, in the columns of its table."""
+"""The live progress of Datafly: one line per step, aligned with the table of steps."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from kanon_sql.report.words.numbers import KEPT_TOGETHER
 from kanon_sql.results.release import GeneralizationStep
 
 _LIVE = (4, 12, 5, 22, 9, 11)
-"""How wide the columns are while the steps to come are not known."""
+"""Fixed column widths, as later steps are unknown."""
 
 
 def step_heading() -> str:
-    """What stands above the steps while they are taken."""
+    """The heading of the live steps."""
     *sizes, of_distinct, of_violating = _LIVE
     words = ("step", "attribute", "level", "")
     cells = [padded(word, size) for word, size in zip(words, sizes, strict=True)]
@@ -21,7 +21,7 @@ def step_heading() -> str:
 
 
 def step_line(step: GeneralizationStep, number: int, from_level: int) -> str:
-    """A step while it is taken, in the columns of the table of steps.
+    """A step as a live line, in the columns of the table of steps.
 
     >>> month = GeneralizationStep("birth_date", 1, "month", 61_204, 812_340)
     >>> step_line(month, 1, 0)

@@ -1,4 +1,4 @@
-"""The page that one signs, part after part."""
+"""Assembles the sign-off report from its sections."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ PARTS: tuple[tuple[str, Callable[[Signed], Iterator[Block]]], ...] = (
     ("Evidence", evidence.evidence),
     ("Decision", evidence.decision),
 )
-"""The parts in their order; one that has nothing to say is left out."""
+"""The sections in order; empty ones are omitted."""
 
 
 def write(signed: Signed) -> str:
-    """The whole page as HTML. The same result gives the same text."""
+    """The report as HTML, deterministic for a given result."""
     return html.document(_title(signed), _head(signed), _page(signed))
 
 
