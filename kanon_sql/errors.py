@@ -23,9 +23,7 @@ _OPTION = re.compile(rf"{_MARK}([\w.]+)(?:=([^{_MARK}]*))?{_MARK}")
 
 
 class Message(str):
-    """An error message as Python callers see it; `marked` keeps the parameters for the command
-    line.
-    """
+    """An error message for Python; `marked` keeps the parameters for the command line."""
 
     __slots__ = ("marked",)
     marked: str

@@ -63,9 +63,7 @@ if sys.platform != "win32":
 
 
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.kanon-sql")
-"""Name of the folder that holds an unfinished file: hidden and without a data suffix, so that no
-glob matches it.
-"""
+"""Folder of an unfinished file: hidden and without a data suffix, so that no glob matches."""
 
 
 class HeldFolder:
@@ -144,9 +142,7 @@ def remove_leftovers(folder: Path, names: re.Pattern[str] = _UNFINISHED) -> list
 
 
 def _is_removed(path: Path) -> bool:
-    """Whether an unlocked folder of ours was removed. Raises `BlockingIOError` if a run holds
-    it.
-    """
+    """Whether an unlocked folder of ours was removed. Raises `BlockingIOError` if it is in use."""
     found = path.lstat()
     if sys.platform == "win32" or not stat.S_ISDIR(found.st_mode):
         return False

@@ -178,9 +178,7 @@ def writable(name: str | None, inputs: Iterable[str], values: dict[str, Any]) ->
 
 @contextmanager
 def watching(context: click.Context) -> Iterator[Watch]:
-    """The progress callback: prints steps with -v, else drives a spinner if stderr is a
-    terminal.
-    """
+    """The progress callback: prints steps with -v, or drives a spinner on a terminal."""
     if context.meta.get(VERBOSITY, 0):
         yield lambda step, progress: click.echo(step, err=True)
     elif _is_terminal(sys.stderr) and not is_quiet():

@@ -35,9 +35,7 @@ class Engine(Protocol):
 
     @property
     def why_no_limit(self) -> str:
-        """If statements can't be cancelled: why no time limit can be enforced, and what to do
-        instead.
-        """
+        """Why no time limit can be enforced if statements can't be cancelled, and the remedy."""
 
     def limit(self, seconds: float) -> None:
         """Set a server-side statement timeout, if the server has one."""
@@ -49,9 +47,7 @@ class Engine(Protocol):
         """Transpile a template's SELECT alone. Raises `SpecError`."""
 
     def in_dialect(self, sql: str) -> str:
-        """Transpile a template's SELECT as it is sent, with the CTEs it reads. Raises `SpecError`
-        if impossible.
-        """
+        """Transpile a template's SELECT as it is sent, with its CTEs. Raises `SpecError`."""
 
     def query(self, sql: str) -> list[Row]:
         """Run one SELECT and return its rows as mappings. Raises `EngineError`."""
@@ -60,14 +56,10 @@ class Engine(Protocol):
         """Raise `SpecError` if the database can't prepare the SELECT. Nothing is executed."""
 
     def estimate(self, sql: str) -> Estimate:
-        """The planner's estimate for a SELECT, without executing it. Raises `SpecError` if it is
-        invalid.
-        """
+        """The planner's estimate for a SELECT that is not executed. Raises `SpecError`."""
 
     def keep(self, name: str, sql: str) -> None:
-        """Make one SELECT readable as `name` in later statements, never by writing to the
-        source.
-        """
+        """Let later statements read one SELECT as `name`, never by writing to the source."""
 
     def keep_rows(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Like `keep`, for rows held in Python."""
@@ -88,9 +80,7 @@ class Engine(Protocol):
         """Progress of the running statement in a few words, or "" if unknown. Thread-safe."""
 
     def files_read(self) -> Iterable[str]:
-        """Every local file, glob or folder the engine reads, as far as it can know; none may be
-        written.
-        """
+        """Every local file, glob or folder known to be read; none may be written."""
 
     def verify_unchanged(self) -> None:
         """Raise `EngineError` if a file has changed since it was opened."""
@@ -122,9 +112,7 @@ class Hub(Engine, Protocol):
         """Materialise rows from another engine, in columns of these types."""
 
     def will_write(self, path: Path, becomes: Path) -> None:
-        """Announce an output file before the first query; the suffix of `becomes` determines its
-        format.
-        """
+        """Announce an output file before the first query; `becomes` determines its format."""
 
     def write(self, name: str, path: Path) -> None:
         """Write a kept relation to that file. Raises `EngineError`."""

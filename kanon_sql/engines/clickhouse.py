@@ -94,8 +94,9 @@ They are sent with each statement, so that a user's session is not modified.
 """
 
 NEEDED = ("join_use_nulls", "aggregate_functions_null_for_empty", "final", "session_timezone")
-"""The settings without which answers would be wrong; the others are newer than the feature they
-disable.
+"""The settings without which answers would be wrong.
+
+The others were introduced along with the feature that they disable.
 """
 
 TEMPORARY = ""
@@ -105,15 +106,11 @@ LONGEST = 24 * 60 * 60
 """Seconds to wait for an answer if no timeout is set."""
 
 _READ_AS_TABLE = (exp.From, exp.Join, exp.CTE, exp.SetOperation, exp.Subquery, type(None))
-"""Parents of a query that is a relation or the whole statement; any other makes it a scalar
-subquery.
-"""
+"""Parents of a query that is a relation or a whole statement; below others it is scalar."""
 
 _POLICY = re.compile(r"\W*(Row level filter|Filter\b.*Row-level security filter)")
 _FILTER = re.compile(r"\W*(Row level filter|Filter\b)")
-"""Prefixes of EXPLAIN lines that filter rows: for a view, which may have filters of its own, and
-for any other table.
-"""
+"""Prefixes of EXPLAIN lines that filter rows, of a view (which may have own filters) or a table."""
 
 _STOPPED = {159, 394}
 _FORBIDDEN = {497, 195, 291}
@@ -125,9 +122,7 @@ _NOT_LET_IN = {192, 193, 194, 516}
 
 
 class ClickHouse(Catalogued):
-    """Queries a ClickHouse server, or chDB within the process, through a clickhouse-connect
-    client.
-    """
+    """Queries a ClickHouse server, or chDB in this process, through a clickhouse-connect client."""
 
     name = "clickhouse"
     dialect = "clickhouse"
@@ -174,9 +169,7 @@ class ClickHouse(Catalogued):
 
     @classmethod
     def of_session(cls, session: Any) -> ClickHouse:
-        """Query the database of a chDB connection or session of this process, over a second
-        connection.
-        """
+        """Query this process's chDB connection or session over a second connection."""
         folder = str(session.query(render("chdb_folder"), "TabSeparated")).strip()
         try:
             return cls(_embedded(folder), owned=True)
@@ -205,8 +198,9 @@ class ClickHouse(Catalogued):
         self._asking = threading.Lock()
 
     def table(self, target: Any) -> Table:
-        """Resolve a table or view. Raises `InputError` unless the name is unique and every row is
-        visible.
+        """Resolve a table or view.
+
+        Raises `InputError` unless the name is unique and every row is visible.
         """
         table = super().table(target)
         found = [part.name for part in exp.to_table(table.sql, dialect="duckdb").parts]
@@ -237,10 +231,10 @@ class ClickHouse(Catalogued):
         return super().batches(sql, most)
 
     def _require_all_rows(self) -> None:
-        """Raise `InputError` if a row policy hides rows of a table; any user can see that in a plan
-        only.
+        """Raise `InputError` if a row policy hides rows of a table.
 
-        Planning a view may execute part of it, so it is deferred until the view is read anyway.
+        Only a plan reveals that to every user. Planning a view may execute part of it, so it is
+        deferred until the view is read anyway.
         """
         for relation, hides in list(self._unseen.items()):
             _, plan = self._asked(render("clickhouse_plan", relation=relation))
@@ -265,10 +259,9 @@ class ClickHouse(Catalogued):
         self._asked(f"describe table view(\n{self.in_dialect(sql)}\n)")
 
     def estimate(self, sql: str) -> Estimate:
-        """Estimated rows to read, where planning executes nothing: for MergeTree tables, without
-        scalar subqueries.
+        """Estimated rows to read: for MergeTree tables, without scalar subqueries.
 
-        There is no cost estimate.
+        Otherwise planning would execute something. There is no cost estimate.
         """
         self.check(sql)
         statement = self.in_dialect(sql)
@@ -417,9 +410,7 @@ class ClickHouse(Catalogued):
 
 
 def _connected(sentence: str, **options: Any) -> Any:
-    """A client. Raises `EngineError` with `sentence`, as the driver's message may contain the
-    password.
-    """
+    """A client. Raises `EngineError` with `sentence`, as the driver may show the password."""
     try:
         connect = import_module("clickhouse_connect")
     except ImportError:

@@ -96,9 +96,7 @@ class CteStore:
 
     @cached_property
     def _stand_ins(self) -> dict[str, str]:
-        """For some tables, as spelled in the templates: a SELECT in the dialect that replaces
-        them.
-        """
+        """Stand-ins by table, as spelled in the templates: a SELECT in the dialect."""
         return {}
 
     @cached_property

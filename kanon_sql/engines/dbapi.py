@@ -23,9 +23,7 @@ from kanon_sql.sql.quoting import identifier
 from kanon_sql.sql.tables import Column
 
 _BYTES = re.compile(r"binary|utf8mb4_0900_bin|.*_nopad_bin|utf8|UTF8_BINARY")
-"""Collations in which text is equal only if its bytes are; utf8mb4_bin and all of SQL Server's pad
-with spaces.
-"""
+"""Collations in which only equal bytes are equal text; utf8mb4_bin and all of SQL Server's pad."""
 _OPAQUE_NUMERIC = "type_name=numeric"
 """ADBC's type name for numbers it returns as text."""
 
@@ -55,9 +53,7 @@ class DBAPI(Catalogued):
     also_called: tuple[str, ...] = ()
     """Its names in SQLAlchemy, ADBC or ODBC besides the dialect, in lower case."""
     never_trusted = ""
-    """Why no database of this kind can be audited, if that is known before connecting: saves
-    installing a driver.
-    """
+    """Why no database of this kind can be audited, if known before its driver is installed."""
     password_variable: str | None = None
     """The environment variable from which the driver reads a password."""
 

@@ -1,5 +1,4 @@
-"""Translates database errors into this package's, without the driver's message, which may hold
-data.
+"""Translates database errors into this package's, without messages that may hold data.
 
 DB-API drivers are mapped by SQLSTATE.
 """
@@ -151,9 +150,7 @@ def unreadable(title: str, said: str, advice: str = LOOK) -> SpecError:
 
 
 def unreadable_or_failed(title: str, kind: str) -> SpecError:
-    """The error for an invalid statement, or for a failure in a view or function, which may quote a
-    value.
-    """
+    """The error for an invalid statement, or a failing view or function, which may quote data."""
     return SpecError(
         f"{title} can't read the question as it is asked, or a view or function of it fails on a "
         f"value ({kind}). The message is withheld, as it may hold values of the data. {LOOK}"
@@ -205,8 +202,7 @@ def explained(
 
 
 def said_of_the_statement(error: Any) -> str | None:
-    """The part of a Postgres message that refers to a position in the statement, from libpq
-    drivers.
+    """The part of a Postgres message that refers to a position in the statement (libpq only).
 
     Postgres sets a position only while parsing, before it reads any row. Later errors may contain a
     value even under a SQLSTATE about names: `patient::regclass` looks for a table named like a

@@ -1,5 +1,4 @@
-"""The engines for MySQL and MariaDB, on PyMySQL or another driver; the server reports which one it
-is.
+"""The engines for MySQL and MariaDB, on PyMySQL or another driver; the server reports which it is.
 
 Text is read under a collation that keeps all distinct values distinct.
 """
@@ -23,8 +22,10 @@ _NUMBER = re.compile(r"((?:tiny|small|medium|big)?int|float|double)\([\d,]+\)", 
 
 
 def _settings(bytewise: str) -> tuple[str, ...]:
-    """Session settings. Other modes escape backslashes, allow ungrouped columns or truncate
-    group_concat.
+    """Session settings.
+
+    In other modes a backslash is literal, an ungrouped column is any of its values, or a joined
+    text is truncated.
     """
     return (
         f"set names utf8mb4 collate {bytewise}",
@@ -98,9 +99,7 @@ class MySQL(DBAPI):
         return table
 
     def _as_they_are(self, table: Table) -> Iterator[Column]:
-        """The columns with actual types: tinyint(1), declared boolean, may hold other small
-        integers.
-        """
+        """The columns with actual types: tinyint(1), declared boolean, may hold other integers."""
         flags = [column.name for column in table.columns if column.type == "BOOLEAN"]
         numbers = set()
         if flags:
@@ -112,9 +111,7 @@ class MySQL(DBAPI):
 
     @staticmethod
     def _as_read(column: Column) -> Column:
-        """A column as the stand-in view has it: with a binary collation, and floats in full
-        precision.
-        """
+        """A column of the stand-in view: text by bytes, floats in full precision."""
         return replace(
             column, unusable_because=None, type="DOUBLE" if column.type == "FLOAT" else column.type
         )

@@ -79,8 +79,7 @@ def named(
 def _meant(
     parts: Sequence[exp.Identifier], schemas: Sequence[Sequence[tuple[str, ...]]], dialect: str
 ) -> list[tuple[str, ...]]:
-    """The table that the server would read, and tables spelled exactly so, in the first schema with
-    either.
+    """The table the server would read, and those spelled exactly so, in the first schema with any.
 
     More than one means the name is ambiguous.
     """

@@ -1,6 +1,4 @@
-"""The Postgres engine, on psycopg or another driver: one read-only transaction, thus one
-snapshot.
-"""
+"""The Postgres engine, on psycopg or another driver: one read-only transaction, one snapshot."""
 
 from __future__ import annotations
 
@@ -61,9 +59,7 @@ class Postgres(DBAPI):
 
     @staticmethod
     def _connected(package: Any, url: Url) -> Any:
-        """Connect with psycopg; libpq supplies what the URL lacks, from PGPASSWORD or a
-        passfile.
-        """
+        """Connect with psycopg; libpq adds what the URL lacks, from PGPASSWORD or a passfile."""
         password = {} if url.password is None else {"password": url.password}
         return package.connect(url.text, **password)
 

@@ -1,5 +1,4 @@
-"""The servers queried through DB-API drivers: connection parameters, session settings, catalogue,
-cancellation.
+"""The servers queried through DB-API drivers: how each connects, is set up and cancelled.
 
 The tests execute Postgres, SQLite and MariaDB, which have files of their own, and DuckDB; the
 others follow the documentation of database and driver. A driver is imported only when a URL needs
@@ -171,8 +170,9 @@ class Databricks(DBAPI):
 
 
 class Redshift(DBAPI):
-    """Queries Redshift. A cancelled query may outlive its transaction, so the session is
-    terminated.
+    """Queries Redshift.
+
+    A cancelled query may outlive its transaction, so the session is terminated.
     """
 
     name = dialect = "redshift"

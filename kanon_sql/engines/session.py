@@ -164,8 +164,7 @@ def asked_within(
     *,
     spent: float,
 ) -> Found:
-    """Run `answer` in a session with a time limit, and verify that the data hasn't changed
-    meanwhile.
+    """Run `answer` in a session with a time limit, and verify that the data hasn't changed.
 
     `spent` seconds count against the limit. If the engine fails, returns `failed` of its message,
     and leaves the engine ready for the next question.

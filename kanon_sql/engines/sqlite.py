@@ -28,9 +28,7 @@ _DECLARED = {
 }
 """DuckDB types by a pattern on the declared type; the first match wins."""
 _MIXED = "VARCHAR OR BIGINT"
-"""Text and integers mixed: distinct values have distinct spellings, so the column is read as
-text.
-"""
+"""Text and integers mixed: read as text, as distinct values are spelled differently."""
 _HELD = ("VARCHAR", _MIXED, "DOUBLE", "BLOB")
 """Candidate types, tested in order, for a column whose values don't match its declared type."""
 _OF_SEVERAL_KINDS = (
@@ -114,9 +112,7 @@ class SQLite(DBAPI):
         return [(FILE, schema) for schema in self._schemas()]
 
     def _schemas(self) -> Sequence[str]:
-        """The schemas searched for a name, in order: temporary tables, the file, attached
-        databases.
-        """
+        """The schemas searched for a name, in order: temporary, the file, attached databases."""
         return [schema for (schema,) in self._asked(render("sqlite_schemas"))[1]]
 
     def _columns(self, found: tuple[str, ...]) -> Sequence[Column]:
@@ -135,8 +131,7 @@ class SQLite(DBAPI):
         return table
 
     def _believed(self, schema: str, table: str, columns: Sequence[Column]) -> Sequence[Column]:
-        """The columns with their declared types where all values match, otherwise with the actual
-        type.
+        """The columns with their declared types, or with the actual type where values differ.
 
         This scans the table.
         """
@@ -151,9 +146,7 @@ class SQLite(DBAPI):
         return [_column(name, type) for name, type in found.items()]
 
     def _refuse_collations(self, schema: str, table: str) -> None:
-        """Raise for a non-binary collation in any definition, as no catalogue exposes a
-        column's.
-        """
+        """Raise for a non-binary collation in any definition, as no catalogue has a column's."""
         # A temporary view may read any schema, other views only their own.
         read = self._schemas() if schema == "temp" else [schema]
         sql = render("sqlite_definitions", schema=schema, table=table, read=read)

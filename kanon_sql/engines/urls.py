@@ -37,9 +37,7 @@ class Url:
         return self.options.get(name)
 
     def with_path(self, form: str, least: int, most: int) -> Url:
-        """Return self if the path has `least` to `most` parts. Raises `SpecError` that shows the
-        expected form.
-        """
+        """Return self if the path has `least` to `most` parts; else raise `SpecError`."""
         if least <= len(self.path) <= most:
             return self
         raise SpecError(f"the URL must read like {form}.")

@@ -64,9 +64,7 @@ class Warehouse(CteStore, ABC):
         return [dict(zip(names, map(plain, row), strict=True)) for row in rows]
 
     def batches(self, sql: str, most: int) -> Batches:
-        """The rows of one SELECT in the driver's batches. Raises `EngineError` beyond `most`
-        rows.
-        """
+        """The rows of one SELECT in the driver's batches. Raises `EngineError` beyond `most`."""
         with self._in_our_words(), closing(self._batches(self.in_dialect(sql), most + 1)) as each:
             fetched = 0
             for batch in each:
@@ -192,9 +190,7 @@ class Catalogued(Warehouse):
         return table
 
     def _called(self, target: str, found: tuple[str, ...]) -> str:
-        """The display name of a table: with its schema if that was omitted and isn't the default
-        one.
-        """
+        """The display name of a table: with its schema if only implied and not the default one."""
         is_said = len(name_parts(target)) > 1 or found[:2] == self._place()
         return found[-1] if is_said else ".".join(found[1:])
 
@@ -203,9 +199,7 @@ class Catalogued(Warehouse):
         """Every readable table and view as (database, schema, name)."""
 
     def _stored_beside(self) -> frozenset[str]:
-        """The stored tables that creating a view would replace; nearly all databases refuse that
-        themselves.
-        """
+        """The stored tables that creating a view would replace; most databases refuse that."""
         return frozenset()
 
     def _read_as(self, found: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
-"""Plans one table's audit: from a resolved question to the SELECTs that answer it, without a
-database.
+"""Plans one table's audit: from a resolved question to the SELECTs that answer it.
 
-A plan is a short list of steps, each one SELECT over the declared tables. Every measure is read off
-frequency sets: one over the quasi-identifiers, one per sensitive attribute, one per reference. The
-text of a step is what runs and what `compile` prints.
+Knows the templates and touches no database. A plan is a short list of steps, each one SELECT over
+the declared tables. Every measure is read off frequency sets: one over the quasi-identifiers, one
+per sensitive attribute, one per reference. The text of a step is what runs and what `compile`
+prints.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ from kanon_sql.sql.macros import render, render_known
 from kanon_sql.sql.statement import Statement
 
 SURVEY_CLASSES = 1_000_000
-"""Upper bound on rows of the survey step: distinct pairs of class size and weight sum, for the
-individual risk.
+"""Maximum number of rows of the survey step: distinct pairs of class size and weight sum.
+
+They are needed for the individual risk.
 """
 
 
@@ -129,11 +130,11 @@ class Plan:
 
 
 def plan_audit(bound: ResolvedQuestion, *, short_keys: bool = True) -> Plan:
-    """The audit plan of a resolved question. Raises `SpecError` where two columns can never be
-    equal.
+    """The audit plan of a resolved question.
 
     With `short_keys`, text columns are grouped by their hash where that pays; the plan's `keys`
-    step checks that the hash is exact on this table.
+    step checks that the hash is exact on this table. Raises `SpecError` where two columns can never
+    be equal.
     """
     keyed = with_short_keys(bound) if short_keys else bound
     reads_sensitive = bound.sensitive and not bound.wildcard

@@ -46,9 +46,7 @@ def labelled(checks: Iterable[BoundCheck]) -> tuple[LabelledCheck, ...]:
 def sensitive_models(
     checks: Iterable[LabelledCheck],
 ) -> Iterator[tuple[SensitiveModel, LabelledCheck]]:
-    """Yield the sensitive models with their checks, without homogeneity, which every statement
-    measures.
-    """
+    """Yield the sensitive models with their checks; homogeneity is measured in any case."""
     for each in checks:
         model = each.check.model
         if isinstance(model, SensitiveModel) and not isinstance(model, Homogeneity):
@@ -90,9 +88,7 @@ def columns_of_every_class(bound: ResolvedQuestion, sensitive: BoundColumn) -> l
 def class_measures(
     bound: ResolvedQuestion, sensitive: BoundColumn, checks: Iterable[LabelledCheck]
 ) -> Iterator[Named]:
-    """The measure of each sensitive check on one class, with its companion measure if the model has
-    one.
-    """
+    """The measure of each sensitive check on one class, and its companion measure, if any."""
     for model, each in sensitive_models(checks):
         yield _measure(bound, sensitive, model, each)
         if model.beside:

@@ -41,9 +41,7 @@ class EarlierStep(NamedTuple):
 
     earlier: str
     asked: tuple[Statement, ...]
-    """Count crowds and candidate values. Each statement returns one row; the rows are read as
-    one.
-    """
+    """Count crowds and candidate values: one row each, merged into one."""
     checks: tuple[LabelledCheck, ...]
     """The checks on crowds."""
     candidates: tuple[Candidates, ...]

@@ -120,8 +120,9 @@ def refuse_sets(asked: Identifying, columns: Sequence[BoundColumn]) -> None:
 
 
 def named_columns(names: Sequence[str], bound: ResolvedQuestion) -> tuple[BoundColumn, ...]:
-    """Resolve the named columns. Raises `SpecError` for a missing or repeated column, the entity or
-    the weight.
+    """Resolve the named columns.
+
+    Raises `SpecError` for a missing or repeated column, the entity or the weight.
     """
     found: list[BoundColumn] = []
     parts = {

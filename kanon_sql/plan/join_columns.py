@@ -40,8 +40,7 @@ def pairs(bound: ResolvedQuestion, reference: BoundReference, match: str) -> tup
 
 
 def _labels(bound: ResolvedQuestion, column: BoundColumn) -> Iterator[LabelOfText]:
-    """The labels that a reference's value may have at each level, where cells are recoded
-    individually.
+    """The labels of a reference's value at each level, where cells are recoded individually.
 
     They are taken from the text of the value, which has the same label as the value.
     """

@@ -96,7 +96,7 @@ class ColumnLevels:
         """A copy for values of at most this many characters."""
         return replace(self, longest=characters)
 
-    # --- what people are told ---------------------------------------------------------------
+    # --- display ------------------------------------------------------------------------------
 
     @property
     def needs_longest(self) -> bool:
@@ -153,9 +153,7 @@ class ColumnLevels:
                 return spoken(step)
 
     def nested(self, level: int) -> bool:
-        """Whether a level is a function of the one below for all data, by construction or by the
-        hierarchy's rows.
-        """
+        """Whether a level is a function of the one below, by construction or in every row."""
         if level <= 1:
             return True
         finer, coarser = self._step(level - 1), self._step(level)
@@ -166,8 +164,9 @@ class ColumnLevels:
     # --- as SQL -----------------------------------------------------------------------------
 
     def sql(self, level: int, value: str, start: str | None = None) -> str:
-        """SQL expression of a level over the expression `value`; `start` is a column that already
-        holds `start_sql`.
+        """SQL expression of a level over the expression `value`.
+
+        `start` is a column that already holds `start_sql`.
         """
         if level == 0:
             return value
@@ -209,9 +208,7 @@ class ColumnLevels:
                 return render("period", date=self._date(value), part=part)
 
     def start_sql(self, level: int, value: str) -> str | None:
-        """SQL of the lower end of a value's interval; None unless the level groups into
-        intervals.
-        """
+        """SQL of the lower end of a value's interval; None for other kinds of levels."""
         match self._step(level) if level else None:
             case Width(width=width, origin=origin):
                 return self._interval("start_in_units", value, width, origin)
@@ -238,16 +235,12 @@ class ColumnLevels:
         return render("where_exact", exact=exact, label=label) if exact else label
 
     def checked_sql(self, level: int, value: str) -> str:
-        """SQL of a label, NULL for text whose number a float would round; used to find these
-        values.
-        """
+        """SQL of a label, NULL for text whose number a float would round; used to find it."""
         label, exact = self.sql(level, value), self.exact_sql(level, value)
         return render("where_exact", exact=exact, label=label) if exact else label
 
     def mapping(self, level: int) -> list[tuple[str, str]]:
-        """Pairs of raw text and label, to join instead of a CASE; empty unless the level is a
-        hierarchy's.
-        """
+        """Pairs of raw text and label, to join instead of a CASE; empty unless from a hierarchy."""
         step = self._step(level) if level else None
         if self.table is None or not isinstance(step, Ancestor):
             return []
@@ -368,9 +361,7 @@ class ColumnLevels:
         return value if self.type == "VARCHAR" else render("text_of", value=value, type=self.type)
 
     def _plain(self, value: str) -> str:
-        """SQL of the value with text-like types cast to VARCHAR, as an ENUM would not cast like
-        text.
-        """
+        """SQL of the value; ENUMs are converted to VARCHAR, as they cast differently from text."""
         if self._family == "text" and self.type != "VARCHAR":
             return render("text_of", value=value, type=self.type)
         return value

@@ -114,8 +114,9 @@ def plan_profile(
 
 
 def as_profiled(spec: TableSpec) -> TableSpec:
-    """The spec without its checks, references and levels; attributes named only by a check stay
-    sensitive.
+    """The spec without its checks, references and levels.
+
+    Attributes that only a check names stay sensitive.
     """
     if spec.nulls == "wildcard":
         error = SpecError(

@@ -65,9 +65,7 @@ class BoundColumn:
 
 
 def as_read(columns: Sequence[BoundColumn]) -> list[BoundColumn]:
-    """The columns of one SELECT; interval starts are inlined if their alias collides with a
-    column.
-    """
+    """The columns of one SELECT; an interval start is inlined if its alias is a column's name."""
     names = {column.name.casefold() for column in columns}
     return [
         replace(column, generalised=column.started.label, started=None)

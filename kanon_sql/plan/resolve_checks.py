@@ -83,9 +83,7 @@ def _unasked(
 def _composed_unasked(
     sensitive: Sequence[BoundColumn], earlier: Mapping[str, EarlierRoles], asked: Sequence[Model]
 ) -> Iterator[BoundCheck]:
-    """Default measures of each earlier release composed with this one, on their shared
-    attributes.
-    """
+    """Default measures of each earlier release composed with this one."""
     for name, release in earlier.items():
         of_release = [m for m in asked if isinstance(m, ComposedModel) and m.earlier == name]
         if not any(isinstance(model, ComposedKAnonymity) for model in of_release):

@@ -34,8 +34,9 @@ def refuse_missing_beside(own: str, table: Table, location: Location, *ways_out:
 def column_named(
     name: str, table: Table, location: Location, alias: str | None = None
 ) -> BoundColumn:
-    """Resolve a column whose values are compared. Raises `SpecError` where equality merges distinct
-    values.
+    """Resolve a column whose values are compared.
+
+    Raises `SpecError` where the database merges distinct values.
     """
     column = found_column(name, table, location)
     with located(*location):

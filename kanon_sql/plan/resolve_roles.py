@@ -238,8 +238,9 @@ def masked_beside(
 
 
 def hierarchy_sources(roles: Roles, *, every: bool = False) -> dict[str, str]:
-    """The hierarchy file or table of each quasi-identifier with a requested level; with `every`, of
-    all.
+    """The hierarchy file or table of each quasi-identifier with a requested level.
+
+    With `every`, that of all quasi-identifiers.
     """
     asked = [roles.levels, *(each.levels for each in roles.beside)]
     sources = {

@@ -1,6 +1,4 @@
-"""Plans the steps that read sensitive attributes: their values per class, and what must be known of
-the values.
-"""
+"""Plans the steps that read sensitive attributes: per class, and on the values as such."""
 
 from __future__ import annotations
 
@@ -85,9 +83,7 @@ class NamedValuesStep(NamedTuple):
 
 
 def sensitive_steps(bound: ResolvedQuestion) -> Iterator[SensitiveStep]:
-    """One step per sensitive attribute and attacker knowledge; the first also counts class
-    sizes.
-    """
+    """One step per sensitive attribute and attacker; the first also counts class sizes."""
     for place, sensitive in enumerate(bound.sensitive):
         asked = [
             check

@@ -11,15 +11,14 @@ from kanon_sql.sql.macros import render
 from kanon_sql.sql.statement import Statement
 
 LEAST_HASHED = 2
-"""Minimum number of text quasi-identifiers for hashing to pay; a sensitive attribute must be read
-too.
+"""Minimum number of text quasi-identifiers for hashing to pay.
 
-The rule depends on the question, never on how a file was written. Processor time saved for all
-models, the proof included: 1.4 times for zip and sex with an age, 1.3 times for four texts with a
-date of birth among them, 1.2 times in a CSV file, 1.6 to 1.9 times for five texts of few values.
-Nearly unique text, such as names, costs 1.1 times more. One text saves one per cent; for k alone
-the proof costs what the hash saves (DuckDB 2.0). Half a hash is enough, as the proof is exact: with
-whole hashes five texts take 1.3 times as long.
+A sensitive attribute must be read too. The rule depends on the question, never on how a file was
+written. Processor time saved for all models, the proof included: 1.4 times for zip and sex with an
+age, 1.3 times for four texts with a date of birth among them, 1.2 times in a CSV file, 1.6 to 1.9
+times for five texts of few values. Nearly unique text, such as names, costs 1.1 times more. One
+text saves one per cent; for k alone the proof costs what the hash saves (DuckDB 2.0). Half a hash
+is enough, as the proof is exact: with whole hashes five texts take 1.3 times as long.
 """
 
 

@@ -14,9 +14,7 @@ MOST_SETS = 5_000
 AT_ONCE = 32
 """Number of column sets one statement groups by."""
 MOST_IN_PLACE = 511
-"""Number of column sets in one statement on special uniques, where no temporary table is
-allowed.
-"""
+"""Number of column sets in one statement on special uniques, without temporary tables."""
 MOST_SCORED = 100
 """Maximum number of columns to score, as a score is a factorial of their number."""
 

@@ -84,9 +84,7 @@ def _first_look(bound: ResolvedQuestion, columns: list[BoundColumn], place: str)
 
 
 def alone_steps(bound: ResolvedQuestion) -> Iterator[AloneStep]:
-    """Steps counting unique records for each column, unless there are too many; then for all
-    together.
-    """
+    """Steps counting unique records: per column, unless these are too many, and for all."""
     columns = _looked_at(bound)
     if len(columns) <= MOST_COUNTED:
         for place, column in enumerate(columns, start=1):

@@ -1,6 +1,4 @@
-"""Selects the classes a release must not contain: smaller than k, or failing another gating
-check.
-"""
+"""Selects the classes a release must not contain: smaller than k, or failing another check."""
 
 from __future__ import annotations
 
@@ -218,9 +216,7 @@ def too_small_classes(bound: ResolvedQuestion, classes: str) -> str:
 def _statements(
     bound: ResolvedQuestion, relation: str, rolled_up: bool, whole: Mapping[str, str]
 ) -> Iterator[str]:
-    """One statement per sensitive attribute and per distance of its own; the first also checks
-    sizes.
-    """
+    """One statement per sensitive attribute or own distance; the first also checks sizes."""
     size = class_size(bound.checks)
     too_small = render("too_small", k=size) if size else None
     demands = sensitive_demands(bound)

@@ -1,6 +1,4 @@
-"""Writes a page as self-contained HTML: a fragment for a notebook, or a document without
-scripts.
-"""
+"""Writes a page as self-contained HTML: a fragment, or a document without scripts."""
 
 from __future__ import annotations
 

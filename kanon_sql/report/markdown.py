@@ -127,8 +127,9 @@ def _marked(word: str) -> str:
 def _table(
     header: Iterable[str], rows: Iterable[Sequence[str]], *, words: int | None = None
 ) -> str:
-    """A table with left-aligned text columns and right-aligned figures; without `words`, all are
-    text.
+    """A table whose first `words` columns are text, the others right-aligned figures.
+
+    Without `words`, all are text.
     """
     columns = list(header)
     of_words = len(columns) if words is None else words

@@ -58,9 +58,7 @@ def page(result: ReleaseFindings) -> Iterator[Block]:
 
 
 def after_datafly(result: ReleaseFindings) -> Iterator[str]:
-    """Advice after Datafly: what slightly more suppression would have saved, and other
-    algorithms.
-    """
+    """Advice after Datafly: the effect of slightly more suppression, and other algorithms."""
     made = result.anonymization
     if made.algorithm != "datafly" or made.reached_top or not made.steps:
         return

@@ -1,6 +1,4 @@
-"""The names of the release algorithms, apart from their code so that the command line loads
-little.
-"""
+"""The names of the release algorithms; separate, so that the command line loads little."""
 
 from __future__ import annotations
 

@@ -21,9 +21,7 @@ Change = Literal["same", "better", "worse", "changed"]
 Demand = Literal["same", "weaker", "stricter", "changed"]
 """Change of a check's thresholds; `changed` is weaker in one and stricter in another."""
 By = Literal["share", "count"]
-"""Compare records and people by their share of the table, as tables grow and shrink, or by
-number.
-"""
+"""Compare records and people by share, as tables grow and shrink, or by number."""
 Sizes = tuple[Summary, Summary]
 """The summaries of both tables, as denominators."""
 VIOLATING: dict[str, Worst] = dict.fromkeys(
@@ -48,9 +46,7 @@ QUESTION = {
 }
 """The parts of a question that must agree for tables to be comparable, with their display names."""
 OTHER_RECORDS = ("where", "first", "sources")
-"""Parts that may differ while figures stay comparable: another filter or reference is like another
-file.
-"""
+"""Parts that may differ while figures stay comparable: another filter is like another file."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +115,7 @@ def figures(check: CheckResult) -> dict[str, Worst]:
 
 
 def changes(before: CheckResult, after: CheckResult, sizes: Sizes | None) -> Iterator[Figure]:
-    """Compare every figure of a check; violation counts are judged only if the thresholds are the
-    same.
+    """Compare every figure of a check; violations are judged only if the thresholds are the same.
 
     With the `sizes` of both tables, shares are compared. Counts of classes are judged only if the
     records in them are unknown, as the same share of violating records may fall into more or fewer
@@ -221,10 +216,10 @@ def model_of(check: CheckResult) -> Model:
 
 
 def check_key(check: CheckResult, table: TableResult, *, thresholds: bool = True) -> str:
-    """Identity of a check: its model, all parameters, and the other sensitive attributes if these
-    count as known.
+    """Identity of a check: its model and all parameters.
 
-    Without `thresholds`, checks that differ only in these are equal.
+    If other sensitive attributes count as known, these too. Without `thresholds`, checks that
+    differ only in these are equal.
     """
     left_out = () if thresholds else MODELS[check.model].thresholds
     parameters = {key: value for key, value in check.parameters.items() if key not in left_out}

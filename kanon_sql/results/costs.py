@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CostOfK:
-    """The release with the least loss for one k; every other field is None if no levels satisfy
-    it.
-    """
+    """The release with the least loss for one k; without satisfying levels, only `k` is set."""
 
     k: int
     lost: float | None

@@ -157,9 +157,7 @@ class TableDiff:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Former quasi-identifiers and entity that are no longer used, which weakens the
-        question.
-        """
+        """Former quasi-identifiers and entity, no longer used: the question is weaker."""
         if self.old is None or self.new is None:
             return ()
         columns = (*self.old.quasi_identifiers, *([self.old.entity] if self.old.entity else ()))
@@ -237,14 +235,13 @@ class Diff:
     new: str
     tables: tuple[TableDiff, ...]
     made: tuple[Figure, ...] = ()
-    """Differences in how the releases were made, if both are releases: levels, suppression,
-    metrics.
-    """
+    """Differences in levels, suppression and metrics, if both results are releases."""
 
     @property
     def is_worse(self) -> bool:
-        """Whether any verdict, judged figure, k or risk got worse, or a table, requirement,
-        quasi-identifier or the entity is gone.
+        """Whether any verdict, judged figure, k or risk got worse.
+
+        Also if a table, a requirement, a quasi-identifier or the entity is gone.
         """
         return bool(self.gone) or any(table.is_worse for table in self.tables)
 
@@ -318,8 +315,7 @@ def _paired_checks(
 def _paired(
     old: Sequence[Any], new: Sequence[Any], keys: Sequence[Callable[[Any], str]]
 ) -> list[tuple[Any, Any]]:
-    """Match each of `new` with an old item by key, in the order of `new`; unmatched old ones
-    follow.
+    """Match each of `new` with an old item by key, in the order of `new`; the rest follows.
 
     A key matches if it is unique on both sides; later keys apply to the rest.
     """

@@ -27,9 +27,7 @@ class ExpectedSearch:
     keeps_rows: bool
     """Whether the records are read once and materialised, rather than at each step."""
     by_class: bool = False
-    """Whether classes are specialised top-down (local recoding), instead of generalising the
-    table.
-    """
+    """Whether classes are specialised top-down (local recoding), not the table generalised."""
     at_once: int | None = None
     """Number of nodes evaluated per statement by the optimal search."""
 

@@ -1,6 +1,4 @@
-"""The effects of an attacker's background knowledge on a table, as plain frozen values without
-personal values.
-"""
+"""The effects of an attacker's background knowledge, as plain values without personal data."""
 
 from __future__ import annotations
 

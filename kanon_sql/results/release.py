@@ -42,8 +42,9 @@ class GeneralizationStep:
 
 @dataclass(frozen=True)
 class Metrics:
-    """The information loss of a release. Undefined metrics are None; `kanon-sql explain` has
-    formulas and sources.
+    """The information loss of a release; undefined metrics are None.
+
+    `kanon-sql explain` has formulas and sources.
     """
 
     precision: float | None
@@ -228,9 +229,7 @@ class Anonymization:
     metrics: Metrics
     associations: tuple[Association, ...]
     views: tuple[str, ...] = field(repr=False, compare=False)
-    """Executable SQL of the release, with the values of its hierarchies; empty if read from
-    JSON.
-    """
+    """Executable SQL of the release, with its hierarchies' values; empty if read from JSON."""
     before: Before
     untouched: Untouched = Untouched()
     release: Release | None = None
@@ -248,9 +247,7 @@ class Anonymization:
     builders: Mapping[str, str] = field(default_factory=dict)
     """Suggested hierarchies for quasi-identifiers that have only `*`, by name."""
     values_at_top: Mapping[str, int] = field(default_factory=dict)
-    """Number of distinct values left per quasi-identifier at its top, NULL included, if all reached
-    it in vain.
-    """
+    """Number of distinct values per quasi-identifier, NULL included, if all tops were in vain."""
     stopped_earlier: MinimalNode | None = field(default=None, compare=False)
     """Levels at which Datafly would have stopped earlier by suppressing the violating records.
 

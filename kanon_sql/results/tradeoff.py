@@ -24,9 +24,7 @@ class Point:
     classes: int | None
     metrics: Metrics | None
     gap: float | None
-    """Upper bound of the loss that could be saved, as a share; 0 where the levels are proved
-    optimal.
-    """
+    """Upper bound of the loss that could be saved, as a share; 0 for proved optimal levels."""
     levels_by_records: Mapping[str, Mapping[int, int]] | None = None
     """For a local recoding: number of records, by quasi-identifier and final level."""
 

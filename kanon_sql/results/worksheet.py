@@ -87,8 +87,9 @@ def clopper_pearson(
 
 
 def _where(holds: Callable[[float], bool]) -> float:
-    """Smallest p in [0, 1] at which the predicate holds, by bisection; it must hold for every
-    larger p.
+    """Smallest p in [0, 1] at which the predicate holds, by bisection.
+
+    The predicate must hold for every larger p.
     """
     low, high = 0.0, 1.0
     for _ in range(100):

@@ -49,8 +49,7 @@ def _same_file(path: Path, source: str) -> bool:
 
 
 def write_whole(path: Path, text: str, *, private: bool = False) -> None:
-    """Write the text to a temporary file next to `path` and rename it; a `private` file gets mode
-    0600.
+    """Write a text to a temporary file next to `path` and rename it; `private` sets mode 0600.
 
     A path that is not a regular file, such as a pipe, is written directly. Raises `SpecError` on
     failure.

@@ -58,9 +58,7 @@ def _kept(file: Path, origin: bytes) -> CodeType | None:
 
 
 def _keep(file: Path, origin: bytes, code: CodeType) -> None:
-    """Write the cache file atomically, as several processes may do so at once; failure is
-    ignored.
-    """
+    """Write the cache file atomically, as processes may compete; failure is ignored."""
     content = marshal.dumps(code)
     beside = file.with_name(f"{file.name}.{os.getpid()}")
     with suppress(OSError):

@@ -67,9 +67,7 @@ def _is_fractional(part: exp.Expr, types: Mapping[str, str]) -> bool:
 
 
 def exactness(value: exp.Expr, types: Mapping[str, str]) -> str | None:
-    """Whether a number is a decimal, which represents 0.1 exactly, or a double; None if it is an
-    integer.
-    """
+    """Whether a number is a decimal, where 0.1 is exact, or a double; None for an integer."""
     match value:
         case exp.Column():
             type = types[value.name]

@@ -270,9 +270,7 @@ def _refuse_rounded(node: exp.Expr, types: Mapping[str, str], text: str) -> None
 
 
 def _refuse_text_of_another_kind(node: exp.Expr, types: Mapping[str, str], text: str) -> None:
-    """Reject text functions on non-text values: most databases raise an error, some return a
-    result.
-    """
+    """Reject text functions on non-text values, on which databases differ: most raise an error."""
     sides = [node.this, node.expression] if isinstance(node, exp.Like | exp.ILike) else [node.this]
     for side in sides:
         kind = family_of(side, types)

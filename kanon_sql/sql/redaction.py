@@ -28,8 +28,9 @@ def without_texts(sql: str, dialect: str, texts: frozenset[str]) -> str:
 
 
 def _says_one_of(texts: frozenset[str], literal: str) -> bool:
-    """Whether a literal is one of the texts, or a table of labels: multi-line, or with one of them
-    as a field.
+    """Whether a literal is one of the texts, or a table of labels.
+
+    Such a table is multi-line, or has one of the texts as a field.
     """
     in_lines = "\n" in literal or not texts.isdisjoint(literal[1:].split(literal[:1] or None))
     return literal in texts or in_lines

@@ -18,9 +18,7 @@ class Column:
     name: str
     type: str
     unusable_because: str | None = None
-    """Completes "column … of …" in an error: why it can't be used, such as a collation that merges
-    values.
-    """
+    """Why the column can't be used, worded to follow its name; for example a merging collation."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,7 @@ class Table:
     left_out: tuple[str, ...] = ()
     """Hidden files that the glob excludes, like a shell."""
     stored_beside: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
-    """Stored relations, views excepted, where the session creates objects: a view of that name
-    would replace one.
-    """
+    """Stored relations, views excepted, that a created view of the same name would replace."""
     exact: bool = True
     """Whether decimal sums and products are exact, as in DuckDB."""
     rereads: bool = False

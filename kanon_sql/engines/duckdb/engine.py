@@ -1,5 +1,4 @@
-"""The DuckDB engine: an embedded hub over files, data frames and a database file, or a user's
-session.
+"""The DuckDB engine: an embedded hub for files, frames and a database file, or a user's session.
 
 The hub reads only what the audit names: once the tables are known, access to anything else is
 disabled. In a user's session nothing is created and no setting changed: a cursor of our own runs
@@ -99,9 +98,7 @@ class DuckDBEngine:
 
     @property
     def keeps_rows(self) -> bool:
-        """False for a relation: nothing is created in its session, and statements carry CTEs
-        instead.
-        """
+        """False for a relation: nothing is created in its session; statements carry CTEs."""
         return self._targets.relation is None
 
     @property
@@ -300,9 +297,7 @@ class DuckDBEngine:
         return list(self._targets.evidence)
 
     def files_read(self) -> Iterator[str]:
-        """Files that were named or that a LazyFrame scans, database files, and files that views,
-        macros or a relation may read.
-        """
+        """Files that were named or scanned, database files, and any that definitions may read."""
         yield from (each.path for each in self._targets.evidence)
         yield from self._targets.scanned
         if self._is_plain_hub:
@@ -383,9 +378,7 @@ class DuckDBEngine:
         self._kept[name] = kind
 
     def _fails_alike(self, error: duckdb.Error, sql: str) -> bool:
-        """Whether planning the SELECT alone fails with the same message, so that it contains no
-        row's value.
-        """
+        """Whether planning alone fails with the same message, which then quotes no row."""
         if not isinstance(error, ABOUT_THE_STATEMENT):
             return False
         try:

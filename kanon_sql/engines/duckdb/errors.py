@@ -37,9 +37,7 @@ def relation_alone() -> InputError:
 
 
 def first_line(error: duckdb.Error) -> str:
-    """The first line of a message. ENUM values, which may contain line breaks, are removed
-    first.
-    """
+    """The first line of a message, after removing ENUM values, which may contain line breaks."""
     return without_values(str(error)).partition("\n")[0]
 
 

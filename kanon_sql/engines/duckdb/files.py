@@ -110,11 +110,10 @@ def file_source(
     null_strings: Sequence[str] = (),
     keep_glob: bool = True,
 ) -> FileSource:
-    """The reader of the CSV, Parquet or JSON files of `path`. Raises `InputError` if they are
-    unreadable.
+    """The reader of the CSV, Parquet or JSON files of `path`.
 
     A glob may be kept where it matches no other file and later matches would be blocked by the
-    lock.
+    lock. Raises `InputError` for unreadable files.
     """
     written = literal(path) if keep_glob and files != (path,) else path_list(files)
     if kind == "parquet":
@@ -126,9 +125,7 @@ def file_source(
 
 
 def require_readable(file: str) -> None:
-    """Reject an empty or unreadable file, and non-files such as pipes, which can be read only
-    once.
-    """
+    """Reject an empty or unreadable file, and non-files such as pipes, readable only once."""
     try:
         if found := other_than_a_file(file):
             raise InputError(
@@ -215,8 +212,7 @@ def require_same_columns(first_file: str, first: Shape, file: str, shape: Shape)
 
 
 def json_source(path: str, written: str, files: tuple[str, ...], run: Run) -> FileSource:
-    """The reader of JSON files with types inferred from all records; text stays text, numbers stay
-    exact.
+    """The reader of JSON files: types from all records, text as text, numbers exact.
 
     By itself DuckDB would read `2020-1-1` as the date `2020-01-01`, and a wide integer as a DOUBLE.
     """
@@ -309,9 +305,7 @@ def rounded_column(record: str) -> str:
 
 
 def has_rounded(value: Any) -> bool:
-    """Whether a JSON value, decoded with exact decimals, contains one that a double can't
-    represent.
-    """
+    """Whether a JSON value, decoded as exact decimals, contains one that a double rounds."""
     match value:
         case dict():
             return any(map(has_rounded, value.values()))

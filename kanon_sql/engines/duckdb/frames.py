@@ -39,9 +39,7 @@ def frame_name(target: Any) -> str:
 
 
 def readable_frame(target: Any) -> Any:
-    """The frame in a form that DuckDB reads value for value. Raises `InputError` if there is
-    none.
-    """
+    """The frame in a form that DuckDB reads value for value. Raises `InputError`."""
     name = frame_name(target)
     if name not in FRAMES:
         raise InputError(f"can't audit {name}. {advice(name)}")

@@ -92,9 +92,7 @@ class Targets:
         self._frames.clear()
 
     def explained(self, error: duckdb.Error, *, told: bool = True) -> KanonError:
-        """Translate an error. Raises `EngineError` if a file has changed, which explains any
-        error.
-        """
+        """Translate an error. Raises `EngineError` instead if a file has changed."""
         if not isinstance(error, duckdb.InterruptException):
             self.evidence.verify_unchanged()
         return explained(error, told=told)

@@ -86,10 +86,10 @@ class Spark(Warehouse):
             session.registerProgressHandler(self._told)
 
     def table(self, target: Any) -> Table:
-        """Resolve a table or view by name, or Parquet by path. Raises `InputError` for anything
-        else.
+        """Resolve a table or view by name, or Parquet by path.
 
-        A path is a file, folder or glob; it contains a slash or ends in `.parquet`.
+        A path is a file, folder or glob; it contains a slash or ends in `.parquet`. Raises
+        `InputError` for anything else.
         """
         if not isinstance(target, str):
             raise InputError(
@@ -233,9 +233,7 @@ class Spark(Warehouse):
             self._remove_tag(self._tag)
 
     def _sendable(self, sql: str) -> str:
-        """The statement, unless Spark's variable substitution would change it, even within string
-        literals.
-        """
+        """The statement. Raises `SpecError` if variable substitution would change it."""
         if "${" in sql and self._session.conf.get(VARIABLES, "true").lower() == "true":
             raise SpecError(
                 "there is a ${ in a name or a text of the question, which Spark would replace. "
@@ -254,9 +252,7 @@ class Spark(Warehouse):
             raise self._explained(error) from None
 
     def _explained(self, error: Exception, *, read: bool = False) -> KanonError:
-        """Translate an error; with `read`, rows were being read, so its message may contain
-        values.
-        """
+        """Translate an error; with `read`, its message may contain values of rows."""
         errors = sessions.errors()
         # pyspark passes Java exceptions outside of queries through unconverted.
         told = error if isinstance(error, errors.PySparkException) else _in_java(error)

@@ -21,8 +21,9 @@ from kanon_sql.spec.spec import TablePlaces
 from kanon_sql.spec.yaml_document import Place
 
 Kind = Literal["holds", "violated", "accepted", "measured", "unasked", "no_data", "error"]
-"""The outcome of a check, or with `no_data` and `error` of its table; without data its checks are
-`unasked`.
+"""The outcome of a check, or with `no_data` and `error` of its table.
+
+The checks of a table without data are `unasked`.
 """
 _WORDS: dict[Kind, str] = {
     "holds": "holds",
@@ -133,8 +134,9 @@ def summary(found: Sequence[TableOutcomes]) -> str:
 
 
 def file_name(file: Path) -> str:
-    """The file relative to the repository (on GitHub or GitLab) or to the working directory, else
-    absolute.
+    """The file relative to the repository on GitHub or GitLab, or to the working directory.
+
+    A file outside of it has its absolute path.
     """
     root = os.environ.get("GITHUB_WORKSPACE") or os.environ.get("CI_PROJECT_DIR") or os.getcwd()
     whole = Path(os.path.normpath(file.absolute()))

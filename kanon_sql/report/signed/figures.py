@@ -109,9 +109,7 @@ def _before(attacker: str, key: str, signed: Signed) -> str:
 
 
 def _are_alike(signed: Signed) -> bool:
-    """Whether every record is in one class and counts once, so that class counts give the average
-    risk.
-    """
+    """Whether each record is in one class and counts once, so class counts give averages."""
     return all(not each.entity and each.nulls == "value" for each in signed.result.tables)
 
 

@@ -30,8 +30,9 @@ from kanon_sql.sql.folding import folded
 DIALECTS = tuple(TRAITS)
 Quote = Literal["always", "needed"]
 Views = tuple[tuple[str, str], ...]
-"""Stand-ins by table, as spelled in the templates: a SELECT in the dialect that normalises columns
-before grouping.
+"""Stand-ins by table, as spelled in the templates: a SELECT in the dialect, read instead.
+
+They normalise columns before grouping.
 """
 
 Types = frozenset[tuple[str, str, str]]

@@ -40,9 +40,7 @@ _phrase = partial(phrase, dialect="clickhouse")
 
 
 def _type(node: exp.DataType) -> exp.Expr:
-    """Date32 for all years, microsecond timestamps, and wider decimals, as a factor may enlarge
-    counts.
-    """
+    """Date32 for all years, microsecond timestamps, and wider decimals for scaled counts."""
     match node.this:
         case exp.DType.DATE:
             return exp.DataType.build("Date32", dialect="clickhouse")

@@ -55,8 +55,9 @@ _CASTS = {
         _or_fail(f"({_matches(NUMBER)} and cast(x as double) % 1 = 0)", "cast(x as signed)"),
     ),
 }
-"""Casts in a condition that raise an error. MySQL parses a number from any text, and returns NULL
-for an invalid date.
+"""Casts in a condition that raise an error.
+
+MySQL parses a number from any text, and returns NULL for an invalid date.
 """
 
 
@@ -113,8 +114,7 @@ def _lower(pattern: exp.Expr) -> exp.Expr:
 
 
 def _texts_in_order(node: exp.GroupConcat) -> exp.Expr:
-    """Raise an error where `group_concat_max_len` truncated a text, by a scalar subquery with two
-    rows.
+    """Raise an error if `group_concat_max_len` truncated a text, by a two-row scalar subquery.
 
     Truncated texts would be equal to others.
     """

@@ -127,9 +127,7 @@ def plain_number(text: str, dialect: str) -> Rule:
 
 
 def in_condition(node: exp.Expr) -> bool:
-    """Whether a node is within a WHERE clause and reads columns of the data, whose names are
-    quoted.
-    """
+    """Whether a node is within a WHERE clause on columns of the data, whose names are quoted."""
     columns = node.find_all(exp.Column)
     return node.find_ancestor(exp.Where) is not None and any(
         isinstance(each.this, exp.Identifier) and each.this.quoted for each in columns

@@ -30,8 +30,9 @@ def _spelling(node: exp.Cast) -> exp.Expr:
 
 
 def _float_as_text(node: exp.Case) -> exp.Expr:
-    """The default branch of a CASE that formats integers: a cast if it round-trips, as decimals
-    always do.
+    """The default branch of a CASE that formats integers: a cast if it round-trips.
+
+    Decimals always do.
     """
     default = node.args.get("default")
     if not isinstance(default, exp.Cast) or default.to.this not in exp.DataType.TEXT_TYPES:

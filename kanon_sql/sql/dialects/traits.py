@@ -10,8 +10,9 @@ class Traits:
     """How a dialect deviates; the defaults fit most databases."""
 
     embedded: bool = False
-    """Whether the database is embedded: it reads templates untranspiled, text files and multi-line
-    literals, and writes files.
+    """Whether the database is embedded.
+
+    It reads templates untranspiled, text files and multi-line literals, and writes files.
     """
     executed: bool = False
     """Whether the tests execute its SQL on such a database."""
@@ -24,8 +25,9 @@ class Traits:
     hashes: bool = True
     """Whether it has md5()."""
     rereads: bool = False
-    """Whether CTEs are inlined at each reference, so that large plans run out of temporary files or
-    stages.
+    """Whether CTEs are inlined at each reference.
+
+    Large plans then run out of temporary files or stages.
     """
     null_first: bool = False
     """Whether NULL sorts first, without a NULLS LAST clause."""
