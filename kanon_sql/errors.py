@@ -93,7 +93,7 @@ class InputError(KanonError, ValueError):
 
 
 class NoDataError(InputError):
-    """There are no records, where a question needs some."""
+    """There are no records, though the question needs some."""
 
     exit_code = 4
 

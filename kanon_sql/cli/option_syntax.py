@@ -23,7 +23,7 @@ def column_names(flag: str, text: str) -> list[str]:
     >>> column_names("--qi", 'zip, "last, first"')
     ['zip', 'last, first']
 
-    Raises `SpecError` for a part that is empty or a quote that is left open.
+    Raises `SpecError` for an empty part or an unclosed quote.
     """
     try:
         [names] = csv.reader([text], skipinitialspace=True, strict=True)
@@ -93,8 +93,7 @@ def check_named(text: str) -> Model:
     >>> check_named("k_map:k=5,reference=voters").parameters["reference"]
     'voters'
 
-    Raises `SpecError` for an unknown model, a key that is unknown or there twice, or a value
-    that is none.
+    Raises `SpecError` for an unknown model, an unknown or repeated key, or an invalid value.
     """
     from kanon_sql.spec.models.catalogue import model_named
     from kanon_sql.spec.yaml_document import scalar_or_list

@@ -85,7 +85,7 @@ class LabelOfText:
 
 @dataclass(frozen=True)
 class Pair:
-    """A quasi-identifier, the reference's column for it, and how their cells are compared."""
+    """A quasi-identifier and the reference's column for it, with how their cells are compared."""
 
     column: BoundColumn
     reference: BoundColumn

@@ -1,7 +1,7 @@
-"""Resolves a spec against the tables: generalisation levels onto columns.
+"""Binds resolved columns to the requested generalisation levels.
 
-`resolve` assigns each column its role, once; `bind` applies the requested levels. Anything that
-can't be queried is rejected here, before SQL is rendered.
+`resolve` assigns each column its role, once; `bind` applies the levels. Whatever can't be queried
+is rejected by these two, before SQL is rendered.
 """
 
 from __future__ import annotations

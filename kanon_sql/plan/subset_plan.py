@@ -34,7 +34,8 @@ class Subset:
 
     @property
     def mask(self) -> int:
-        """
+        """The positions as a bit mask.
+
         >>> Subset(1, (1, 3)).mask
         5
         """

@@ -275,7 +275,8 @@ def _special(found: SpecialUniques, table: TableProfile) -> Iterator[str]:
 
 
 def _large(score: int) -> str:
-    """
+    """A score; large ones in scientific notation.
+
     >>> _large(16_869_600), _large(10**40 + 1)
     ('16,869,600', 'about 1.0e+40')
     """

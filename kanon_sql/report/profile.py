@@ -268,7 +268,8 @@ def _share(part: int, whole: int) -> str:
 
 
 def _short(fraction: float) -> str:
-    """
+    """A percentage, with < and > in place of words.
+
     >>> [_short(share).replace(KEPT_TOGETHER, " ") for share in (0.0001, 0.25, 1)]
     ['< 0.1 %', '25.0 %', '100 %']
     """

@@ -29,7 +29,7 @@ def until(sql: str, name: str, dialect: str) -> str:
     select *
     from a
 
-    Raises `KeyError` where it names no such set.
+    Raises `KeyError` for an unknown CTE.
     """
     tokens = _tokens(sql, dialect)
     end = dict(_ends(tokens))[name]

@@ -18,7 +18,7 @@ def identifier(name: str) -> str:
     >>> identifier('a"b')
     '"a""b"'
 
-    Raises `SpecError` for a name of more than one line: SQL that people read is indented.
+    Raises `SpecError` for a name with a line break, as SQL is indented for display.
     """
     if not is_one_line(name):
         raise SpecError(f"{name!r} has a line break in it; give it a name of one line.")
@@ -31,8 +31,7 @@ def literal(value: str) -> str:
     >>> literal("it's")
     "'it''s'"
 
-    Raises `SpecError` for a text of more than one line, which it does not repeat: it may be of the
-    data.
+    Raises `SpecError` for one with a line break, without repeating it, as it may be data.
     """
     if not is_one_line(value):
         raise SpecError("a text with a line break in it can't be looked for. Leave it out.")

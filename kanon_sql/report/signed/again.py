@@ -23,7 +23,7 @@ def folded(command: str) -> str:
     """
     try:
         given = shlex.split(command)
-    except ValueError:  # nobody typed that: the file was changed
+    except ValueError:  # not from a shell: the file was edited
         return command
     lines: list[list[str]] = [[]]
     for word in given:

@@ -44,7 +44,8 @@ def counted(value: int, noun: str) -> str:
 
 
 def ordinal(place: int) -> str:
-    """
+    """An English ordinal.
+
     >>> [ordinal(place) for place in (1, 2, 3, 4, 11, 22)]
     ['1st', '2nd', '3rd', '4th', '11th', '22nd']
     """
